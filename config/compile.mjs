@@ -1,12 +1,13 @@
-// Compiles TypeScript into dist, and builds the console. The compiler is a development dependency, which `npm ci` brings
-// along; a packed release has dist and does without. Kernels are different: every machine compiles them for itself
-// (kernels/build.mjs).
+// Writes the generated client code, compiles TypeScript into dist and builds the console. The compiler is a development
+// dependency, which `npm ci` installs. A packed release contains dist and the client code and needs no compiler. Kernels
+// are different: every machine compiles its own (kernels/build.mjs).
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildConsole } from './console.mjs';
+import { writePythonClient } from './python-client.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const program = join(root, 'dist', 'src', 'cli', 'main.js');
@@ -15,12 +16,18 @@ const compiler = findCompiler();
 
 if (compiler !== undefined) {
   if (!isCompiled) process.stderr.write('gloaming: compiling TypeScript\n');
+  // prettier formats generated types and is a development dependency, as the compiler is.
+  const { writeTypeScriptClient } = await import('./typescript-client.mjs');
+  await writeTypeScriptClient(root);
+  const { writeSettingsType } = await import('./settings-type.mjs');
+  await writeSettingsType(root);
   const { status } = spawnSync(process.execPath, [compiler, '--project', join(root, 'tsconfig.json')], {
     stdio: 'inherit',
   });
   process.exitCode = status ?? 1;
-  // npm makes a package's program executable when it links it, and a program compiled again after that is not.
+  // npm makes a package's program executable when it links the package; tsc writes the program without that permission.
   if (existsSync(program)) chmodSync(program, 0o755);
+  if (status === 0) await writePythonClient(root);
   await buildConsole(root);
 } else if (!isCompiled) {
   process.stderr.write(

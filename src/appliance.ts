@@ -21,25 +21,25 @@ import type { ControlStore } from './store/control-store.js';
 import type { ReleaseTable } from './store/tables/releases.js';
 import { realWorld, type World } from './world.js';
 
-/** Everything that serves, put together once: the command line, the server and the benches all start from it. */
+/** All services, composed once. The command line, the server and the benches start from it. */
 export interface Appliance extends SearchCapability, BillingCapability, SqlCapability {
   readonly config: ApplianceConfig;
   readonly store: ControlStore;
   readonly backend: KernelBackend;
   readonly releases: ReleaseTable<ReleaseManifest>;
   readonly keys: Keys;
-  /** What the console in the browser asks beside the contract. */
+  /** Pages of the browser console outside the contract. */
   readonly console: Console;
   readonly msas: Msas;
   readonly pages: Pages;
   readonly refs: Refs;
-  /** Accepts runs; they are worked on between its start and its stop, which the server calls. */
+  /** Accepts runs. The server calls start and stop; accepted runs execute between the two. */
   readonly runs: Runs;
-  /** Present where the settings serve it. */
+  /** Present if the settings enable it. */
   readonly colabfold?: ColabfoldTickets;
-  /** Takes and serves files; cleans up between its start and its stop, which the server calls. */
+  /** Stores and serves files. The server calls start and stop; cleanup runs between the two. */
   readonly storage: Storage;
-  /** Delivers between its start and its stop, which the server calls. */
+  /** Sends deliveries between start and stop, which the server calls. */
   readonly webhooks: Webhooks;
   /** `0.1.0+<commit>`: the exact build. */
   readonly serverVersion: string;
@@ -49,8 +49,8 @@ export interface Appliance extends SearchCapability, BillingCapability, SqlCapab
 }
 
 /**
- * Opens the control state and the kernels; releases and encoders are opened when they are first used.
- * Errors  Fault where the data folder, the addon or the configured device cannot be used
+ * Opens the control state and the kernels. Releases and encoders open at their first use.
+ * Errors  Fault if data folder, addon or configured device cannot be used
  */
 export async function openAppliance(config: ApplianceConfig, world: World = realWorld): Promise<Appliance> {
   const ground = await openGround(config, world);

@@ -7,7 +7,7 @@ import { closest } from 'fastest-levenshtein';
 import { Refusal } from './errors.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from './limits.js';
 import { memoryOfProcess } from './processes.js';
-import { workersOf, type WorkerFile, type WorkerSettings } from './worker-settings.js';
+import type { SettingsFile } from './settings-file.js';
 
 /** Settings of one appliance; all folders are absolute. */
 export interface ApplianceConfig {
@@ -17,53 +17,53 @@ export interface ApplianceConfig {
   readonly dataFolder: string;
   readonly host: string;
   readonly port: number;
-  /** `http://…` or `https://…`, with a path or without, no slash at the end; absent = the address listened on. */
+  /** `http://…` or `https://…`, optionally with a path, without a trailing slash; absent = the listening address. */
   readonly publicUrl?: string;
-  /** Addresses and networks of proxies whose X-Forwarded headers count. */
+  /** Addresses and networks of proxies whose X-Forwarded headers are trusted. */
   readonly trustedProxies: readonly string[];
-  /** How a trusted proxy names whom it has signed in to the console; absent = it signs in nobody. */
+  /** Header in which a trusted proxy names signed-in users of the console; absent = no proxy signs users in. */
   readonly userHeader?: UserHeader;
   /** PEM files; absent = plain HTTP. */
   readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
   /** Encoder id of new releases. */
   readonly encoder: string;
-  /** Where the kernels run. */
+  /** Device of the kernels. */
   readonly device: 'auto' | 'cpu' | 'cuda' | 'tensorflow';
-  /** What a search does when a GPU fails. */
+  /** Effect of a failing GPU on a search. */
   readonly onDeviceError: 'fail' | 'retry_on_cpu';
   readonly encoderDevice: 'cpu' | 'cuda';
-  /** What happens where the encoder's device gives other tokens than the CPU. */
+  /** Effect of tokens that differ from those of the CPU. */
   readonly onEncoderDifference: 'fail' | 'accept';
   /** 1..256. */
   readonly threads: number;
-  /** Bytes of databases that stay in memory. */
+  /** Memory for databases. Unit: bytes. */
   readonly memoryBytes: number;
   readonly concurrentSearches: number;
   readonly queuedSearches: number;
   readonly searchesPerKey: number;
   readonly requestsPerMinute: number;
-  /** Bytes that one organization may keep in storage. */
+  /** Storage limit of one organization. Unit: bytes. */
   readonly storageQuotaBytes: number;
-  /** Bytes of the disk that storage leaves free. */
+  /** Free disk space that storage leaves. Unit: bytes. */
   readonly storageReserveBytes: number;
-  /** What an organization may spend in all, in the currency of the prices; absent = no bound. */
+  /** Total budget by organization, in the currency of the prices; no entry = no limit. */
   readonly budgets: Readonly<Record<string, string>>;
-  /** Memory of the SQL engine of one organization, its threads, and the time of one statement. */
+  /** Memory and threads of the SQL engine of one organization, and the time limit of one statement. */
   readonly sqlMemoryBytes: number;
   readonly sqlThreads: number;
   readonly sqlTimeoutMs: number;
-  /** Where the PostgreSQL protocol is served; absent = nowhere. */
+  /** Port of the PostgreSQL protocol; absent = not served. */
   readonly postgresPort?: number;
   readonly logLevel: string;
-  /** The network may search in the console without having signed in; it may never manage. */
+  /** Whether visitors may search in the console without signing in. They can never manage. */
   readonly isConsoleOpen: boolean;
-  /** Origins whose pages may use the contract from a browser, as browsers write them. */
+  /** Origins whose pages may use the contract from a browser, in the spelling of browsers. */
   readonly corsOrigins: readonly string[];
-  /** Private networks that webhook receivers may be in, such as `10.1.0.0/16`. */
+  /** Private networks that may contain webhook receivers, such as `10.1.0.0/16`. */
   readonly webhookNetworks: readonly string[];
-  /** Who looks at parts of the targets in our place; absent = nobody. */
+  /** Absent = this appliance scans all targets itself. */
   readonly workers?: WorkerSettings;
-  /** Whether other appliances may have parts of releases looked at here. */
+  /** Whether this appliance scans partitions for other appliances. */
   readonly servesParts: boolean;
   /** Absent = the run endpoint `structure.predict` refuses. */
   readonly structurePredictor?: StructurePredictor;
@@ -71,119 +71,84 @@ export interface ApplianceConfig {
   readonly colabfold?: ColabfoldSettings;
 }
 
-/** Whom a trusted proxy signs in, and as what. */
+/** Users that a trusted proxy signs in, and their rights. */
 export interface UserHeader {
-  /** In lower case. */
+  /** Name of the header, in lower case. */
   readonly name: string;
   readonly organizationId: string;
   readonly scope: 'search' | 'submit' | 'manage';
   readonly operators: readonly string[];
 }
 
-/** How ColabFold's MSA interface is served. */
+/** ColabFold's MSA interface. */
 export interface ColabfoldSettings {
-  /** Where, without a slash at the end. */
+  /** URL path, without a trailing slash. */
   readonly path: string;
-  /** Slug or id of what `uniref.a3m` and `pair.a3m` are made of. */
+  /** Slug or id of the database for `uniref.a3m` and `pair.a3m`. */
   readonly database: string;
-  /** Of what the environmental file is made; absent = it holds the queries alone. */
+  /** Database of the environmental file; absent = the file contains only the queries. */
   readonly environmentalDatabase?: string;
-  /** Greatest E-value of a row; null = rows need none. */
+  /** Highest E-value of a row; null = rows without an E-value are accepted. */
   readonly maxEvalue: number | null;
-  /** Least aligned stretch of the query ÷ its length. */
+  /** Lowest query coverage of a row: aligned query residues ÷ query length. Range 0..1. */
   readonly minCoverage: number;
-  /** Candidates of a search, and relatives of a round, 1..10,000. */
+  /** Candidates of a search, and homologs of a round, 1..10,000. */
   readonly maxSequences: number;
-  /** Whether relatives in the background of a database are rows, too. */
+  /** Whether homologs from the homolog source of a database are rows, too. */
   readonly hasBackgroundRows: boolean;
-  /** Header that may carry the API key, in lower case. */
+  /** Header that may contain the API key, in lower case. */
   readonly keyHeader: string;
-  /** Whom requests of this machine speak for that have no API key; absent = nobody. */
+  /** Organization of requests without an API key from this machine; absent = such requests are refused. */
   readonly anonymousOrganization?: string;
 }
 
-/** A command that predicts a structure from an alignment. */
+/** Other appliances that scan partitions of the targets. */
+export interface WorkerSettings {
+  readonly nodes: readonly WorkerNode[];
+  /** Number of partitions of a release; at least one node holds each. */
+  readonly partCount: number;
+  /** Effect of a partition that no node answers for. */
+  readonly onError: 'fail' | 'serve_locally';
+  /** Time limit of one node for one partition. */
+  readonly timeoutMs: number;
+  /** Slugs of the databases whose releases the nodes have; absent = all. */
+  readonly databases?: readonly string[];
+}
+
+/** One worker. */
+export interface WorkerNode {
+  /** `https://…`, or `http://` on this machine, without a trailing slash. */
+  readonly url: string;
+  /** File with the API key. */
+  readonly keyFile: string;
+  /** PEM file of the authority of its certificate; absent = the authorities of Node. */
+  readonly authorityFile?: string;
+  /** Partitions that it scans, from 1 on. */
+  readonly parts: readonly number[];
+}
+
+/** Program that predicts a structure from an alignment. */
 export interface StructurePredictor {
   /** Absolute path of a program. */
   readonly command: string;
-  /** `{input}` and `{output}` stand for the A3M file and for the folder that the program writes into. */
+  /** `{input}` is replaced by the path of the A3M file, `{output}` by the output folder. */
   readonly args: readonly string[];
-  /** What it gets besides PATH, HOME, TMPDIR and LANG. */
+  /** Variables added to PATH, HOME, TMPDIR and LANG. */
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly output: { readonly maxBytes: number; readonly maxFiles: number };
-  /** Predictions at once. */
+  /** Predictions that run at once. */
   readonly concurrency: number;
 }
 
-/** What databases may take of the memory where nothing is set. */
+/** Default share of the process memory for databases. */
 const MEMORY_SHARE = 0.75;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-interface ConfigFile extends WorkerFile {
-  readonly indexes_folder: string;
-  readonly data_folder: string;
-  readonly host: string;
-  readonly port: number;
-  readonly public_url?: string;
-  readonly trusted_proxies: readonly string[];
-  readonly user_header?: {
-    readonly name: string;
-    readonly organization?: string;
-    readonly scope?: UserHeader['scope'];
-    readonly operators?: readonly string[];
-  };
-  readonly tls?: { readonly certificate_file: string; readonly key_file: string };
-  readonly encoder: string;
-  readonly device: 'auto' | 'cpu' | 'cuda' | 'tensorflow';
-  readonly on_device_error: 'fail' | 'retry_on_cpu';
-  readonly encoder_device: 'cpu' | 'cuda';
-  readonly on_encoder_difference: 'fail' | 'accept';
-  readonly threads: number;
-  readonly memory_gib: number;
-  readonly concurrent_searches: number;
-  readonly queued_searches: number;
-  readonly searches_per_key: number;
-  readonly requests_per_minute: number;
-  readonly storage_quota_mib: number;
-  readonly storage_reserve_mib: number;
-  readonly budgets: Readonly<Record<string, string>>;
-  readonly sql_memory_mib: number;
-  readonly sql_threads: number;
-  readonly sql_timeout_seconds: number;
-  readonly postgres_port?: number;
-  readonly log_level: string;
-  readonly console?: { readonly open?: boolean };
-  readonly cors_origins: readonly string[];
-  readonly webhook_networks: readonly string[];
-  readonly serve_parts: boolean;
-  readonly structure_predictor?: {
-    readonly command: string;
-    readonly args: readonly string[];
-    readonly environment?: Readonly<Record<string, string>>;
-    readonly timeout_seconds?: number;
-    readonly output_max_mib?: number;
-    readonly output_max_files?: number;
-    readonly concurrent_predictions?: number;
-  };
-  readonly colabfold?: {
-    readonly database: string;
-    readonly environmental_database?: string;
-    readonly path?: string;
-    readonly max_evalue?: number | null;
-    readonly min_coverage?: number;
-    readonly max_sequences?: number;
-    readonly background_rows?: boolean;
-    readonly key_header?: string;
-    readonly anonymous_organization?: string;
-  };
-}
-
 /**
- * Reads config/appliance.json (or the file that GLOAMING_CONFIG names) and lets the environment move folders, address,
- * port, encoder, device, threads and log level, for the server and every command alike. A file needs only what it
- * changes.
+ * Returns the settings of the server and of every command. Defaults are in config/appliance.json. The file of
+ * GLOAMING_CONFIG overrides them, and environment variables override the file.
  * Errors  Refusal `invalid_config` that names the setting and what it may be
  */
 export function loadConfig(environment: Environment): ApplianceConfig {
@@ -195,11 +160,11 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     ...(chosen === undefined ? {} : readJson(resolve(chosen))),
     ...fromEnvironment(environment),
   };
-  const file = validate<ConfigFile>(
+  const file = validate<SettingsFile>(
     settings,
     readJson(join(packageFolder, 'config', 'appliance.schema.json')),
   );
-  // Folders of the environment are the user's own and relative to where the command runs; config's, to the package.
+  // Relative folders of the environment start at the working directory, those of a file at the package.
   const folder = (value: string, variable: string | undefined): string =>
     isAbsolute(value) ? value : variable === undefined ? join(packageFolder, value) : resolve(value);
   return Object.freeze({
@@ -244,23 +209,29 @@ export function loadConfig(environment: Environment): ApplianceConfig {
   });
 }
 
-/** Errors  Refusal `invalid_config` where no proxy is trusted: then anybody could name himself */
-function userHeaderOf({ user_header: header, trusted_proxies: proxies }: ConfigFile): UserHeader | undefined {
+/** Errors  Refusal `invalid_config` without a trusted proxy, because any client could then set the header */
+function userHeaderOf({
+  user_header: header,
+  trusted_proxies: proxies,
+}: SettingsFile): UserHeader | undefined {
   if (header !== undefined && proxies.length === 0) {
     throw new Refusal('invalid_config', 'The configuration is not valid: user_header needs trusted_proxies.');
   }
   return (
     header && {
       name: header.name.toLowerCase(),
-      organizationId: header.organization ?? 'default',
-      scope: header.scope ?? 'submit',
-      operators: header.operators ?? [],
+      organizationId: header.organization,
+      scope: header.scope,
+      operators: header.operators,
     }
   );
 }
 
-/** Browsers compare letter by letter: what they never write would never be equal. Errors  Refusal `invalid_config` */
-function originsOf({ cors_origins: origins }: ConfigFile): readonly string[] {
+/**
+ * Browsers compare origins letter by letter, so that another spelling never matches.
+ * Errors  Refusal `invalid_config` for an origin in another spelling
+ */
+function originsOf({ cors_origins: origins }: SettingsFile): readonly string[] {
   for (const origin of origins) {
     const written = URL.canParse(origin) ? new URL(origin).origin : 'http://lab.example:3000';
     if (written === origin) continue;
@@ -272,37 +243,62 @@ function originsOf({ cors_origins: origins }: ConfigFile): readonly string[] {
   return origins;
 }
 
-/** What MMseqs2's server asks of a row by default: E-value .001 at most, half of the query covered. */
-function colabfoldOf({ colabfold }: ConfigFile): ColabfoldSettings | undefined {
+function colabfoldOf({ colabfold }: SettingsFile): ColabfoldSettings | undefined {
   return (
     colabfold && {
-      path: colabfold.path ?? '/colabfold',
+      path: colabfold.path,
       database: colabfold.database,
       environmentalDatabase: colabfold.environmental_database,
-      maxEvalue: colabfold.max_evalue === undefined ? 1e-3 : colabfold.max_evalue,
-      minCoverage: colabfold.min_coverage ?? 0.5,
-      maxSequences: colabfold.max_sequences ?? 3_000,
-      hasBackgroundRows: colabfold.background_rows ?? true,
-      keyHeader: (colabfold.key_header ?? 'X-API-Key').toLowerCase(),
+      maxEvalue: colabfold.max_evalue,
+      minCoverage: colabfold.min_coverage,
+      maxSequences: colabfold.max_sequences,
+      hasBackgroundRows: colabfold.background_rows,
+      keyHeader: colabfold.key_header.toLowerCase(),
       anonymousOrganization: colabfold.anonymous_organization,
     }
   );
 }
 
-function predictorOf({ structure_predictor: predictor }: ConfigFile): StructurePredictor | undefined {
+function predictorOf({ structure_predictor: predictor }: SettingsFile): StructurePredictor | undefined {
   return (
     predictor && {
       command: predictor.command,
       args: predictor.args,
-      environment: predictor.environment ?? {},
-      timeoutMs: (predictor.timeout_seconds ?? 6 * 60 * 60) * 1000,
+      environment: predictor.environment,
+      timeoutMs: predictor.timeout_seconds * 1000,
       output: {
-        maxBytes: (predictor.output_max_mib ?? 1024) * MEBIBYTE_BYTES,
-        maxFiles: predictor.output_max_files ?? 256,
+        maxBytes: predictor.output_max_mib * MEBIBYTE_BYTES,
+        maxFiles: predictor.output_max_files,
       },
-      concurrency: predictor.concurrent_predictions ?? 1,
+      concurrency: predictor.concurrent_predictions,
     }
   );
+}
+
+/** Errors  Refusal `invalid_config` for a partition without a worker */
+function workersOf(file: SettingsFile): WorkerSettings | undefined {
+  if (file.workers.length === 0) return undefined;
+  const held = new Set(file.workers.flatMap(({ parts }) => parts));
+  const partCount = Math.max(...held);
+  const missing = Array.from({ length: partCount }, (_, part) => part + 1).find((part) => !held.has(part));
+  if (missing !== undefined) {
+    throw new Refusal(
+      'invalid_config',
+      `The configuration is not valid: workers has ${partCount} parts, and part ${missing} is nobody's.`,
+    );
+  }
+  return {
+    nodes: file.workers.map(({ url, key_file: keyFile, authority_file: authorityFile, parts }) => ({
+      url: url.replace(/\/$/, ''),
+      keyFile: resolve(keyFile),
+      ...(authorityFile !== undefined && { authorityFile: resolve(authorityFile) }),
+      parts,
+    })),
+    partCount,
+    onError: file.on_worker_error,
+    timeoutMs: file.worker_timeout_seconds * 1000,
+    databases: file.forwarded_databases,
+  };
 }
 
 function fromEnvironment(environment: Environment): Record<string, unknown> {
@@ -331,13 +327,13 @@ function fromEnvironment(environment: Environment): Record<string, unknown> {
     ...Object.fromEntries(
       Object.entries(numbers)
         .filter(([, value]) => value !== undefined)
-        // What is no number stays text, so that the schema's message shows what was written.
+        // Other text stays text, so that validation refuses it.
         .map(([name, value]) => [name, /^\d+$/.test(value ?? '') ? Number(value) : value]),
     ),
   };
 }
 
-/** `config/prices.json`: what a unit costs. */
+/** Prices of `config/prices.json`. */
 export interface Prices {
   /** ISO 4217 code. */
   readonly currency: string;
@@ -352,7 +348,7 @@ export function loadPrices(packageFolder: string): Prices {
 }
 
 function validate<Settings>(settings: Record<string, unknown>, schema: Record<string, unknown>): Settings {
-  const check = new Ajv2020({ allErrors: true, verbose: true }).compile(schema);
+  const check = new Ajv2020({ allErrors: true, verbose: true, useDefaults: true }).compile(schema);
   if (check(settings)) return settings as Settings;
   const faults = (check.errors ?? []).map((error) => faultOf(error));
   throw new Refusal(
@@ -361,7 +357,7 @@ function validate<Settings>(settings: Record<string, unknown>, schema: Record<st
   );
 }
 
-/** @param error  of Ajv with `verbose`, which has the schema of the object that it is about */
+/** @param error  error of Ajv with `verbose`, which contains the schema of the invalid value */
 function faultOf({ instancePath, keyword, message, params, parentSchema }: ErrorObject): string {
   const place = instancePath.slice(1).replaceAll('/', '.');
   if (keyword === 'additionalProperties') {

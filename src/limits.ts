@@ -318,7 +318,7 @@ export const HEDGE_TIMES_MIN_COUNT = 8;
 export const HEDGE_FIRST_MS = 2_000;
 export const HEDGE_MIN_MS = 50;
 /** A worker that has failed is asked after the others for so long. */
-export const WORKER_DISTRUST_MS = 30_000;
+export const WORKER_DEPRIORITISED_MS = 30_000;
 /** What clients are told to wait where a worker is missing and says nothing of it, and at most. */
 export const WORKER_RETRY_SECONDS = 5;
 export const WORKER_RETRY_MAX_SECONDS = 60;

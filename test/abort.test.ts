@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { linkAborts, untilAborted } from '#src/abort.js';

@@ -14,14 +14,14 @@ function file(settings: object): Record<string, string> {
 }
 
 describe('the configuration', () => {
-  it('listens on loopback only and keeps its folders in the package unless told otherwise', () => {
+  it('listens on loopback only and has its folders in the package by default', () => {
     const config = loadConfig({});
     expect([config.host, config.port]).toEqual(['127.0.0.1', 8080]);
     expect(config.indexesFolder).toBe(join(config.packageFolder, 'indexes'));
     expect(config.tls).toBeUndefined();
   });
 
-  it('is moved by the environment, whose folders are relative to where the command runs', () => {
+  it('is overridden by the environment, whose folders are relative to the working directory', () => {
     const config = loadConfig({ GLOAMING_INDEXES: 'here', GLOAMING_DATA: '/there', GLOAMING_PORT: '0' });
     expect([config.indexesFolder, config.dataFolder, config.port]).toEqual([
       join(process.cwd(), 'here'),
@@ -30,13 +30,13 @@ describe('the configuration', () => {
     ]);
   });
 
-  it('takes from a file only what it changes, and lets the environment win', () => {
+  it('reads a file with some settings only, which the environment overrides', () => {
     const environment = { ...file({ port: 9_000, encoder: 'mine' }), GLOAMING_ENCODER: 'theirs' };
     const config = loadConfig(environment);
     expect([config.port, config.encoder, config.host]).toEqual([9_000, 'theirs', '127.0.0.1']);
   });
 
-  it('names every setting that is wrong', () => {
+  it('names every invalid setting', () => {
     expect(() => loadConfig({ GLOAMING_PORT: 'eighty' })).toThrow(/port must be integer/);
     expect(() => loadConfig(file({ prot: 1 }))).toThrow(/prot/);
     expect(() => loadConfig(file({ public_url: 'ftp://x' }))).toThrow(/public_url/);
@@ -44,7 +44,7 @@ describe('the configuration', () => {
     expect(() => loadConfig({ GLOAMING_CONFIG: join(folder, 'none.json') })).toThrow(/cannot be read/);
   });
 
-  it('has workers only where every part is held, and sends keys in clear to nobody else', () => {
+  it('refuses workers that leave a partition out, and plain HTTP to another machine', () => {
     const node = (url: string, ...parts: number[]) => ({ url, key_file: 'k', parts });
     const workers = [node('https://a.lab:8080/x/', 1, 2), node('http://127.0.0.1:80', 2)];
     expect(loadConfig(file({ workers })).workers).toMatchObject({
@@ -61,7 +61,7 @@ describe('the configuration', () => {
     expect(() => loadConfig(file({ workers: [node('https://a', 0)] }))).toThrow(/parts/);
   });
 
-  it('takes origins as browsers write them, exactly, and no others', () => {
+  it('accepts origins only in the spelling of browsers', () => {
     const origins = ['http://notebooks.lab:8888', 'https://portal.lab', 'http://[::1]:3000'];
     expect(loadConfig(file({ cors_origins: origins })).corsOrigins).toEqual(origins);
     expect(loadConfig({}).corsOrigins).toEqual([]);
@@ -82,6 +82,45 @@ describe('the configuration', () => {
     ] as const)
       expect(() => loadConfig(file({ cors_origins: [typed] }))).toThrow(`browsers write ${meant}.`);
     expect(() => loadConfig(file({ cors_origins: ['http://a:99999'] }))).toThrow(/browsers write/);
+  });
+
+  it('fills in the defaults of nested settings', () => {
+    const colabfold = { database: 'mylab' };
+    const structure_predictor = { command: '/bin/fold', args: ['{input}', '{output}'] };
+    const user_header = { name: 'X-User' };
+    const groups = {
+      colabfold,
+      structure_predictor,
+      user_header,
+      trusted_proxies: ['127.0.0.1'],
+      console: {},
+    };
+    const config = loadConfig(file(groups));
+    expect(config.colabfold).toEqual({
+      path: '/colabfold',
+      database: 'mylab',
+      maxEvalue: 1e-3,
+      minCoverage: 0.5,
+      maxSequences: 3_000,
+      hasBackgroundRows: true,
+      keyHeader: 'x-api-key',
+    });
+    expect(config.structurePredictor).toMatchObject({
+      environment: {},
+      timeoutMs: 21_600_000,
+      output: { maxBytes: 2 ** 30, maxFiles: 256 },
+      concurrency: 1,
+    });
+    expect(config.userHeader).toEqual({
+      name: 'x-user',
+      organizationId: 'default',
+      scope: 'submit',
+      operators: [],
+    });
+    expect(config.isConsoleOpen).toBe(false);
+    expect(
+      loadConfig(file({ colabfold: { database: 'x', max_evalue: null } })).colabfold?.maxEvalue,
+    ).toBeNull();
   });
 
   it('ships prices of zero, in a currency', () => {

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative as homolog, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -30,11 +32,13 @@ const LAYERS: Readonly<Record<string, number>> = {
   'fit-significance': 5,
   'measure-recall': 5,
   'find-homologs': 5,
+  engine: 6,
   demo: 7,
   services: 7,
   http: 8,
   postgres: 8,
   composition: 8,
+  pipelines: 8,
   'appliance.ts': 9,
   cli: 10,
 };
@@ -75,6 +79,8 @@ const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   'preact/hooks',
   // Documented.
   'vitest/config',
+  // Documented: types of a global setup.
+  'vitest/node',
 ]);
 const FILE_MAX_LINES = 400;
 const FOLDER_MAX_FILES = 20;

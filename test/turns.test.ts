@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { mapInTurns, pause } from '#src/turns.js';
 

@@ -16,13 +16,13 @@ import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { percentile } from '../tools/statistics.js';
 
 /*
- * What share of encoder and kernels alone does a batch run reach, is it ever slower than the same queries one by one,
- * and what does it cost the direct searches meanwhile?
+ * Which share of the throughput of encoder and kernels alone does a batch run reach? Is a batch ever slower than the
+ * same queries one by one? How much does a batch delay direct searches?
  *
  *   npm run bench -- batch [targets] [queries] [rounds] [FASTA]
  *
- * The three are compared on the same queries, at most 200 of them, in rounds that take turns; where there are more,
- * all of them run as one batch besides.
+ * The three ways run the same queries, at most 200, in alternating rounds. If there are more queries, all of them also
+ * run as one batch.
  */
 
 const LIMIT = 100;
@@ -62,7 +62,7 @@ export const run: Bench = async ([targetCount = '4000', queryCount = '200', roun
     const engine = await buildBenchDatabase(appliance, targets, 'batch', folder);
     const { key } = await appliance.keys.create('bench', 'default');
     const session = { engine, client: { url: server.url, key } };
-    // The first search opens what is opened once.
+    // The first search opens release and encoder.
     await searchDirect(session.client, direct[0], LIMIT);
     const figures = {
       ...(await compare(session, spread(queries, COMPARED_MAX_QUERIES), Number(rounds))),
@@ -78,7 +78,10 @@ export const run: Bench = async ([targetCount = '4000', queryCount = '200', roun
   }
 };
 
-/** The same queries alone, as a batch and one by one, in rounds that begin with another of the three each time. */
+/**
+ * Times the same queries with encoder and kernels alone, as a batch, and one by one. Each round starts with another of
+ * the three.
+ */
 async function compare(
   { engine, client }: Session,
   queries: readonly BenchProtein[],
@@ -89,7 +92,7 @@ async function compare(
   const batch: Rate[] = [];
   const oneByOne: Rate[] = [];
   for (let round = 0; round < roundCount; round += 1) {
-    // Another limit is another search, which no cache answers.
+    // A different limit is a different search, which no cache answers.
     const limit = LIMIT + round;
     let inBatch: readonly string[] = [];
     const single: string[] = [];
@@ -141,7 +144,7 @@ function tell(alone: readonly Rate[], batch: readonly Rate[], oneByOne: readonly
   };
 }
 
-/** Direct searches alone and beside a batch, which is there to be in their way and is cancelled afterwards. */
+/** Times direct searches alone and during a batch. The batch is cancelled afterwards. */
 async function disturb(
   { client }: Session,
   queries: readonly BenchProtein[],
@@ -177,7 +180,7 @@ async function directLatencies(
   return latencies;
 }
 
-/** All queries as one batch that runs to completion. */
+/** Runs all queries as one batch. */
 async function complete({ client }: Session, queries: readonly BenchProtein[]): Promise<Figures> {
   const rate = await rateOf(queries, async () => {
     const { result } = await runBatch(client, queries, LIMIT);
@@ -197,13 +200,13 @@ async function besideMmseqs(
   return { mmseqs_queries_per_second: rate };
 }
 
-/** Evenly spread over the list, so that every proteome has its part. */
+/** Picks items evenly over the list, so that every proteome is represented. */
 function spread(list: readonly BenchProtein[], count: number): readonly BenchProtein[] {
   const stride = Math.max(1, Math.floor(list.length / count));
   return list.filter((_, index) => index % stride === 0).slice(0, count);
 }
 
-/** One protein of each sequence: a sequence that is searched again is answered from the cache. */
+/** Keeps one protein of each sequence, because the cache would answer a repeated search. */
 function distinct(list: readonly BenchProtein[]): readonly BenchProtein[] {
   return [...new Map(list.map((protein) => [protein.sequence, protein])).values()];
 }

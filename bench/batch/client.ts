@@ -3,13 +3,13 @@ import type { Run } from '../../src/contract/runs/runs.js';
 import { assert } from '../../src/errors.js';
 import type { BenchProtein } from '../tools/proteins.js';
 
-/** Where a client calls, and as whom. */
+/** Address of the server, and credentials. */
 export interface BatchClient {
   readonly url: string;
   readonly key: string;
 }
 
-/** A batch from submission to its end, as a client sees it. */
+/** Submits a batch and follows it to its end, as a client does. */
 export async function runBatch(
   client: BatchClient,
   queries: readonly BenchProtein[],
@@ -39,7 +39,7 @@ export async function cancelRun(client: BatchClient, id: string): Promise<Run> {
   return ((await call(client, 'POST', `/v1/runs/${id}/cancel`)) as { data: Run }).data;
 }
 
-/** Digests of all results of a batch, in the order of its queries. */
+/** Returns the digests of all results of a batch, in the order of its queries. */
 export async function batchDigests(client: BatchClient, { id }: Run): Promise<readonly string[]> {
   const digests: string[] = [];
   for (let cursor = ''; ;) {
@@ -53,7 +53,10 @@ export async function batchDigests(client: BatchClient, { id }: Run): Promise<re
   }
 }
 
-/** One query over the direct route, which must not have its answer yet; the digest of what it found. */
+/**
+ * Searches one query over the direct route and returns the digest of the result. The answer must not come from the
+ * cache.
+ */
 export async function searchDirect(
   client: BatchClient,
   { sequence }: BenchProtein,

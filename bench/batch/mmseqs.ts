@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 
-/** Queries per second of `mmseqs search` on the same files and cores; undefined where it is not installed. */
+/** Queries per second of `mmseqs search` on the same files and cores; undefined if it is not installed. */
 export async function timeMmseqs(
   targets: readonly BenchProtein[],
   queries: readonly BenchProtein[],

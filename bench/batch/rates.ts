@@ -4,7 +4,7 @@ import { affineParameters } from '../../src/search/affine.js';
 import type { BenchProtein } from '../tools/proteins.js';
 import { median } from '../tools/statistics.js';
 
-/** Queries and residues per second of the clock and of the processor's time; other programs disturb the clock more. */
+/** Queries and residues per second, of wall time and of processor time. Other processes affect wall time more. */
 export interface Rate {
   readonly wall: number;
   readonly cpu: number;
@@ -24,7 +24,7 @@ export async function rateOf(queries: readonly BenchProtein[], work: () => Promi
   };
 }
 
-/** The fastest of rounds by the clock and the least of them by processor time: noise only ever adds to either. */
+/** The best round by wall time and the best by processor time, because noise only adds time. */
 export function best(rounds: readonly Rate[]): Rate {
   return {
     wall: Math.max(...rounds.map(({ wall }) => wall)),
@@ -42,7 +42,7 @@ export function inWords(rounds: readonly Rate[]): string {
   );
 }
 
-/** The targets that a search for each query rescores, nearest first. */
+/** The targets that a search rescores for each query, nearest first. */
 export async function rankAll(
   engine: SearchEngine,
   queries: readonly BenchProtein[],
@@ -59,7 +59,7 @@ export async function rankAll(
   return ranked;
 }
 
-/** Encoder and kernels on the same queries in packs, rescoring the targets that a search does, and nothing else. */
+/** Runs encoder and kernels alone, on the same queries in packs. They rescore the same targets as a search. */
 export async function workAlone(
   { encoder, backend, store, release, threads }: SearchEngine,
   queries: readonly BenchProtein[],

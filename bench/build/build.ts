@@ -15,14 +15,13 @@ import { readProteins, writeFasta, type BenchProtein } from '../tools/proteins.j
 import { median } from '../tools/statistics.js';
 
 /*
- * How fast is a database built, what share of the encoder's own throughput is that, and how much memory
- * does it take? Encoder alone and build take turns in one run on the same proteins; the build's time is the
- * whole of it: hashing, reading, encoding, writing, syncing. Memory is the resident set above that of the
- * process with the encoder at work.
+ * How fast is a database built, which share of the encoder's throughput is that, and how much memory does the build
+ * need? Encoder alone and build alternate in one run on the same proteins. The build's time is complete: hashing,
+ * reading, encoding, writing, syncing. Memory is the resident set above that of a process that only encodes.
  */
 
 const ROUNDS = 3;
-/** Some ten seconds a round with the encoder that ships, on two cores. */
+/** About ten seconds a round with the shipped encoder on two cores. */
 const RESIDUES = 250_000;
 const SAMPLE_INTERVAL_MS = 20;
 
@@ -72,7 +71,7 @@ export const run: Bench = async (options) => {
 interface Round {
   readonly encodeMs: number;
   readonly buildMs: number;
-  /** Largest resident set during the build, less that before it. */
+  /** Largest resident set during the build minus the resident set before. */
   readonly peakBytes: number;
 }
 
@@ -101,7 +100,7 @@ async function measure(
   return { encodeMs, buildMs, peakBytes: peak - before };
 }
 
-/** The release must be intact and hold the tokens that the encoder gives by itself. */
+/** Checks that the release is intact and contains the tokens of the encoder alone. Errors  an assertion */
 async function checkBuild(
   fasta: string,
   proteins: readonly BenchProtein[],

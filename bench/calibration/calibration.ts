@@ -23,23 +23,24 @@ import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { median } from '../tools/statistics.js';
 
 /*
- * Do E-values tell the truth about real proteins? Domains of folds that the encoder has not seen against all domains;
- * a pair is false when the fold groups differ. The calibration sees no labels.
+ * Measures how accurate E-values are on real proteins: observed false hits against claimed ones. The queries are domains
+ * of folds that the encoder was not trained on; the targets are all domains. A pair is false if the fold groups differ.
+ * The calibration does not use the labels.
  *
  *   npm run bench -- calibration [queries] [folder to keep databases in]
  *   npm run bench -- calibration --decoys [queries] [targets] [folder]      whole proteins (decoys.ts)
- *   npm run bench -- calibration --proteins [queries a band] [targets] [folder]   (proteins.ts)
+ *   npm run bench -- calibration --proteins [queries per band] [targets] [folder]   (proteins.ts)
  *
- * Some folds of SCOPe hold homologs of others all the same (related-folds.tsv): claims are counted with and without,
- * and the best false pairs are listed, to be read.
+ * Some different SCOPe folds contain homologs of each other (related-folds.tsv). Ratios are given with and without them.
+ * The best false pairs are printed for inspection.
  */
 
 const DECOY_QUERIES = 200;
 const TIMED_QUERIES = 20;
 const FRACTIONS: readonly number[] = [4, 16, 64];
-/** All pairs but those that related-folds.tsv sets aside. */
-const ASIDE = 'all, related folds aside';
-/** Of the best false pairs, to be read. */
+/** Stratum of all pairs except those of related-folds.tsv. */
+const ASIDE = 'all, without related folds';
+/** Number of best false pairs in the printed list. */
 const LISTED_PAIRS = 60;
 const FILTER = { op: 'lte', field: 'length', value: '150' };
 
@@ -53,11 +54,11 @@ interface Session {
 export const run: Bench = async (options) => {
   if (options[0] === '--decoys') return runDecoys(options.slice(1));
   if (options[0] === '--proteins') return runProteins(options.slice(1));
-  const [queryCount = '300', kept] = options;
+  const [queryCount = '300', folderOption] = options;
   const shared = sharedFolder();
   const labels = readLabels(join(shared, 'data', 'scope40', 'labels.tsv'));
   const { list } = await readProteins(join(shared, 'data', 'scope40', 'domains.fasta'));
-  return withAppliance(kept, async (appliance, folder) => {
+  return withAppliance(folderOption, async (appliance, folder) => {
     const session = {
       labels,
       tally: createTally(),
@@ -68,35 +69,39 @@ export const run: Bench = async (options) => {
     const chosen = sampleDistinct(dev.length, Number(queryCount), seededRandom(1));
     const queries = Array.from(chosen, (index) => dev[index]);
     const engine = await openCalibrated(appliance, list, 'all', folder);
-    const found = await tallyWhole(queries, engine, session);
-    report(session.tally, found, list.length);
-    console.log(`\nThe best false pairs: E, pairs of these superfamilies, the best of them`);
+    const results = await tallyWhole(queries, engine, session);
+    report(session.tally, results, list.length);
+    console.log(`\nThe best false pairs: E-value, number of pairs of these superfamilies, best pair`);
     for (const line of session.falsePairs.lines(labels, LISTED_PAIRS)) console.log(line);
     const decoys = decoysOf(queries.slice(0, DECOY_QUERIES));
     await tallyDecoys(decoys, engine, session);
     await tallyVariants(queries, list, engine, appliance, folder, session);
-    await tallyPeers({ queries, decoys, list, folder, trueCount: found.trueCount }, session);
-    return report(session.tally, found, list.length);
+    await tallyPeers({ queries, decoys, list, folder, trueCount: results.trueCount }, session);
+    return report(session.tally, results, list.length);
   });
 };
 
-async function runDecoys([queryCount = '300', targetCount = '4000', kept]: readonly string[]): Promise<
-  Readonly<Record<string, unknown>>
-> {
+async function runDecoys([
+  queryCount = '300',
+  targetCount = '4000',
+  folderOption,
+]: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
   const counts = { queryCount: Number(queryCount), targetCount: Number(targetCount) };
   const fasta = join(sharedFolder(), 'data', 'uniprot-sample.fasta.gz');
-  return withAppliance(kept, (appliance, folder) => benchDecoys(appliance, folder, fasta, counts));
+  return withAppliance(folderOption, (appliance, folder) => benchDecoys(appliance, folder, fasta, counts));
 }
 
-async function runProteins([bandCount = '400', targetCount = '4000', kept]: readonly string[]): Promise<
-  Readonly<Record<string, unknown>>
-> {
+async function runProteins([
+  bandCount = '400',
+  targetCount = '4000',
+  folderOption,
+]: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
   const counts = { bandCount: Number(bandCount), targetCount: Number(targetCount) };
   const data = join(sharedFolder(), 'data');
   const labels = readLabels(join(data, 'scope40', 'labels.tsv'));
   const { list: domains } = await readProteins(join(data, 'scope40', 'domains.fasta'));
   const fasta = join(data, 'uniprot-sample.fasta.gz');
-  return withAppliance(kept, (appliance, folder) =>
+  return withAppliance(folderOption, (appliance, folder) =>
     benchProteins(appliance, folder, fasta, { domains, labels }, counts),
   );
 }
@@ -109,12 +114,12 @@ function packageFolder(): string {
   return loadConfig(process.env).packageFolder;
 }
 
-/** An appliance of its own in a folder that is kept where it has a name. */
+/** Runs work with an appliance in this folder, or in a temporary folder that is removed afterwards. */
 async function withAppliance<Result>(
-  kept: string | undefined,
+  folderOption: string | undefined,
   work: (appliance: Appliance, folder: string) => Promise<Result>,
 ): Promise<Result> {
-  const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-calibration-')));
+  const folder = folderOption ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-calibration-')));
   await mkdir(folder, { recursive: true });
   const appliance = await openAppliance(
     loadConfig({ ...process.env, GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') }),
@@ -123,14 +128,14 @@ async function withAppliance<Result>(
     return await work(appliance, folder);
   } finally {
     await appliance.close();
-    if (kept === undefined) await rm(folder, { recursive: true });
+    if (folderOption === undefined) await rm(folder, { recursive: true });
   }
 }
 
-/** In the order of the report. */
+/** Scores that rank pairs, in the order of the report. */
 const RANKED_BY = ['evalue', 'affine', 'normalized', 'maxsim'] as const;
 
-interface Found {
+interface DomainResults {
   readonly rankings: Readonly<Record<string, Ranking>>;
   readonly trueCount: number;
   readonly trueAtHundredth: number;
@@ -138,12 +143,12 @@ interface Found {
   readonly judgeUs: number;
 }
 
-/** All targets are returned, so that every false hit is seen. */
+/** Searches all targets without a cut-off, so that every false hit is counted. */
 async function tallyWhole(
   queries: readonly BenchProtein[],
   engine: SearchEngine,
   { labels, tally, areRelated, falsePairs }: Session,
-): Promise<Found> {
+): Promise<DomainResults> {
   const { targets } = engine.release;
   const queryLengths = ascending(queries.map(({ sequence }) => sequence.length));
   const targetLengths = ascending(Array.from({ length: targets.count }, (_, index) => targets.length(index)));
@@ -173,7 +178,7 @@ async function tallyWhole(
       if (isTrue) trueCount += 1;
       if (isTrue && log !== undefined && log <= Math.log(0.01)) trueAtHundredth += 1;
       if (!isTrue && !isFalse) continue;
-      // A pair without an E-value stands behind all others.
+      // A pair without an E-value ranks behind all others.
       for (const name of RANKED_BY) rankings[name].add(candidateScores[name](candidate) ?? -Infinity, isTrue);
       if (!isFalse || log === undefined) continue;
       falsePairs.add({ query: query.id, target: id, logEValue: log });
@@ -196,7 +201,7 @@ async function tallyDecoys(decoys: Decoys, engine: SearchEngine, { tally }: Sess
   }
 }
 
-/** Databases of other sizes, each with its own calibration, and the whole one under a filter. */
+/** Tallies smaller databases, each with its own calibration, and the whole database under a filter. */
 async function tallyVariants(
   queries: readonly BenchProtein[],
   list: readonly BenchProtein[],
@@ -240,7 +245,7 @@ interface PeerSearches {
   readonly trueCount: number;
 }
 
-/** The same queries and decoys against the same domains, by the E-values of others. */
+/** Tallies the E-values of other tools for the same queries, decoys and domains. */
 async function tallyPeers(
   { queries, decoys, list, folder, trueCount }: PeerSearches,
   { labels, tally }: Session,
@@ -252,26 +257,25 @@ async function tallyPeers(
     }
     for (let query = 0; query < queries.length; query += 1) tally.expect(peer.name);
     const ranking = createRanking(queries.length);
-    for (const { queryId, targetId, expected } of await peer.search(queries, list, folder, THRESHOLDS[0])) {
+    for (const { queryId, targetId, eValue } of await peer.search(queries, list, folder, THRESHOLDS[0])) {
       if (queryId === targetId) continue;
       const [query, target] = [labels.get(queryId)!, labels.get(targetId)!];
       const isTrue = query.superfamily === target.superfamily;
       if (!isTrue && query.foldGroup === target.foldGroup) continue;
-      ranking.add(-expected, isTrue);
-      if (!isTrue) tally.observe(peer.name, Math.log(expected));
+      ranking.add(-eValue, isTrue);
+      if (!isTrue) tally.observe(peer.name, Math.log(eValue));
     }
-    const found = ranking.sensitivity(trueCount);
-    console.log(`${peer.name}: SEPQ1 by its E-value ${found.toFixed(4)}`);
+    console.log(`${peer.name}: SEPQ1 by its E-value ${ranking.sensitivity(trueCount).toFixed(4)}`);
     for (const [kind, changed] of Object.entries(decoys)) {
       const stratum = `${peer.name}, ${kind}`;
       for (let query = 0; query < changed.length; query += 1) tally.expect(stratum);
       const hits = await peer.search(changed, list, folder, THRESHOLDS[0]);
-      for (const { expected } of hits) tally.observe(stratum, Math.log(expected));
+      for (const { eValue } of hits) tally.observe(stratum, Math.log(eValue));
     }
   }
 }
 
-/** What judging a thousand candidates adds to a search: median difference with and without, in microseconds. */
+/** Measures the time that significance adds to a search with 1,000 candidates. Unit: µs, median difference. */
 async function timeJudge(queries: readonly BenchProtein[], engine: SearchEngine): Promise<number> {
   const settings = {
     targetSpace: unfilteredSpace(engine.release),
@@ -281,10 +285,10 @@ async function timeJudge(queries: readonly BenchProtein[], engine: SearchEngine)
   } as const;
   const differences: number[] = [];
   for (const { sequence } of queries.slice(0, TIMED_QUERIES)) {
-    const asked = [{ sequence, normalizationId: 'gloaming-protein/1' }];
+    const batch = [{ sequence, normalizationId: 'gloaming-protein/1' }];
     const time = async (significance: 'if_available' | 'not_requested'): Promise<number> => {
       const startedMs = performance.now();
-      await searchMany(asked, { ...settings, significance }, engine);
+      await searchMany(batch, { ...settings, significance }, engine);
       return performance.now() - startedMs;
     };
     differences.push((await time('if_available')) - (await time('not_requested')));
@@ -292,32 +296,36 @@ async function timeJudge(queries: readonly BenchProtein[], engine: SearchEngine)
   return 1000 * median(differences);
 }
 
-function report(tally: Tally, found: Found, targetCount: number): Readonly<Record<string, unknown>> {
-  console.log(`\nFalse hits found ÷ claimed (claimed), by E; ! breaks a bar:`);
+function report(
+  tally: Tally,
+  results: DomainResults,
+  targetCount: number,
+): Readonly<Record<string, unknown>> {
+  console.log(`\nFalse hits observed ÷ claimed (claimed), by E-value; ! marks a ratio outside the bounds:`);
   console.log(`  ${''.padEnd(28)}${THRESHOLDS.map((threshold) => String(threshold).padStart(14)).join('')}`);
   for (const line of tally.lines(targetCount)) console.log(line);
   const sensitivity = Object.fromEntries(
-    Object.entries(found.rankings).map(([name, ranking]) => [name, ranking.sensitivity(found.trueCount)]),
+    Object.entries(results.rankings).map(([name, ranking]) => [name, ranking.sensitivity(results.trueCount)]),
   );
-  const trueShare = found.trueAtHundredth / found.trueCount;
+  const trueShare = results.trueAtHundredth / results.trueCount;
   console.log(
     `\nSEPQ1 by ${Object.entries(sensitivity)
       .map(([name, value]) => `${name} ${value.toFixed(4)}`)
       .join(', ')}`,
   );
   console.log(
-    `Coverage ${(100 * found.coverage).toFixed(2)} %; true pairs at E <= 0.01: ${(100 * trueShare).toFixed(2)} %`,
+    `Coverage ${(100 * results.coverage).toFixed(2)} %; true pairs at E <= 0.01: ${(100 * trueShare).toFixed(2)} %`,
   );
-  console.log(`Judging 1,000 candidates: ${found.judgeUs.toFixed(0)} us of a search (median difference)`);
+  console.log(`Significance of 1,000 candidates: ${results.judgeUs.toFixed(0)} us (median difference)`);
   const { all, ...strata } = tally.ratios();
   assert(all !== undefined, 'the whole database was searched');
   return {
     ratio: all,
     strata,
-    coverage: found.coverage,
+    coverage: results.coverage,
     true_at_hundredth: trueShare,
     sepq1: sensitivity,
-    judge_us_1000: found.judgeUs,
+    judge_us_1000: results.judgeUs,
   };
 }
 

@@ -10,24 +10,24 @@ import type { DomainLabel } from '../tools/labels.js';
 import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 
 /*
- * Which whole proteins something connects. Nobody has labelled them, so that a pair counts as unrelated only where no
- * tool, no fold and no name says otherwise:
+ * Finds the pairs of whole proteins that a tool, a fold or a name connects. No labels exist for whole proteins. All
+ * other pairs count as unrelated.
  *
- *   tools   mmseqs in two rounds against all proteins, or blastp in either direction, finds one with the other, or
- *           both with one third
- *   folds   the profile of each finds domains of one fold group of SCOPe
- *   names   they share a word that is not said of everything
+ * - tools: mmseqs in two rounds against all proteins, or blastp in either direction, finds one with the other.
+ * - tools, too: both find the same third protein.
+ * - folds: the profile of each finds domains of one fold group of SCOPe.
+ * - names: both share a word that is not in COMMON_WORDS.
  *
- * A hit is one at E <= 0.001, so that chance hides next to nothing: a pair that is hidden because a tool's own false
- * hits are like ours would make E-values look better than they are.
+ * A hit has E <= 0.001, so that chance connects almost no pair. A pair connected only by chance would not count as a
+ * false hit of ours, and E-values would look better than they are.
  */
 
 const run = promisify(execFile);
 const HIT_E = 1e-3;
-/** Up to here a tool's direct hit is faint: such pairs are counted with and without. */
+/** A direct hit with an E-value between HIT_E and this one is faint. Ratios are given with and without such pairs. */
 const FAINT_E = 1;
 const FEWEST_LETTERS = 4;
-/** Said of proteins that have nothing in common: where they are, what is not known of them, how they were named. */
+/** Words in the names of unrelated proteins: locations, unknown functions, conventions of naming. */
 const COMMON_WORDS = new Set(
   (
     'protein proteins uncharacterized uncharacterised putative probable predicted hypothetical conserved unknown ' +
@@ -45,48 +45,52 @@ export interface NamedProtein extends BenchProtein {
   readonly name: string;
 }
 
+/** Pairs of proteins with evidence of homology. */
 export interface Connections {
-  /** Targets that something connects with the query, by what does. */
+  /** Returns the targets that are connected with the query, by kind of evidence. */
   of(queryId: string): Readonly<Record<ConnectionKind, ReadonlySet<string>>>;
-  /** Whether a tool gives the pair an E-value that is small, and too large to be a hit. */
+  /** Returns whether a tool gives the pair an E-value between HIT_E and FAINT_E. */
   isFaint(queryId: string, targetId: string): boolean;
-  /** Fold groups of SCOPe that are found in a protein. */
+  /** Returns the SCOPe fold groups that were found in a protein. */
   folds(id: string): readonly string[];
 }
 
 export interface Connectable {
   readonly queries: readonly NamedProtein[];
   readonly targets: readonly NamedProtein[];
-  /** Where thirds are looked for. */
+  /** Proteins that can connect two others by a hit of each. */
   readonly all: readonly NamedProtein[];
   readonly domains: readonly BenchProtein[];
   readonly labels: ReadonlyMap<string, DomainLabel>;
   readonly folder: string;
 }
 
-/** Errors  of mmseqs or blastp, which have to be installed */
+/**
+ * Searches for evidence of homology between queries and targets.
+ * Errors  those of mmseqs and blastp, which have to be installed
+ */
 export async function findConnections(connectable: Connectable): Promise<Connections> {
   const { queries, targets, labels } = connectable;
   const marks = { tools: createMarks(), folds: createMarks(), names: createMarks() };
   const faint = new Set<string>();
   for (const { id, name } of [...queries, ...targets]) {
-    // Whoever finds a protein bears its mark, too: hits in either direction are shared marks.
+    // A protein has its own id as a mark, and so has every protein that finds it: a hit is a shared mark.
     marks.tools.add(id, id);
     for (const word of wordsOf(name)) marks.names.add(id, word);
   }
-  const take = ([finder, found, expected]: readonly string[]): void => {
-    if (Number(expected) <= HIT_E) marks.tools.add(finder, found);
-    else faint.add(`${finder} ${found}`);
+  const addHit = ([query, target, eValue]: readonly string[]): void => {
+    if (Number(eValue) <= HIT_E) marks.tools.add(query, target);
+    else faint.add(`${query} ${target}`);
   };
   const searched = await searchWithMmseqs(connectable);
-  for (const row of await readRows(join(searched, 'found.tsv'))) take(row);
+  for (const row of await readRows(join(searched, 'found.tsv'))) addHit(row);
   const [blastp] = PEERS;
   for (const [from, to] of [
     [queries, targets],
     [targets, queries],
   ]) {
     const hits = await blastp.search(from, to, searched, FAINT_E);
-    for (const { queryId, targetId, expected } of hits) take([queryId, targetId, String(expected)]);
+    for (const { queryId, targetId, eValue } of hits) addHit([queryId, targetId, String(eValue)]);
   }
   for (const [id, domain] of await readRows(join(searched, 'domains.tsv'))) {
     marks.folds.add(id, labels.get(domain)!.foldGroup);
@@ -104,8 +108,8 @@ export async function findConnections(connectable: Connectable): Promise<Connect
 }
 
 /**
- * Hits of queries and targets among all (found.tsv), and the domains that their profiles find (domains.tsv).
- * @returns the folder that has them; one that is there already is used again: this takes longer than all the rest
+ * Searches all proteins with queries and targets (found.tsv), and the domains with their profiles (domains.tsv).
+ * @returns the folder with both files; an existing one is reused, because the search takes longer than the rest
  */
 async function searchWithMmseqs({ queries, targets, all, domains, folder }: Connectable): Promise<string> {
   const chosen = [...queries, ...targets];
@@ -149,19 +153,21 @@ async function readRows(path: string): Promise<readonly (readonly string[])[]> {
     .map((line) => line.split('\t'));
 }
 
+/** Returns the specific words of a protein name in lower case. */
 export function wordsOf(name: string): readonly string[] {
   const words = name.toLowerCase().split(/[^a-z0-9]+/);
   return words.filter((word) => word.length >= FEWEST_LETTERS && !COMMON_WORDS.has(word));
 }
 
-/** What proteins have in common. */
+/** Marks of proteins, such as words or fold groups. */
 interface Marks {
   add(id: string, mark: string): void;
   of(id: string): ReadonlySet<string>;
-  /** Those among others that share a mark with one. */
+  /** Returns the members of `others` that share a mark with this protein. */
   sharing(id: string, others: ReadonlySet<string>): ReadonlySet<string>;
 }
 
+/** Creates an empty index of marks, by protein and by mark. */
 export function createMarks(): Marks {
   const [marksOf, bearersOf] = [new Map<string, Set<string>>(), new Map<string, Set<string>>()];
   const none: ReadonlySet<string> = new Set();
@@ -172,11 +178,11 @@ export function createMarks(): Marks {
     },
     of: (id) => marksOf.get(id) ?? none,
     sharing(id, others) {
-      const found = new Set<string>();
+      const sharing = new Set<string>();
       for (const mark of marksOf.get(id) ?? none) {
-        for (const bearer of bearersOf.get(mark) ?? none) if (others.has(bearer)) found.add(bearer);
+        for (const bearer of bearersOf.get(mark) ?? none) if (others.has(bearer)) sharing.add(bearer);
       }
-      return found;
+      return sharing;
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Appliance } from '../../src/appliance.js';
 import type { TargetSpace } from '../../src/release/release.js';
 import { searchMany } from '../../src/search/search.js';
 import type { Candidate, SearchEngine } from '../../src/search/search-types.js';
-import { repeatProbabilities } from '../../src/sequence/repeats.js';
+import { repeatProbabilities } from './repeats.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { logEValueOf } from '../tools/candidate-scores.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
@@ -12,23 +12,24 @@ import { quartileOf } from '../tools/labels.js';
 import { createTally, THRESHOLDS, type Tally } from './tally.js';
 
 /*
- * Do E-values of whole proteins tell the truth? Reversed and shuffled proteins against real ones: every hit is false.
- * Whole proteins lie more than domains do: they have low complexity, repeats and coiled coils.
+ * Measures how accurate E-values of whole proteins are. The queries are reversed and shuffled proteins, so that every hit
+ * is false. Whole proteins cause more false hits than domains, by low complexity, repeats and coiled coils.
  *
  *   npm run bench -- calibration --decoys [queries] [targets] [folder to keep the database in]
  */
 
 const CHUNK = 10;
 const FEWEST_RESIDUES = 30;
-/** Far below one false hit in all queries: what is found here is what the extrapolated tail gets wrong. */
+/** An E-value at which no false hit is expected in all queries. Hits below it are errors of the extrapolated tail. */
 const FAR_BELOW = 1e-6;
 
-/** From this share of repeats on a query counts as one with repeats. */
+/** Least share of repeated residues of a query in the stratum with repeats. */
 const REPEATED_SHARE = 0.05;
 
-/** Reversed and shuffled sequences have no relatives: every hit is false. */
+/** Reversed and shuffled sequences by kind. They have no homologs, so that every hit is false. */
 export type Decoys = Readonly<Record<string, readonly BenchProtein[]>>;
 
+/** Reverses and shuffles the queries. */
 export function decoysOf(queries: readonly BenchProtein[]): Decoys {
   const random = seededRandom(2);
   const shuffle = (sequence: string): string => {
@@ -46,6 +47,10 @@ export function decoysOf(queries: readonly BenchProtein[]): Decoys {
   };
 }
 
+/**
+ * Searches exhaustively and without a cut-off, and passes the candidates of each query to `take`.
+ * Errors  those of `searchMany`
+ */
 export async function eachResult(
   queries: readonly BenchProtein[],
   targetSpace: TargetSpace,
@@ -61,13 +66,16 @@ export async function eachResult(
   } as const;
   for (let start = 0; start < queries.length; start += CHUNK) {
     const chunk = queries.slice(start, start + CHUNK);
-    const asked = chunk.map(({ sequence }) => ({ sequence, normalizationId: 'gloaming-protein/1' }));
-    const results = await searchMany(asked, settings, engine);
+    const batch = chunk.map(({ sequence }) => ({ sequence, normalizationId: 'gloaming-protein/1' }));
+    const results = await searchMany(batch, settings, engine);
     results.forEach(({ candidates }, index) => take(chunk[index], candidates));
   }
 }
 
-/** Whole proteins and their decoys, against a calibrated database of others and themselves. */
+/**
+ * Runs the bench of decoys of whole proteins against a calibrated database of whole proteins.
+ * Errors  those of `openCalibrated` and `searchMany`
+ */
 export async function benchDecoys(
   appliance: Appliance,
   folder: string,
@@ -85,20 +93,20 @@ export async function benchDecoys(
     far[kind] = await tallyByLength(kind, decoys, engine, tally);
   }
   console.log(
-    `\n${queries.length} queries of ${source} against ${targets.length}: false hits ÷ claimed, by E`,
+    `\n${queries.length} queries (${source}), ${targets.length} targets: false hits observed ÷ claimed, by E-value`,
   );
   console.log(`  ${''.padEnd(28)}${THRESHOLDS.map((threshold) => String(threshold).padStart(14)).join('')}`);
   for (const line of tally.lines(targets.length)) console.log(line);
   const pairs = queries.length * targets.length;
-  for (const [kind, found] of Object.entries(far)) {
+  for (const [kind, count] of Object.entries(far)) {
     console.log(
-      `  ${kind}: ${found} of ${pairs} pairs at E <= ${FAR_BELOW}, claimed ${queries.length * FAR_BELOW}`,
+      `  ${kind}: ${count} of ${pairs} pairs at E <= ${FAR_BELOW}, claimed ${queries.length * FAR_BELOW}`,
     );
   }
   return { ratios: tally.ratios(), far_below: { threshold: FAR_BELOW, pairs, found: far } };
 }
 
-/** Targets of the benches of whole proteins: the same for each, so that one calibrated database serves them. */
+/** Draws the targets of the benches of whole proteins. All use the same targets, and so one calibrated database. */
 export function wholeTargets<Protein extends BenchProtein>(
   list: readonly Protein[],
   count: number,
@@ -110,12 +118,12 @@ function pick<Protein>(from: readonly Protein[], count: number, seed: number): r
   return Array.from(sampleDistinct(from.length, count, seededRandom(seed)), (index) => from[index]);
 }
 
-/** Share of the residues that continue a repeat. */
+/** Returns the share of residues that belong to a repeat. Range: 0..1 */
 function repeatedShare(sequence: string): number {
   return repeatProbabilities(sequence).filter((probability) => probability >= 0.5).length / sequence.length;
 }
 
-/** Counts what lies far below every threshold, too. */
+/** Tallies decoys by length and repeats. Returns the number of hits with E ≤ FAR_BELOW. */
 async function tallyByLength(
   kind: string,
   decoys: readonly BenchProtein[],
@@ -125,7 +133,7 @@ async function tallyByLength(
   const lengths = decoys.map(({ sequence }) => sequence.length).sort((a, b) => a - b);
   const [change] = kind.split(' ');
   for (const quartile of [1, 2, 3, 4]) tally.expect(`${change}, length quartile ${quartile}`, 0);
-  let found = 0;
+  let farCount = 0;
   await eachResult(decoys, unfilteredSpace(engine.release), engine, ({ sequence }, candidates) => {
     const strata = [
       kind,
@@ -136,9 +144,9 @@ async function tallyByLength(
     for (const candidate of candidates) {
       const log = logEValueOf(candidate);
       if (log === undefined) continue;
-      if (log <= Math.log(FAR_BELOW)) found += 1;
+      if (log <= Math.log(FAR_BELOW)) farCount += 1;
       for (const stratum of strata) tally.observe(stratum, log);
     }
   });
-  return found;
+  return farCount;
 }

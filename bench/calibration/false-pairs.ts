@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import type { DomainLabel } from '../tools/labels.js';
 
 /*
- * The best of the false pairs, to be read: many are homologs that SCOPe keeps in different folds. Which ones, and
- * why, stands in related-folds.tsv, a reading of the literature and of these very lists. Not set aside, because only a
- * fragment is held to be common, are the P-loops of c.37 and the dinucleotide-binding c.2, c.3 and c.66: most of
- * the best false pairs of dev.
+ * The false pairs with the smallest E-values. Many are homologs that SCOPe classifies in different folds;
+ * related-folds.tsv lists such folds with reasons from the literature and from these lists. Most of the best false pairs
+ * of dev are P-loops of c.37 and the dinucleotide-binding folds c.2, c.3 and c.66. They still count as false, because
+ * only a fragment is thought to be homologous.
  */
 
-/** Pairs kept for reading: far more than anybody reads. */
-const KEPT_PAIRS = 20_000;
+/** Number of pairs in memory, far more than are printed. */
+const STORED_PAIRS = 20_000;
 
 interface FalsePair {
   readonly query: string;
@@ -17,12 +17,12 @@ interface FalsePair {
   readonly logEValue: number;
 }
 
-/** Whether two domains of different fold groups are held to be homologs all the same. */
+/** Returns whether two domains of different fold groups are thought to be homologs. */
 export type AreRelated = (a: DomainLabel, b: DomainLabel) => boolean;
 
 /**
- * Reads `one <tab> other <tab> reason` lines; each side is a fold, superfamily or family (`c.23`, `a.4.1.12`) and
- * stands for all below it.
+ * Reads lines `one <tab> other <tab> reason`. Each side is a fold, superfamily or family (`c.23`, `a.4.1.12`), with
+ * everything below it.
  */
 export function readRelatedFolds(path: string): AreRelated {
   const [, ...lines] = readFileSync(path, 'utf8').split('\n').filter(Boolean);
@@ -37,19 +37,21 @@ export function readRelatedFolds(path: string): AreRelated {
     );
 }
 
+/** A bounded collection of the best false pairs. */
 export interface FalsePairs {
   add(pair: FalsePair): void;
-  /** Pairs of superfamilies by their best E-value, each with its count and best pair. */
+  /** Returns one line per pair of superfamilies, by best E-value, with the number of pairs and the best pair. */
   lines(labels: ReadonlyMap<string, DomainLabel>, count: number): readonly string[];
 }
 
+/** Creates an empty collection. */
 export function createFalsePairs(): FalsePairs {
-  let kept: FalsePair[] = [];
-  const best = (): FalsePair[] => kept.sort((a, b) => a.logEValue - b.logEValue);
+  let pairs: FalsePair[] = [];
+  const best = (): FalsePair[] => pairs.sort((a, b) => a.logEValue - b.logEValue);
   return {
     add(pair) {
-      kept.push(pair);
-      if (kept.length >= 2 * KEPT_PAIRS) kept = best().slice(0, KEPT_PAIRS);
+      pairs.push(pair);
+      if (pairs.length >= 2 * STORED_PAIRS) pairs = best().slice(0, STORED_PAIRS);
     },
     lines(labels, count) {
       const groups = new Map<string, { readonly first: FalsePair; count: number }>();
@@ -67,8 +69,8 @@ export function createFalsePairs(): FalsePairs {
       return [...groups.values()]
         .slice(0, count)
         .map(
-          ({ first, count: pairs }) =>
-            `  ${Math.exp(first.logEValue).toExponential(1)} ${String(pairs).padStart(4)} x  ` +
+          ({ first, count: pairCount }) =>
+            `  ${Math.exp(first.logEValue).toExponential(1)} ${String(pairCount).padStart(4)} x  ` +
             `${words(first.query)} | ${words(first.target)}`,
         );
     },

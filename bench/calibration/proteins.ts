@@ -15,20 +15,20 @@ import { eachResult, wholeTargets } from './decoys.js';
 import { createTally, THRESHOLDS, type Tally } from './tally.js';
 
 /*
- * Do E-values of whole proteins of many domains tell the truth about natural ones? Proteins against others, where a hit
- * is false that nothing connects with its query (connections.ts), and reversed ones, of which every hit is; by length.
+ * Measures how accurate E-values of natural multi-domain proteins are, by length. A hit of a natural query is false if no
+ * evidence of homology connects the pair (connections.ts). Every hit of a reversed query is false.
  *
- *   npm run bench -- calibration --proteins [queries a band] [targets] [folder to keep the database in]
+ *   npm run bench -- calibration --proteins [queries per band] [targets] [folder to keep the database in]
  */
 
-/** Upper ends of the bands but the last. Unit: residues */
+/** Upper ends of all length bands except the last. Unit: residues, exclusive */
 const BAND_ENDS: readonly number[] = [150, 300, 600];
 const FEWEST_RESIDUES = 30;
-/** Reversed queries for each natural one. */
+/** Number of reversed queries per natural query. */
 const REVERSED_SHARE = 0.25;
 const LISTED_PAIRS = 60;
-const ALL = 'natural, all bands alike';
-const NOT_FAINT = 'natural, no faint hit either';
+const ALL = 'natural, all bands';
+const NOT_FAINT = 'natural, without faint hits';
 
 interface UnconnectedPair {
   readonly query: NamedProtein;
@@ -36,6 +36,10 @@ interface UnconnectedPair {
   readonly logEValue: number;
 }
 
+/**
+ * Runs the bench of natural whole proteins.
+ * Errors  those of `findConnections`, `openCalibrated` and `searchMany`
+ */
 export async function benchProteins(
   appliance: Appliance,
   folder: string,
@@ -58,10 +62,12 @@ export async function benchProteins(
     .filter((_, index) => index % Math.round(1 / REVERSED_SHARE) === 0)
     .map(({ id, sequence }) => ({ id, sequence: reversed(sequence) }));
   await tallyReversed(backwards, engine, tally);
-  console.log(`\n${queries.length} queries, ${targets.length} targets: false hits ÷ claimed (claimed), by E`);
+  console.log(
+    `\n${queries.length} queries, ${targets.length} targets: false hits observed ÷ claimed (claimed), by E-value`,
+  );
   console.log(`  ${''.padEnd(28)}${THRESHOLDS.map((threshold) => String(threshold).padStart(14)).join('')}`);
   for (const line of tally.lines(targets.length)) console.log(line);
-  console.log('\nThe best pairs that nothing connects: E, then length, name and folds of both');
+  console.log('\nThe best unconnected pairs: E-value, then length, name and folds of both');
   for (const line of pairLines(pairs, connections)) console.log(line);
   return { ratios: tally.ratios() };
 }
@@ -75,7 +81,7 @@ async function readNamed(fasta: string): Promise<readonly NamedProtein[]> {
   return list;
 }
 
-/** As many of each band, evenly among what comes. */
+/** Draws the same number of proteins from each band. */
 function queriesByBand(from: readonly NamedProtein[], count: number): readonly NamedProtein[] {
   const usable = from.filter(({ sequence }) => sequence.length >= FEWEST_RESIDUES);
   return bandNames().flatMap((band) => {
@@ -94,7 +100,7 @@ function bandOf(length: number): string {
   return at === -1 ? `${BAND_ENDS.at(-1)} and more` : `${BAND_ENDS[at - 1]} to ${BAND_ENDS[at] - 1}`;
 }
 
-/** @returns the best pairs that nothing connects */
+/** Tallies natural queries. Returns the best unconnected pairs. */
 async function tallyNatural(
   queries: readonly NamedProtein[],
   targets: readonly NamedProtein[],
@@ -128,7 +134,7 @@ async function tallyNatural(
   const shares = Object.entries(connectedCounts).map(
     ([kind, count]) => `${kind} ${((100 * count) / pairCount).toFixed(2)} %`,
   );
-  console.log(`Pairs that something connects, of ${pairCount}: ${shares.join(', ')}`);
+  console.log(`Connected pairs, of ${pairCount}: ${shares.join(', ')}`);
   return best;
 }
 
@@ -142,7 +148,7 @@ async function tallyReversed(
   tally: Tally,
 ): Promise<void> {
   await eachResult(queries, unfilteredSpace(engine.release), engine, ({ sequence }, candidates) => {
-    const strata = ['reversed, all bands alike', `reversed, ${bandOf(sequence.length)}`];
+    const strata = ['reversed, all bands', `reversed, ${bandOf(sequence.length)}`];
     for (const stratum of strata) tally.expect(stratum);
     for (const candidate of candidates) {
       for (const stratum of strata) tally.observe(stratum, logEValueOf(candidate) ?? Infinity);

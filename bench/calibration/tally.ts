@@ -1,4 +1,4 @@
-/** Expected numbers of false hits a query at which claims are held against what is found. */
+/** E-values at which observed and expected numbers of false hits per query are compared. */
 export const THRESHOLDS: readonly number[] = [10, 1, 0.1, 0.01, 0.001];
 
 /** Counts of one stratum, per threshold. */
@@ -9,27 +9,28 @@ interface Stratum {
 
 /** Observed and expected false hits, by stratum. */
 export interface Tally {
-  /** A query whose share of searched targets belongs to the stratum: so many false hits are expected there. */
+  /** Adds the expected false hits of one query, of whose targets this share belongs to the stratum. Default: 1 */
   expect(stratum: string, share?: number): void;
-  /** A false pair of the stratum with this ln E. */
+  /** Adds a false pair with this ln E to the stratum. */
   observe(stratum: string, logEValue: number): void;
-  /** Observed ÷ expected by stratum and threshold. */
+  /** Returns observed ÷ expected by stratum and threshold. */
   ratios(): Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** The table, with expected counts, and a mark where a bar is broken. */
+  /** Returns the table with expected counts. A mark shows each ratio outside the bounds. */
   lines(searchedTargets: number): readonly string[];
 }
 
-const STRATUM_BAR = { low: 0.5, high: 2, smallestEValue: 50, largestShare: 0.01 };
+const BOUNDS = { low: 0.5, high: 2, smallestEValue: 50, largestShare: 0.01 };
 
+/** Creates an empty tally. */
 export function createTally(): Tally {
   const strata = new Map<string, Stratum>();
   const stratumOf = (name: string): Stratum => {
-    const known = strata.get(name) ?? {
+    const stratum = strata.get(name) ?? {
       expected: THRESHOLDS.map(() => 0),
       observed: THRESHOLDS.map(() => 0),
     };
-    strata.set(name, known);
-    return known;
+    strata.set(name, stratum);
+    return stratum;
   };
   return {
     expect(name, share = 1) {
@@ -55,9 +56,9 @@ export function createTally(): Tally {
       [...strata].map(([name, { expected, observed }]) => {
         const cells = THRESHOLDS.map((threshold, index) => {
           const ratio = observed[index] / expected[index];
-          const { low, high, smallestEValue, largestShare } = STRATUM_BAR;
-          const isHeld = expected[index] >= smallestEValue && threshold <= largestShare * searchedTargets;
-          const mark = isHeld && (ratio < low || ratio > high) ? '!' : ' ';
+          const { low, high, smallestEValue, largestShare } = BOUNDS;
+          const isBounded = expected[index] >= smallestEValue && threshold <= largestShare * searchedTargets;
+          const mark = isBounded && (ratio < low || ratio > high) ? '!' : ' ';
           return `${ratio.toFixed(2)}${mark}(${expected[index].toFixed(0)})`.padStart(14);
         });
         return `  ${name.padEnd(28)}${cells.join('')}`;
@@ -65,11 +66,11 @@ export function createTally(): Tally {
   };
 }
 
-/** True and false pairs by score, pooled over all queries, down to the last false one that counts. */
+/** Pairs pooled over all queries and ranked by score, down to a given number of false pairs. */
 export interface Ranking {
-  /** Higher scores are better. */
+  /** Adds a pair. Higher scores are better. */
   add(score: number, isTrue: boolean): void;
-  /** Share of all true pairs that stand in the list before it holds as many false ones as count. */
+  /** Returns the share of all true pairs that rank above the last counted false pair. Range: 0..1 */
   sensitivity(trueCount: number): number;
 }
 
@@ -78,15 +79,15 @@ interface RankedPair {
   readonly isTrue: boolean;
 }
 
-/** Pairs that a ranking takes in before it drops those that can no longer count. */
+/** Number of pairs that a ranking adds between two sorts. */
 const UNSORTED_PAIRS = 200_000;
 
-/** A ranking that holds a bounded part of all pairs: what has enough false ones above it never counts again. */
+/** Creates a ranking in bounded memory. Pairs below the last counted false pair are dropped, because they never count. */
 export function createRanking(falseCount: number): Ranking {
   let pairs: RankedPair[] = [];
   let sortedCount = 0;
   const sortAndDrop = (): void => {
-    // Of equal scores the false ones come first: ties must not help.
+    // Among equal scores false pairs come first, so that ties do not raise the sensitivity.
     pairs.sort((a, b) => b.score - a.score || Number(a.isTrue) - Number(b.isTrue));
     let wrong = 0;
     const last = pairs.findIndex(({ isTrue }) => !isTrue && (wrong += 1) >= falseCount);

@@ -21,11 +21,12 @@ import {
 import type { Bench } from '../main.js';
 
 /*
- * Are alignments right? The appliance's affine alignments against BAliBASE's, and parasail's with BLOSUM62 and gaps
- * 11/1 on the same pairs: share of the reference's aligned residue pairs that are found, mean over pairs of proteins.
- * With a background, those of the same proteins with their relatives of it, too.
+ * Are the alignments correct? The bench compares the appliance's alignments with those of BAliBASE, and parasail's with
+ * BLOSUM62 and gaps 11/1 on the same pairs. The measure is the share of the reference's aligned residue pairs that an
+ * alignment has, averaged over pairs of proteins. With a homolog source, the bench also aligns the same proteins with
+ * their homologs.
  *
- *   npm run bench -- columns [FASTA of a background, which mmseqs searches]
+ *   npm run bench -- columns [FASTA of a homolog source, which mmseqs searches]
  */
 
 const execute = promisify(execFile);
@@ -86,13 +87,13 @@ export const run: Bench = async ([homologSource]) => {
   }
 };
 
-/** Alignments as a search shows them, with each first protein as the query. */
+/** Aligns each pair as a search does, with the first protein as the query. */
 async function alignAll(
   pairs: readonly ReferencePair[],
   { release, encoder, profileEncoder, backend, store, threads }: SearchEngine,
 ): Promise<readonly Columns[]> {
   const sequences = [...new Set(pairs.map(({ first }) => first.sequence))];
-  // All at once: what finds relatives reads its background anew for each call.
+  // One call for all, because the homolog finder reads its source again in each call.
   const encoded = profileEncoder && (await profileEncoder.encode(sequences));
   const known = new Map(encoded?.map(({ tokens }, at) => [sequences[at], tokens]));
   const indexOf = new Map(
@@ -117,7 +118,7 @@ async function alignAll(
   return found;
 }
 
-/** Nothing where parasail or a compiler is missing. */
+/** Returns undefined if parasail or a compiler is missing. */
 async function alignWithParasail(
   pairs: readonly ReferencePair[],
   source: string,

@@ -4,12 +4,12 @@ import { fastaFile, readFasta } from '../../src/sequence/fasta.js';
 import { normaliseProtein } from '../../src/sequence/protein.js';
 import type { BenchProtein } from '../tools/proteins.js';
 
-/** Positions of both proteins that stand in one column. */
+/** Pairs of positions, one in each protein, that share a column. */
 export type Columns = readonly (readonly [number, number])[];
 
 /** Two proteins of one reference alignment. */
 export interface ReferencePair {
-  /** BAliBASE's reference set: RV11, RV12. */
+  /** BAliBASE's set: RV11 or RV12. */
   readonly set: string;
   readonly first: BenchProtein;
   readonly second: BenchProtein;
@@ -18,7 +18,7 @@ export interface ReferencePair {
   readonly identity: number;
 }
 
-/** All pairs of each aligned FASTA file of the folder. */
+/** Returns all pairs of each aligned FASTA file in the folder. Errors  those of the file system */
 export async function readReferencePairs(folder: string, set: string): Promise<readonly ReferencePair[]> {
   const pairs: ReferencePair[] = [];
   const files = readdirSync(join(folder, set)).filter((file) => file.endsWith('.afa'));
@@ -44,7 +44,7 @@ export async function readReferencePairs(folder: string, set: string): Promise<r
   return pairs;
 }
 
-/** Share of the reference's aligned pairs of residues that an alignment has too: its sum of pairs. */
+/** Share of the reference's aligned residue pairs that the alignment also has, the sum-of-pairs score. Range  0..1 */
 export function recovery(found: Columns, reference: Columns): number {
   const partner = new Map(found);
   return reference.filter(([i, j]) => partner.get(i) === j).length / reference.length;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:http';
 import Koa from 'koa';
 
-/* A Koa server that reads the body and answers as many bytes as a small search does: what the machine allows at all. */
+/* A Koa server that reads the body and sends as many bytes as a small search. It shows the machine's own limit. */
 
 const ANSWER = JSON.stringify({ hello: 'x'.repeat(3_000) });
 

@@ -5,11 +5,11 @@ import { median, percentile } from '../tools/statistics.js';
 
 const RATE_PER_SECOND = 200;
 const SECONDS = 20;
-/** Short turns, so that what else the machine does meets both servers alike. */
+/** The two servers alternate in short turns, so that other processes disturb both equally. */
 const TURNS = 4;
 const WARM_UP_SECONDS = 5;
 
-/** Small cached searches at a fixed rate, in turns with a Koa server that only answers. */
+/** Measures small cached searches at a fixed rate, in turns with a bare Koa server. */
 export async function cached(server: Server): Promise<Figures> {
   const body = searchBody(server.sequences[0], 1);
   const bare = await startServer('bare.js');

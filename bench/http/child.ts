@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { LoadTarget } from './load.js';
 
-/** The server that is asked, in a process of its own. */
+/** The server under test, in a separate process. */
 export interface Server extends LoadTarget {
   readonly sequences: readonly string[];
   readonly child: ChildProcess;
 }
 
-/** What a process has used so far. */
+/** Resources that a process has used so far. */
 export interface Usage {
   readonly cpuMs: number;
   readonly residentBytes: number;
@@ -19,7 +19,10 @@ export interface Usage {
 /** Figures by name, as `--json` prints them. */
 export type Figures = Readonly<Record<string, number>>;
 
-/** @param file of this folder, which says where it serves once it does */
+/**
+ * Starts a server.
+ * @param file module of this folder, which reports its address after the start
+ */
 export async function startServer(file: 'server.js' | 'bare.js'): Promise<Server> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)));
   const [started] = (await once(child, 'message')) as [Omit<Server, 'child'>];

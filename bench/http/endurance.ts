@@ -8,7 +8,7 @@ const MINUTES = 10;
 const QUERIES = 50;
 const MEBIBYTE = 1024 * 1024;
 
-/** Memory under a steady load: each minute's figure, and how the second half stands to the first. */
+/** Measures memory under a constant load, each minute, and compares the second half with the first. */
 export async function endurance(server: Server): Promise<Figures> {
   const some = server.sequences.slice(0, QUERIES);
   const bodyOf = (index: number): string => searchBody(some[index % some.length], 1);
@@ -17,10 +17,10 @@ export async function endurance(server: Server): Promise<Figures> {
   let refused = 0;
   for (let minute = 1; minute <= MINUTES; minute += 1) {
     const answers = await openLoop(server, RATE_PER_SECOND, 60, bodyOf);
-    // Where others use the machine, a pause can fill the queue.
+    // On a shared machine, a pause can fill the queue.
     assert(
       answers.every(({ status }) => status === 200 || status === 429),
-      'every search is answered or refused for a time',
+      'every search is answered or refused temporarily',
     );
     refused += answers.filter(({ status }) => status === 429).length;
     const { residentBytes, heapBytes } = await usageOf(server);

@@ -6,10 +6,11 @@ import { overloaded } from './overload.js';
 import type { Bench } from '../main.js';
 
 /*
- * What does the shell around a search cost? Small cached searches at a fixed rate; idle connections; ten times as many
- * new searches as can be answered; and, when it is named, ten minutes of searches for what becomes of the memory.
+ * How much does the HTTP shell add to a search? The parts are small cached searches at a fixed rate, idle connections,
+ * and an overload of ten times the capacity. The part `endurance` runs ten minutes of searches and measures memory
+ * growth.
  *
- * Options  cached, idle, overload, endurance; default: the first three
+ * Options: cached, idle, overload, endurance; default: the first three
  */
 
 const PARTS: Readonly<Record<string, (server: Server) => Promise<Figures>>> = {

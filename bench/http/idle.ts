@@ -4,10 +4,10 @@ import { assert } from '../../src/errors.js';
 import { usageOf, type Figures, type Server } from './child.js';
 
 const IDLE_CONNECTIONS = 10_000;
-/** Connections that are opened together: under the length of the listener's backlog. */
+/** Connections opened at once. The number is below the listener's backlog. */
 const AT_ONCE = 100;
 
-/** Keep-alive connections that have asked once and are held. */
+/** Measures the memory of keep-alive connections that have sent one request and stay open. */
 export async function idle(server: Server): Promise<Figures> {
   const before = await usageOf(server);
   const sockets: Socket[] = [];

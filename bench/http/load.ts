@@ -5,18 +5,18 @@ export interface LoadTarget {
   readonly key: string;
 }
 
-/** One answered request; the latency counts from when it was due, so that waiting to be sent is part of it. */
+/** One answered request. The latency counts from its scheduled time, so that it includes waiting to be sent. */
 export interface Answered {
   readonly dueMs: number;
   readonly latencyMs: number;
   readonly status: number;
 }
 
-/** Under the length of a listener's backlog: a machine that stands still for a second resets none. */
+/** Below the listener's backlog, so that a pause of one second resets no connection. */
 const MOST_CONNECTIONS = 256;
 
 /**
- * Sends at a fixed rate whatever the answers do: a client that waits for answers hides how they queue.
+ * Sends requests at a fixed rate, independent of the answers. A client that waits for answers would hide the queue.
  * Unit    ratePerSecond requests per second; seconds
  */
 export async function openLoop(

@@ -5,14 +5,17 @@ import { median, percentile } from '../tools/statistics.js';
 
 const OVERLOAD = 10;
 const SECONDS = 60;
-/** Until the burst that filled the queue has been served. */
+/** Time until the burst that filled the queue is served. */
 const SETTLED_MS = 4_000;
-/** Recovered: over so many searches that follow each other, none was refused and their median is normal again. */
+/** Length of a sequence of searches that shows recovery: none is refused and their median is normal. */
 const RECOVERED_COUNT = 20;
 
-/** Ten times as many new searches as can be answered: what is let in must stay quick, the rest be refused at once. */
+/**
+ * Sends ten times as many new searches as the server can answer. Accepted ones must stay fast, and the others must be
+ * refused at once.
+ */
 export async function overloaded(server: Server): Promise<Figures> {
-  // Each body is a query of its own: nothing comes from the cache.
+  // Each body has a different query, so that the cache answers none.
   let next = 0;
   const fresh = (): string => searchBody(rotated(server.sequences, (next += 1)), 10);
   const alone = await openLoop(server, 5, 6, fresh);
@@ -23,10 +26,7 @@ export async function overloaded(server: Server): Promise<Figures> {
   const settled = flood.filter(({ dueMs }) => dueMs > SETTLED_MS);
   const accepted = settled.filter(({ status }) => status === 200);
   const refused = settled.filter(({ status }) => status === 429);
-  assert(
-    accepted.length + refused.length === settled.length,
-    'an overload gives answers and 429, nothing else',
-  );
+  assert(accepted.length + refused.length === settled.length, 'an overload gives only answers and 429');
   const figures = {
     normal_p50_ms: median(latenciesOf(normal)),
     normal_p95_ms: percentile(latenciesOf(normal), 0.95),
@@ -43,7 +43,7 @@ export async function overloaded(server: Server): Promise<Figures> {
   return figures;
 }
 
-/** When the server was as it had been before the flood, counted from the flood's end. */
+/** Time from the end of the flood until the server behaves normally. Unit  milliseconds */
 function recoveryOf(after: readonly Answered[], normal: readonly Answered[]): number {
   const usualMs = percentile(latenciesOf(normal), 0.95);
   const first = after.findIndex((_, index) => {
@@ -70,7 +70,7 @@ function latenciesOf(answers: readonly Answered[]): readonly number[] {
   return answers.map(({ latencyMs }) => latencyMs);
 }
 
-/** A protein with its first residues moved to its end: another query of the same cost. */
+/** Moves the first residues of a protein to its end: a different query of equal cost. */
 function rotated(sequences: readonly string[], index: number): string {
   const sequence = sequences[index % sequences.length];
   const cut = 1 + (Math.floor(index / sequences.length) % (sequence.length - 1));

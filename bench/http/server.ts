@@ -8,7 +8,7 @@ import { serve } from '../../src/cli/serve/serve.js';
 import { createLog } from '../../src/cli/serve/log.js';
 import { loadConfig } from '../../src/config.js';
 
-/* The server that bench/http/http.ts asks, as it is shipped, in a process with processor time and memory of its own. */
+/* The server of bench/http/http.ts, in a process with its own processor time and memory. */
 
 const PROTEINS = 400;
 
@@ -49,6 +49,6 @@ process.on('message', (question) => {
     .then(() => rm(folder, { recursive: true }))
     .then(() => process.disconnect());
 });
-// A bench that failed leaves no server behind.
+// Ends the server when the bench ends or fails.
 process.once('disconnect', () => process.exit());
 process.send?.({ url: server.url, key, sequences: demo.proteins.map(({ sequence }) => sequence) });

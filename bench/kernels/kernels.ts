@@ -6,8 +6,8 @@ import { runNativePeers } from './peers.js';
 import { timeRuntimes } from './runtimes.js';
 
 /*
- * How near are the kernels to the machine's limit, and how far from what others would do?
- * Shares, cells per second and ratios are of processor time of one core; scaling and milliseconds are by the clock.
+ * How close are the kernels to the machine's limit, and how do they compare with other programs? Shares, cells per
+ * second and ratios are by processor time of one core. Scaling and milliseconds are by wall time.
  *
  *   npm run bench -- kernels [folder where LanceDB is installed]
  */
@@ -16,7 +16,7 @@ export const run: Bench = async ([lancedbFolder]) => {
   const ours = await measureKernels();
   const { maxsim, affine } = ours;
   printMaxSim(ours);
-  // Tiles are worth their place at the head of the list only where they beat what comes next.
+  // Also measures the next kernels of the list: AMX tiles come first only if they are faster.
   const vectors = ours.kernels === 'amx' ? await measureKernels('avx512vnni') : undefined;
   if (vectors !== undefined) printMaxSim(vectors);
   const [byClock, byWork] = [
@@ -68,6 +68,6 @@ function printMaxSim({ kernels, maxsim }: KernelFigures): void {
   for (const [name, figures] of [['64', maxsim.d64] as const, ['128', maxsim.d128] as const]) {
     const share = (100 * figures.peak_share).toFixed(1);
     console.log(`  dimension ${name.padEnd(4)} ${figures.gops} GOPS a core, ${share} % of its measured peak`);
-    if (figures.peak_share > 1.02) console.log('  A share above 102 % is a fault of the probe.');
+    if (figures.peak_share > 1.02) console.log('  A share above 102 % is an error of the probe.');
   }
 }

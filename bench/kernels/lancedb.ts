@@ -6,16 +6,19 @@ import type { QueryTokens, TokenSource } from '../../src/kernels/kernels.js';
 import type { RuntimeSearch } from './peer.js';
 
 /*
- * LanceDB's exact search over columns of many vectors a row. Its MaxSim goes one way, from the query to the rows, so
- * both directions are 1 + targets searches: the query in a table of all targets, and each target in a table whose one
- * row is the query. Float32 dot products of whole numbers are exact, so its sums are ours. Its cosine distance, which
- * people search by, takes 1.8 times as long as the dot products that are timed here.
+ * LanceDB's exact search over columns with many vectors a row. Its MaxSim has one direction, from the query to the
+ * rows. Both directions therefore need 1 + targets searches: the query in a table of all targets, and each target in a
+ * table with the query as its only row. Float32 dot products of integers are exact, so its sums equal ours. Its cosine
+ * distance, the usual metric, takes 1.8 times as long as the dot products that are timed here.
  */
 
-/** The newest version that runs on Node 20; 551 MB with what it needs, so it is no dependency of this project. */
+/**
+ * Newest version that runs on Node 20. With its dependencies it takes 551 MB, so it is not a dependency of this
+ * project.
+ */
 export const LANCEDB_PACKAGE = '@lancedb/lancedb@0.37.1';
 
-/** What is used of the package. */
+/** The used part of the package. */
 interface Lancedb {
   connect(uri: string): Promise<{
     createTable(name: string, rows: readonly TokenRow[], options: { schema: Schema }): Promise<Table>;
@@ -44,8 +47,8 @@ export interface LancedbSearches {
 }
 
 /**
- * Searches of tables in memory.
- * Errors  Fault where the package is not installed in the folder
+ * Opens searches over tables in memory.
+ * Errors  Fault if the package is not installed in the folder
  */
 export async function openLancedb(
   folder: string,
@@ -53,7 +56,7 @@ export async function openLancedb(
   query: QueryTokens,
 ): Promise<LancedbSearches> {
   const { dimension, residueStarts } = source;
-  if (!('values' in source.tokens)) throw new Fault('LanceDB is given tokens in memory only.');
+  if (!('values' in source.tokens)) throw new Fault('LanceDB needs tokens in memory.');
   const { values } = source.tokens;
   const targets = Array.from({ length: residueStarts.length - 1 }, (_, target) =>
     vectorsOf(values, residueStarts[target]!, residueStarts[target + 1]!, dimension),
@@ -81,9 +84,12 @@ function loadLancedb(folder: string): Lancedb {
   try {
     return createRequire(resolve(folder, 'package.json'))('@lancedb/lancedb') as Lancedb;
   } catch (cause) {
-    throw new Fault(`${folder} does not hold LanceDB; npm install --prefix ${folder} ${LANCEDB_PACKAGE}`, {
-      cause,
-    });
+    throw new Fault(
+      `${folder} does not contain LanceDB; run npm install --prefix ${folder} ${LANCEDB_PACKAGE}`,
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -104,7 +110,10 @@ function vectorsOf(
   );
 }
 
-/** By row id. A row's distance is 1 − Σ over the query's vectors of the largest dot product with one of the row's. */
+/**
+ * MaxSim sums by row id. A row's distance is 1 − Σ over the query's vectors of the largest dot product with one of the
+ * row's vectors.
+ */
 async function sumsOf(table: Table, vectors: readonly Float32Array[], rowCount: number): Promise<Int32Array> {
   const query = table.vectorSearch(vectors).distanceType('dot').limit(rowCount);
   const sums = new Int32Array(rowCount);

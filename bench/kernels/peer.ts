@@ -1,16 +1,16 @@
 import type { MaxSimSums } from '../../src/kernels/kernels.js';
 
-/** Sums of one query with all targets. */
+/** Computes the sums of one query with all targets. */
 export type RuntimeSearch = () => Promise<MaxSimSums>;
 
-/** How long another program takes for what ours does. */
+/** Time of another program for the same work as ours. */
 export interface PeerFigures {
-  /** Their seconds ÷ ours; above 1 where ours is faster. */
+  /** Their seconds ÷ ours. Above 1, ours is faster. */
   readonly ratio?: number;
-  /** Where `ratio` is of their one direction ÷ our two: of two directions ÷ two. */
+  /** Present if `ratio` compares their one direction with our two. This ratio compares two directions with two. */
   readonly both_ways_ratio?: number;
   readonly skipped?: string;
   readonly note?: string;
-  /** Kernels that OpenBLAS chose for this processor. */
+  /** Kernels that OpenBLAS selected for this processor. */
   readonly core?: string;
 }

@@ -13,33 +13,33 @@ const execute = promisify(execFile);
 const PAIRS = 2_000;
 const PROTEINS = 3_000;
 
-/** What kernels/test/oracles.cpp and peers.cpp print; nothing but `skipped` where they cannot run. */
+/** Output of kernels/test/oracles.cpp and peers.cpp; only `skipped` if they cannot run. */
 export interface NativePeers {
   readonly skipped?: string;
   readonly oracles?: Oracles;
   readonly affine?: {
     readonly blosum_gcups: number;
-    /** Its fastest variant. */
+    /** Name of parasail's fastest variant. */
     readonly parasail: string;
     readonly parasail_gcups: number;
-    /** Our cells a second ÷ parasail's. */
+    /** Our cells per second ÷ parasail's. */
     readonly parasail_ratio: number;
     readonly ssw_gcups: number;
   };
   readonly maxsim?: { readonly peers: Readonly<Record<string, PeerFigures>> };
 }
 
-/** Pairs whose affine scores are equal to each program's. */
+/** Numbers of pairs whose affine scores equal those of each program. */
 interface Oracles {
   readonly parasail_pairs: number;
   readonly ssw_pairs: number;
-  /** 0 where EMBOSS is not installed. */
+  /** 0 if EMBOSS is not installed. */
   readonly water_pairs: number;
-  /** Of one pair, by parasail: more than 16 bits hold. */
+  /** Score of one pair by parasail. It exceeds 16 bits. */
   readonly giant_score: number;
 }
 
-/** Builds and runs the comparisons with parasail, SSW, water and OpenBLAS, where Debian's packages are installed. */
+/** Builds and runs the comparisons with parasail, SSW, water and OpenBLAS, if Debian's packages are installed. */
 export async function runNativePeers(): Promise<NativePeers> {
   const root = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
   const shared = process.env.GLOAMING_SHARED ?? join(root, '..', 'shared');

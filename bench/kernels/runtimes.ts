@@ -9,7 +9,7 @@ import { LANCEDB_PACKAGE, openLancedb } from './lancedb.js';
 import type { PeerFigures, RuntimeSearch } from './peer.js';
 import { median } from '../tools/statistics.js';
 
-/* MaxSim by general runtimes: products of the query with all targets, then the maxima of both sides. */
+/* MaxSim by general runtimes: products of the query with all targets, then the maxima in both directions. */
 
 const DIMENSION = 64;
 const QUERY_LENGTH = 300;
@@ -18,8 +18,8 @@ const TARGET_COUNT = 64;
 const ROUNDS = 9;
 
 /**
- * Times each runtime in turn with ours, on one thread; each must first give our integers.
- * lancedbFolder: where LanceDB is installed; it is left out without
+ * Times each runtime in turn with ours, on one thread. Each runtime must first compute the same integers.
+ * @param lancedbFolder folder with LanceDB; without it LanceDB is skipped
  */
 export async function timeRuntimes(
   lancedbFolder: string | undefined,
@@ -60,7 +60,7 @@ async function compareLancedb(
   const { both, queryToTarget } = await openLancedb(folder, source, query);
   const { ratio } = await compare(ours, both);
   return {
-    // Its one direction against our two: the searches that make its other direction are not what it is good at.
+    // Compares its one direction with our two, because it is not built for the many searches of the other direction.
     ratio: await timeRatio(ours, queryToTarget, ROUNDS),
     both_ways_ratio: ratio,
     note: `query to target only; ${ratio.toFixed(1)} with a search a target for the other direction`,
@@ -101,7 +101,7 @@ function sumRows(values: ArrayLike<number>, width: number): Int32Array {
   return sums;
 }
 
-/** Targets are constants, so that the runtime may prepare them; the query comes with each run. */
+/** The targets are constants, so that the runtime can prepare them. The query is an input of each run. */
 function floatGraph(targets: Int8Array): OnnxGraph {
   return productGraph(targets, [
     { operator: 'Transpose', inputs: ['query'], outputs: ['columns'] },
@@ -109,7 +109,7 @@ function floatGraph(targets: Int8Array): OnnxGraph {
   ]);
 }
 
-/** Unsigned bytes by signed bytes, the runtime's fastest pair: targets are shifted by a zero point of 128. */
+/** Multiplies unsigned by signed bytes, the runtime's fastest combination. A zero point of 128 shifts the targets. */
 function integerGraph(targets: Int8Array): OnnxGraph {
   const signed = 3;
   const unsigned = 2;
@@ -127,7 +127,7 @@ function integerGraph(targets: Int8Array): OnnxGraph {
 }
 
 function productGraph(targets: ArrayLike<number>, nodes: readonly OnnxNode[], type?: 'int32'): OnnxGraph {
-  // The writer knows float outputs only; the few maxima are cast after the work is done.
+  // The writer supports float outputs only. The few maxima are cast after the work.
   const cast = (from: string, to: string): OnnxNode => ({
     operator: type === undefined ? 'Identity' : 'Cast',
     inputs: [from],
@@ -185,7 +185,7 @@ async function timeRatio(
   const ratios: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const seconds = await processorSeconds(theirs);
-    // Ours is much shorter: several searches make a time that can be read off the clock.
+    // Ours takes much less time, so that ten searches are needed for a measurable time.
     const tenOfOurs = await processorSeconds(async () => {
       for (let k = 0; k < 10; k++) await ours();
     });
@@ -201,7 +201,7 @@ async function processorSeconds(work: () => Promise<unknown>): Promise<number> {
   return (user + system) * 1e-6;
 }
 
-/** Rows with squared norms just below 32,767. */
+/** Random rows with squared norms just below 32,767. Shape  [count × dimension]. Unit  int8 components */
 function randomRows(count: number, seed: number): Int8Array {
   const random = seededRandom(seed);
   const rows = new Int8Array(count * DIMENSION);

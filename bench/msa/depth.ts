@@ -1,10 +1,11 @@
-/** Rows as alike as this count as one. */
+/** Rows with this identity or more count as one. */
 const CLUSTER_IDENTITY = 0.8;
 const GAP = '-'.charCodeAt(0);
 
 /**
- * How many sequences an alignment is worth where near copies share one vote: of each row 1 ÷ the rows, itself among
- * them, that have 80 % or more of its residues, over the columns in which both have one.
+ * Effective number of sequences (Neff) of an alignment, in which near copies share one vote. Each row contributes 1 ÷
+ * (number of rows, itself included, with an identity of 80 % or more). Identity is over the columns in which both rows
+ * have a residue.
  * Range   0..rows
  * Source  Neff as ColabFold and AlphaFold count it, clusters of 80 %; identity as hhfilter counts it
  */

@@ -13,14 +13,17 @@ interface Rules {
   readonly maxEvalue: number;
   readonly minCoverage: number;
   readonly maxSequences: number;
-  /** 1, or how often the profile of what was found is searched with. */
+  /** Number of searches. Each after the first uses the profile of the previous hits. 1.. */
   readonly rounds: number;
 }
 
-/** The sensitivity that ColabFold's server searches with is 8; this is the greatest of mmseqs's own presets. */
+/** The greatest sensitivity of mmseqs's own presets. ColabFold's server searches with 8. */
 const SENSITIVITY = '7.5';
 
-/** What `mmseqs search --num-iterations` finds for each protein among the release's, as it aligned them. */
+/**
+ * Searches each protein among the release's proteins with `mmseqs search --num-iterations`. Returns the hits with
+ * mmseqs's alignments.
+ */
 export async function searchWithMmseqs(
   proteins: readonly BenchProtein[],
   { targets }: Pick<Release, 'targets'>,

@@ -20,10 +20,10 @@ import { effectiveDepth } from './depth.js';
 import { searchWithMmseqs } from './mmseqs.js';
 
 /*
- * How deep are the alignments that ColabFold's clients get? Those of random proteins of a FASTA file, over a database
- * of the appliance (GLOAMING_INDEXES, GLOAMING_DATA), which is calibrated: its hits, the same with the background that
- * its proteins have their relatives in, and what mmseqs finds among the same proteins in one round and in three. All
- * are held to the defaults of the interface, unthinned: E-value .001, half of the query covered.
+ * How deep are the alignments of ColabFold's clients? The bench samples proteins of a FASTA file and searches a
+ * calibrated database of the appliance (GLOAMING_INDEXES, GLOAMING_DATA). It compares four alignments: the hits, the
+ * hits with homologs from the database's homolog source, and mmseqs's hits after one and after three rounds. All follow
+ * the interface's defaults without thinning: E-value .001, half of the query covered.
  *
  *   npm run bench -- msa <database> <FASTA> [proteins, 20]
  */
@@ -37,7 +37,7 @@ interface Alignment {
   readonly neff: number;
 }
 
-/** What is put over a query. */
+/** Rows below a query. */
 interface Found {
   readonly candidates?: readonly HomologyCandidate[];
   readonly relatives?: readonly ProteinHomolog[];
@@ -81,7 +81,7 @@ function draw(list: readonly BenchProtein[], count: number): readonly BenchProte
   );
 }
 
-/** Hits alone, and with the background where the database has one. */
+/** Searches with hits alone, and with the homolog source if the database has one. */
 async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngine) {
   const hits: Alignment[] = [];
   const both: Alignment[] = [];
@@ -105,7 +105,7 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
   return { hits, ...(both.length > 0 && { with_background: both }) };
 }
 
-/** The block of the interface, as its clients read it. */
+/** Builds the block of the interface and parses it like a client. */
 async function alignmentOf(
   { sequence }: BenchProtein,
   { candidates = [], relatives: homologs = [] }: Found,
@@ -125,7 +125,7 @@ async function* once<Row>(rows: readonly Row[]): AsyncGenerator<readonly Row[]> 
   yield rows;
 }
 
-/** A line for each protein, then means and medians. */
+/** Prints a line for each protein, then means and medians. */
 function tell(proteins: readonly BenchProtein[], ways: Readonly<Record<string, readonly Alignment[]>>) {
   const names = Object.keys(ways);
   const line = (first: string, cells: readonly string[]): void =>

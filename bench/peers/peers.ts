@@ -16,16 +16,15 @@ import { median } from '../tools/statistics.js';
 import { claimOf, runTool, TOOLS, type Claims } from './tools.js';
 
 /*
- * Queries per second of a core with affine scores and E-values, and what is found, by both approximate policies beside
- * mmseqs2, DIAMOND and BLASTP on the same queries, database and cores.
+ * How many queries per second does a core answer with affine scores and E-values, and how many homologs are found? The
+ * bench runs both approximate policies, mmseqs2, DIAMOND and BLASTP on the same queries, database and cores.
  *
  *   npm run bench -- peers <database> [queries] [exhaustive queries]
  *
- * The database is one of the configured indexes folder, calibrated and qualified; the coded policy is qualified
- * here, by few queries and in a folder of its own, whether or not that is enough for it to be offered. Queries are
- * proteins of the database, each of which must find itself; what is found besides counts. Times are of the
- * processor, with all that a program starts. `marginal` is what each query adds to the first one. Single queries are
- * timed by the clock, on all threads.
+ * The database is in the configured indexes folder, calibrated and qualified. The coded policy is qualified here with
+ * few queries in a temporary folder, even if too few for the appliance to offer the policy. Queries are proteins of the
+ * database. Each must find itself; its other hits count. Times are processor time and include the start of a program.
+ * `marginal` is the time that each query adds to the first. Single queries are timed by the clock, on all threads.
  */
 
 const LIMIT = 500;
@@ -35,14 +34,14 @@ const QUALIFYING_QUERIES = 20;
 
 interface Row {
   readonly name: string;
-  /** Queries a second of a core: what each adds, and with the start. */
+  /** Queries per second of a core: marginal, and with the program's start. */
   readonly marginal: number;
   readonly whole: number;
   readonly claims: Claims;
 }
 
 export const run: Bench = async ([slug, queryCount = '50', exhaustiveCount = '10']) => {
-  assert(slug !== undefined, 'npm run bench -- peers <database> names a database of the indexes folder');
+  assert(slug !== undefined, 'npm run bench -- peers <database> needs a database of the indexes folder');
   const appliance = await openAppliance(loadConfig(process.env));
   const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-peers-'));
   try {
@@ -98,7 +97,7 @@ export const run: Bench = async ([slug, queryCount = '50', exhaustiveCount = '10
   }
 };
 
-/** All queries as one pack, after one query that opens what is opened once. */
+/** Times all queries as one pack, after one query that opens the files. */
 async function timeSearches(
   name: string,
   guarantee: Guarantee,
@@ -126,7 +125,7 @@ async function timeSearches(
   };
 }
 
-/** As many candidates as the policy lists. */
+/** Number of candidates that the policy lists. */
 function limitOf({ qualification }: SearchEngine): number {
   return Math.min(LIMIT, qualification?.card.policy.nearest_count ?? LIMIT);
 }
@@ -196,7 +195,7 @@ function tell(rows: readonly Row[], ours: Claims): void {
   }
 }
 
-/** Evenly spread over the list. */
+/** Picks items evenly over the list. */
 function spread<Item>(list: readonly Item[], count: number): readonly Item[] {
   const wanted = Math.min(count, list.length);
   return Array.from({ length: wanted }, (_, at) => list[Math.floor(((at + 0.5) * list.length) / wanted)]);

@@ -6,20 +6,22 @@ import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 
 const run = promisify(execFile);
 
-/** A pair that a tool claims, by ids. */
+/** Pairs of ids that a tool reports as homologs. */
 export type Claims = ReadonlySet<string>;
 
 export const claimOf = (query: string, target: string): string => `${query}\t${target}`;
 
-/** An established tool as a command: `$Q` is the queries' file, `$T` the database, `$N` the threads, `$O` the table. */
+/**
+ * An established tool as a command: `$Q` is the file of queries, `$T` the database, `$N` the threads, `$O` the table.
+ */
 export interface Tool {
   readonly name: string;
-  /** Makes the database of targets.fasta, once; it is not timed. */
+  /** Builds the database of targets.fasta once. It is not timed. */
   readonly prepare: string;
   readonly search: string;
 }
 
-/** E-values to a hundredth; columns are query, target and E-value. */
+/** Largest E-value of a hit. The columns are query, target and E-value. */
 const LARGEST_E = 0.01;
 const mmseqs = (sensitivity: string): Tool => ({
   name: `mmseqs -s ${sensitivity}`,
@@ -47,14 +49,14 @@ export const TOOLS: readonly Tool[] = [
   },
 ];
 
-/** What a tool did: seconds of a core for one query and for all, and the pairs that it claims. */
+/** Result of a tool: processor seconds for one query and for all, and the reported pairs. */
 export interface ToolRun {
   readonly oneSeconds: number;
   readonly allSeconds: number;
   readonly claims: Claims;
 }
 
-/** Runs a tool with one query and with all of them; undefined where it is not installed. */
+/** Runs a tool with one query and with all of them; undefined if it is not installed. */
 export async function runTool(
   tool: Tool,
   queries: readonly BenchProtein[],
@@ -85,7 +87,7 @@ async function isInstalled(program: string): Promise<boolean> {
   );
 }
 
-/** User and system time of a command and all that it starts. */
+/** User and system time of a command with all its child processes. */
 async function processorSeconds(
   search: string,
   queries: string,

@@ -10,32 +10,33 @@ import type { DomainLabel } from '../tools/labels.js';
 import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 
 /*
- * Whole natural proteins and what is known to be in them. No one labelled them: a protein has the superfamilies of the
- * dev domains that mmseqs finds in it beyond doubt, and none of dev where neither a label nor a search connects it with
- * a dev domain (`clean`). One of each cluster at 50 % identity, of collections of genomes, not of alignments.
+ * Whole natural proteins with labels derived from searches. A protein has the superfamilies of the dev domains that
+ * mmseqs finds in it with E ≤ LABEL_E. It has no dev domain if neither a label nor a search connects it with one
+ * (`clean`). The proteins are one per cluster at 50 % identity, from collections of genomes.
  */
 
 const run = promisify(execFile);
 const WHOLE = /gapseq|prokka|CFdb-searches|PPanGGOLiN|Open_Orthobench/;
 const RESIDUES = { fewest: 100, most: 1_000 };
-/** Beyond doubt. */
+/** Largest E-value of a domain that labels a protein. */
 const LABEL_E = 1e-10;
 const LABEL_COVERAGE = 0.8;
-/** Large superfamilies would be most of it. */
+/** Upper bound of the targets per superfamily. Without it large superfamilies would dominate. */
 const MOST_OF_SUPERFAMILY = 25;
 
 export interface LabelledProteins {
   readonly targets: readonly BenchProtein[];
-  /** Ids of the targets that have a domain of each superfamily of dev. */
+  /** Ids of the targets with a domain of each dev superfamily. */
   readonly bySuperfamily: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Ids of the targets that mmseqs finds by each domain, beyond doubt: any tool does. */
+  /** Ids of the targets that mmseqs finds with each domain at E ≤ LABEL_E. Any tool finds these. */
   readonly byDomain: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /**
- * Half of the targets have a dev domain, as far as there are so many; the others have none.
+ * Draws labelled targets. Half of them have a dev domain, if there are enough; the others have none.
  * @param natural  folder of the natural sequences
- * @param dev      domains of folds that nothing was trained on
+ * @param dev      domains of folds that no encoder was trained on
+ * Errors  those of xz, mmseqs and the file system
  */
 export async function labelledProteins(
   natural: string,
@@ -46,9 +47,9 @@ export async function labelledProteins(
   const random = seededRandom(23);
   const screened = await representatives(natural);
   const candidates = await readThose(join(natural, 'screened-out.fasta.xz'), screened.dev);
-  const found = await findDomains(dev, candidates);
+  const hits = await findDomains(dev, candidates);
   const [superfamiliesOf, byDomain] = [new Map<string, Set<string>>(), new Map<string, Set<string>>()];
-  for (const [domain, protein] of found) {
+  for (const [domain, protein] of hits) {
     addTo(superfamiliesOf, protein, labels.get(domain)!.superfamily);
     addTo(byDomain, domain, protein);
   }
@@ -56,8 +57,8 @@ export async function labelledProteins(
   const chosen: BenchProtein[] = [];
   for (const protein of shuffled(candidates, random)) {
     const superfamilies = [...(superfamiliesOf.get(protein.id) ?? [])];
-    const isWanted = superfamilies.some((one) => (bySuperfamily.get(one)?.size ?? 0) < MOST_OF_SUPERFAMILY);
-    if (!isWanted || chosen.length >= targetCount / 2) continue;
+    const isNeeded = superfamilies.some((one) => (bySuperfamily.get(one)?.size ?? 0) < MOST_OF_SUPERFAMILY);
+    if (!isNeeded || chosen.length >= targetCount / 2) continue;
     chosen.push(protein);
     for (const one of superfamilies) addTo(bySuperfamily, one, protein.id);
   }
@@ -66,7 +67,7 @@ export async function labelledProteins(
   return { targets, bySuperfamily, byDomain };
 }
 
-/** Ids of one whole protein of each cluster, of those connected with dev, and of those connected with nothing. */
+/** Returns the ids of cluster representatives that are whole proteins, connected with dev or with no label. */
 async function representatives(
   natural: string,
 ): Promise<{ readonly dev: ReadonlySet<string>; readonly clean: ReadonlySet<string> }> {
@@ -86,7 +87,7 @@ async function readThose(path: string, ids: ReadonlySet<string>): Promise<readon
   return list;
 }
 
-/** Pairs of domain and protein. */
+/** Searches proteins with domains by mmseqs. Returns pairs of a domain id and a protein id. */
 async function findDomains(
   domains: readonly BenchProtein[],
   proteins: readonly BenchProtein[],

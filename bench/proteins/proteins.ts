@@ -21,10 +21,10 @@ import { writeHomologSource } from '../relatives/homolog-source.js';
 import { labelledProteins, type LabelledProteins } from './labelled.js';
 
 /*
- * Are domains found in whole proteins? Domains of folds that the encoder has not seen against natural proteins
- * (labelled.ts), half of which have such a domain: capped recall at 10 by all policies, with and without relatives of
- * the natural sequences, beside BLASTP and mmseqs2. `remote` leaves out what mmseqs finds by that very domain beyond
- * doubt, and whoever finds just as much.
+ * Measures whether domains are found in whole proteins. The queries are domains of folds that the encoder was not trained
+ * on. The targets are natural proteins, half of which have such a domain (labelled.ts). The metric is capped recall at
+ * 10, for all policies, with and without homologs, beside BLASTP and MMseqs2. `remote` leaves out the targets that
+ * mmseqs finds with the query domain at E ≤ 1e-10.
  *
  *   npm run bench -- proteins [queries, evenly spaced] [targets] [plain,relatives] [folder to keep]
  */
@@ -33,7 +33,7 @@ const DEPTH = 10;
 const CHUNK = 50;
 const CANDIDATES = 200;
 const QUALIFYING_QUERIES = 100;
-/** Hits up to here are ranked. */
+/** Largest E-value of a ranked hit. */
 const LARGEST_E: Readonly<Record<string, number>> = { blastp: 100, mmseqs: 10_000 };
 const RANKINGS: Readonly<Record<string, (candidate: Candidate) => number | undefined>> = {
   affine: candidateScores.affine,
@@ -52,7 +52,7 @@ export const run: Bench = async ([
   queryCount = '500',
   targetCount = '4000',
   kinds = 'plain,relatives',
-  kept,
+  folderOption,
 ]) => {
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const data = join(shared, 'data');
@@ -64,7 +64,7 @@ export const run: Bench = async ([
     );
     return { skipped: 'no data or no mmseqs' };
   }
-  const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-proteins-')));
+  const folder = folderOption ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-proteins-')));
   await mkdir(folder, { recursive: true });
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
   const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
@@ -80,25 +80,25 @@ export const run: Bench = async ([
         `capped recall at ${DEPTH}: all, and remote`,
     );
     const rows: Record<string, Recall> = {};
-    const tell = (name: string, ranking: Ranking): void => {
+    const record = (name: string, ranking: Ranking): void => {
       rows[name] = recallOf(ranking, task);
       console.log(`${name.padEnd(32)} ${rows[name].all.toFixed(3)} ${rows[name].remote.toFixed(3)}`);
     };
     for (const peer of [PEERS[0], MMSEQS]) {
       if (!(await isInstalled(peer))) console.log(`${peer.name}: skipped, it is not installed`);
-      else tell(peer.name, await rankByPeer(peer, queries, targets, folder));
+      else record(peer.name, await rankByPeer(peer, queries, targets, folder));
     }
     const engines = kinds.split(',').map((kind) => ENGINES[kind as keyof typeof ENGINES]);
     for (const openEngines of engines) {
       for await (const { name, guarantee, engine } of openEngines(appliance, targets, { data, folder })) {
         for (const [by, ranking] of await rankByEngine(engine, guarantee, queries))
-          tell(`${name}, ${by}`, ranking);
+          record(`${name}, ${by}`, ranking);
       }
     }
     return { queries: queries.length, targets: targets.length, rows };
   } finally {
     await appliance.close();
-    if (kept === undefined) await rm(folder, { recursive: true });
+    if (folderOption === undefined) await rm(folder, { recursive: true });
   }
 };
 
@@ -108,7 +108,7 @@ interface Task {
   readonly superfamilyOf: (id: string) => string;
 }
 
-/** Dev domains that have something to find. */
+/** Reads the task: dev domains whose superfamily is among the targets. */
 async function readTask(
   scope: string,
   natural: string,
@@ -129,7 +129,7 @@ interface Searched {
   readonly engine: SearchEngine;
 }
 
-interface Places {
+interface Folders {
   readonly data: string;
   readonly folder: string;
 }
@@ -138,7 +138,7 @@ const ENGINES = {
   async *plain(
     appliance: Appliance,
     targets: readonly BenchProtein[],
-    { folder }: Places,
+    { folder }: Folders,
   ): AsyncGenerator<Searched> {
     const engine = await openCalibrated(appliance, targets, 'plain', folder);
     yield* byAllPolicies(engine, 'plain', folder);
@@ -146,9 +146,9 @@ const ENGINES = {
   async *relatives(
     appliance: Appliance,
     targets: readonly BenchProtein[],
-    { data, folder }: Places,
+    { data, folder }: Folders,
   ): AsyncGenerator<Searched> {
-    const engine = await openFamilies(appliance, targets, data, folder);
+    const engine = await openWithHomologs(appliance, targets, data, folder);
     yield* byAllPolicies(engine, 'relatives', folder);
   },
 };
@@ -162,21 +162,21 @@ async function* byAllPolicies(engine: SearchEngine, kind: string, folder: string
   }
 }
 
-/** The targets with their relatives of the natural sequences. */
-async function openFamilies(
+/** Opens the targets with homologs from the natural sequences. */
+async function openWithHomologs(
   appliance: Appliance,
   targets: readonly BenchProtein[],
   data: string,
   folder: string,
 ): Promise<SearchEngine> {
   const encoder = await appliance.loadEncoder(appliance.config.encoder);
-  const families = await benchHomologs(appliance, encoder, 'natural', async () => {
+  const buildHomologs = await benchHomologs(appliance, encoder, 'natural', async () => {
     const path = join(folder, 'natural.fasta');
     await writeHomologSource(data, 'whole', path);
     return path;
   });
   await encoder.close();
-  return openCalibrated(appliance, targets, 'relatives', folder, families);
+  return openCalibrated(appliance, targets, 'relatives', folder, buildHomologs);
 }
 
 async function rankByEngine(
@@ -187,7 +187,7 @@ async function rankByEngine(
   const rankings = new Map(Object.keys(RANKINGS).map((by) => [by, new Map<string, readonly string[]>()]));
   const settings = {
     targetSpace: unfilteredSpace(engine.release),
-    // What the policy itself lists: longer lists are answered with more finalists.
+    // At most the policy's own number of candidates: longer lists use a policy with more candidates.
     limit: Math.min(CANDIDATES, engine.qualification?.card.policy.nearest_count ?? CANDIDATES),
     evidence: 'candidate_measurement',
     significance: 'if_available',
@@ -195,8 +195,8 @@ async function rankByEngine(
   } as const;
   for (let start = 0; start < queries.length; start += CHUNK) {
     const chunk = queries.slice(start, start + CHUNK);
-    const asked = chunk.map(({ sequence }) => ({ sequence, normalizationId: 'bench' }));
-    for (const [index, { candidates }] of (await searchMany(asked, settings, engine)).entries()) {
+    const batch = chunk.map(({ sequence }) => ({ sequence, normalizationId: 'bench' }));
+    for (const [index, { candidates }] of (await searchMany(batch, settings, engine)).entries()) {
       for (const [by, scoreOf] of Object.entries(RANKINGS)) {
         const best = candidates
           .map((candidate) => ({
@@ -222,25 +222,25 @@ async function rankByPeer(
 ): Promise<Ranking> {
   const hits = await peer.search(queries, targets, folder, LARGEST_E[peer.name]);
   const ranking = new Map<string, string[]>();
-  for (const { queryId, targetId } of hits.sort((a, b) => a.expected - b.expected)) {
+  for (const { queryId, targetId } of hits.sort((a, b) => a.eValue - b.eValue)) {
     ranking.set(queryId, [...(ranking.get(queryId) ?? []), targetId]);
   }
   return ranking;
 }
 
-/** Means over the queries that have anything to find. */
+/** Computes capped recall at DEPTH as the mean over queries with relevant targets. */
 function recallOf(ranking: Ranking, { queries, labelled, superfamilyOf }: Task): Recall {
   const { bySuperfamily, byDomain } = labelled;
   const means = [false, true].map((isRemote) => {
     let [total, count] = [0, 0];
     for (const { id } of queries) {
       const easy = (isRemote ? byDomain.get(id) : undefined) ?? new Set();
-      const wanted = new Set(
+      const relevant = new Set(
         [...bySuperfamily.get(superfamilyOf(id))!].filter((target) => !easy.has(target)),
       );
-      if (wanted.size === 0) continue;
+      if (relevant.size === 0) continue;
       const listed = (ranking.get(id) ?? []).filter((target) => !easy.has(target)).slice(0, DEPTH);
-      total += listed.filter((target) => wanted.has(target)).length / Math.min(DEPTH, wanted.size);
+      total += listed.filter((target) => relevant.has(target)).length / Math.min(DEPTH, relevant.size);
       count += 1;
     }
     return total / count;

@@ -9,10 +9,10 @@ import type { Bench } from '../main.js';
 import { nameOf, namedTarget, type NamedTarget } from './targets.js';
 
 /*
- * How fast is a target found by accession, name, a beginning of it, or a misspelt one, and what does the index cost?
- * Targets have accessions, entry names, genes, names and organisms as UniProt has, as often repeated as there.
+ * How fast is a target found by accession, name, prefix or misspelled name, and what does the index cost? The targets
+ * have accessions, entry names, genes, names and organisms in the style of UniProt, with similar repetition.
  *
- * npm run bench -- refs [targets] [queries of each kind]; 600000 500 are the defaults.
+ * npm run bench -- refs [targets] [queries of each kind]; the default is 600000 500.
  */
 
 const DEFAULT_TARGETS = 600_000;
@@ -53,7 +53,7 @@ export const run: Bench = async ([targets = DEFAULT_TARGETS, queries = DEFAULT_Q
         if (found.some(({ names }) => isAnswer(names))) foundCount += 1;
       }
       const { user, system } = process.cpuUsage(cpuBefore);
-      // What a query takes on a machine that others leave alone is near this, whatever the load.
+      // Processor time approximates the latency on an idle machine and does not depend on the load.
       const cpuMs = (user + system) / 1000 / Number(queries);
       const [p50, p99, max] = quantiles(times, [0.5, 0.99, 1]);
       const cells = [p50, p99, max, cpuMs].map((value) => value.toFixed(2).padStart(10));
@@ -123,7 +123,7 @@ const QUESTIONS: Readonly<Record<string, (target: NamedTarget, turn: number) => 
   }),
 };
 
-/** One letter left out, doubled, swapped or replaced, behind the first. */
+/** Omits, doubles, swaps or replaces one letter after the first. */
 function misspelt(text: string, turn: number): string {
   const at = 1 + ((turn * 31) % (text.length - 2));
   const [before, letter, after] = [text.slice(0, at), text.charAt(at), text.slice(at + 1)];

@@ -16,7 +16,7 @@ const GENERA = 'Homo Mus Rattus Arabidopsis Saccharomyces Escherichia Bacillus D
   ' ',
 );
 
-/** The same target for the same number. */
+/** Returns the target of a number. Equal numbers give equal targets. */
 export function namedTarget(at: number): NamedTarget {
   const id = accessionOf(at);
   const organism = organismOf(at);
@@ -34,7 +34,7 @@ export function namedTarget(at: number): NamedTarget {
   };
 }
 
-/** As UniProt writes them: a letter, a digit, three letters or digits, a digit; twice the latter for the long form. */
+/** Accession in the style of UniProt: letter, digit, three alphanumerics, digit. Every third has the form of ten. */
 function accessionOf(at: number): string {
   let rest = at * 48_271 + 11;
   const take = (of: string): string => {
@@ -47,7 +47,7 @@ function accessionOf(at: number): string {
   return at % 3 === 0 ? `A0A${short}${at % 10}` : short;
 }
 
-/** Two syllables and more, a kind and a number. */
+/** Two syllables or more, a kind and a number. */
 export function nameOf(at: number): string {
   const word = (seed: number): string =>
     [0, 1, 2]

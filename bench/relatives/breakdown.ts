@@ -1,23 +1,23 @@
 import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
 import type { DomainLabel } from '../tools/labels.js';
 
-/** Relatives of a query: none, few, some, many. */
+/** Inclusive ranges of the number of homologs of a protein. */
 const BINS: readonly (readonly [number, number])[] = [
   [0, 0],
   [1, 4],
   [5, 19],
   [20, Infinity],
 ];
-/** From so many on a protein's family counts as known. */
-const KNOWN = 5;
+/** Least number of homologs of a protein that counts as one with homologs. */
+const FEWEST_HOMOLOGS = 5;
 
-/** What a query's number of relatives is counted with. */
+/** Returns the name of the range that contains a number of homologs. */
 export function homologsBin(count: number): string {
   const [least, most] = BINS.find(([, last]) => count <= last)!;
   return most === Infinity ? `${least} or more` : least === most ? `${least}` : `${least} to ${most}`;
 }
 
-/** Superfamily figures by the relatives that a query has. */
+/** Computes the sensitivity at superfamily level by the number of homologs of the query. */
 export function byQueryHomologs(
   hits: readonly Hit[],
   queryIds: ReadonlySet<string>,
@@ -32,8 +32,8 @@ export function byQueryHomologs(
 }
 
 /**
- * Share of the pairs of one superfamily and two families that stand before the first target of another fold, by
- * whether query and target have five relatives.
+ * Counts pairs of one superfamily and different families, and how many of them rank before the first target of another
+ * fold. The four cells are whether query and target have FEWEST_HOMOLOGS homologs.
  */
 export function byPairHomologs(
   hits: readonly Hit[],
@@ -46,12 +46,12 @@ export function byPairHomologs(
   readonly pairs: number;
   readonly found: number;
 }[] {
-  const isKnown = (id: string): boolean => (homologs.get(id) ?? 0) >= KNOWN;
+  const hasHomologs = (id: string): boolean => (homologs.get(id) ?? 0) >= FEWEST_HOMOLOGS;
   const cells = [false, true].flatMap((query) =>
     [false, true].map((target) => ({ query, target, pairs: 0, found: 0 })),
   );
   const cellOf = (query: string, target: string) =>
-    cells[2 * Number(isKnown(query)) + Number(isKnown(target))];
+    cells[2 * Number(hasHomologs(query)) + Number(hasHomologs(target))];
   const lists = new Map<string, Hit[]>();
   for (const hit of hits) {
     const list = lists.get(hit.queryId);

@@ -12,22 +12,27 @@ const run = promisify(execFile);
 const FILES = ['clean.fasta.xz', 'screened-out.fasta.xz'];
 const FUSIONS = 5_000;
 const EVEN_COUNT = 100_000;
-/** Copies are at least so much alike over at least so much of a domain. */
+/** Least identity of a near copy of a domain, and least coverage of the domain. */
 const COPY = { identity: '0.9', coverage: '0.8' };
 
 /**
- * How backgrounds differ. `whole` is all natural sequences that mmseqs connects to the labelled domains; `third` a
- * random third of it; `distant` lacks what is nearly a copy of a domain; `planted` has fusions of two of its
- * sequences, which let profiles drift from one family to another. `even` is 100,000 of all natural sequences, whatever
- * they are, and `proteomes` the shared sample of UniProt: what a lab may have at hand.
+ * Kinds of homolog sources:
+ *
+ *   whole      all natural sequences that mmseqs connects with the labelled domains
+ *   third      a random third of `whole`
+ *   distant    `whole` without near copies of a domain
+ *   planted    `whole` with fusions of two of its sequences, which contaminate profiles with other homolog sets
+ *   even       a random sample of about 100,000 of all natural sequences
+ *   proteomes  the shared sample of UniProt, similar to what a laboratory has at hand
  */
-export const BACKGROUND_KINDS = ['whole', 'third', 'distant', 'planted', 'even', 'proteomes'] as const;
-export type HomologSourceKind = (typeof BACKGROUND_KINDS)[number];
+export const HOMOLOG_SOURCE_KINDS = ['whole', 'third', 'distant', 'planted', 'even', 'proteomes'] as const;
+export type HomologSourceKind = (typeof HOMOLOG_SOURCE_KINDS)[number];
 
 /**
- * Writes a background of the labelled domains.
- * @param data  the folder of the shared data
- * @returns sequences that were written
+ * Writes a homolog source for the labelled domains as FASTA.
+ * @param data  folder of the shared data
+ * @returns number of sequences
+ * Errors  those of xz, mmseqs and the file system
  */
 export async function writeHomologSource(
   data: string,
@@ -44,7 +49,7 @@ export async function writeHomologSource(
   };
   for await (const protein of sequencesOf(data, kind, random)) {
     write(protein);
-    keepSome(some, protein.sequence, written, random);
+    sampleSequence(some, protein.sequence, written, random);
   }
   for (let fusion = 0; kind === 'planted' && fusion < FUSIONS; fusion += 1) {
     const sequence = some[random.below(some.length)] + some[random.below(some.length)];
@@ -66,12 +71,12 @@ async function* sequencesOf(
     return;
   }
   const natural = join(data, 'natural');
-  const wanted = kind === 'even' ? undefined : await idsOf(join(natural, 'relatives-of-domains.ids.xz'));
+  const ids = kind === 'even' ? undefined : await idsOf(join(natural, 'relatives-of-domains.ids.xz'));
   const all = kind === 'even' ? await countSequences(natural) : 0;
   for (const file of FILES) {
     for await (const protein of readCompressed(join(natural, file))) {
-      const isWanted = wanted === undefined ? random.below(all) < EVEN_COUNT : wanted.has(protein.id);
-      if (isWanted && (kind !== 'third' || random.below(3) === 0)) yield protein;
+      const isMember = ids === undefined ? random.below(all) < EVEN_COUNT : ids.has(protein.id);
+      if (isMember && (kind !== 'third' || random.below(3) === 0)) yield protein;
     }
   }
 }
@@ -82,20 +87,20 @@ async function idsOf(path: string): Promise<ReadonlySet<string>> {
   return ids;
 }
 
-/** Of both files: what meta.tsv lists below its header. */
+/** Counts the sequences of both files: the lines of meta.tsv below its header. */
 async function countSequences(natural: string): Promise<number> {
   let count = -1;
   for await (const line of linesOf(join(natural, 'meta.tsv.xz'))) if (line !== '') count += 1;
   return count;
 }
 
-/** Writes the file again without what mmseqs holds for copies. @returns sequences that stay */
+/** Removes near copies of the domains, as found by mmseqs, from the file. Returns the number of remaining sequences. */
 async function leaveOutCopies(path: string, domains: string): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-copies-'));
   try {
-    const found = join(folder, 'found.tsv');
-    const files = [domains, path, found, join(folder, 'tmp')];
-    const alike = [
+    const hits = join(folder, 'found.tsv');
+    const files = [domains, path, hits, join(folder, 'tmp')];
+    const thresholds = [
       '--min-seq-id',
       COPY.identity,
       '-c',
@@ -108,7 +113,7 @@ async function leaveOutCopies(path: string, domains: string): Promise<number> {
     await run('mmseqs', [
       'easy-search',
       ...files,
-      ...alike,
+      ...thresholds,
       '-s',
       '2',
       '-v',
@@ -116,7 +121,7 @@ async function leaveOutCopies(path: string, domains: string): Promise<number> {
       '--format-output',
       'target',
     ]);
-    const copies = new Set((await readFile(found, 'utf8')).split('\n'));
+    const copies = new Set((await readFile(hits, 'utf8')).split('\n'));
     const { list } = await readProteins(path);
     const others = list.filter(({ id }) => !copies.has(id));
     await writeFasta(path, others);
@@ -126,8 +131,8 @@ async function leaveOutCopies(path: string, domains: string): Promise<number> {
   }
 }
 
-/** An even sample of what comes. */
-function keepSome(some: string[], sequence: string, seen: number, random: Random): void {
+/** Adds a sequence to a uniform sample of fixed size. Source: reservoir sampling (Vitter 1985) */
+function sampleSequence(some: string[], sequence: string, seen: number, random: Random): void {
   if (some.length < FUSIONS) some.push(sequence);
   else if (random.below(seen) < FUSIONS) some[random.below(FUSIONS)] = sequence;
 }

@@ -13,7 +13,7 @@ import { buildRelease } from '../../src/build-release/release.js';
 import { filesInput } from '../../src/build-release/sources/input-files.js';
 import { mmseqsVersion } from '../../src/find-homologs/mmseqs.js';
 import { openRelease } from '../../src/release/open.js';
-import { openProfileEncoder } from '../../src/find-homologs/open.js';
+import { loadedRelease, openMeasuringEngine, withEvidence } from '../../src/engine/open-engine.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import { searchMany } from '../../src/search/search.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
@@ -27,25 +27,25 @@ import { benchHomologs, ownHomologs } from '../tools/homologs.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, spaced, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { hasNatural } from '../tools/natural.js';
-import { BACKGROUND_KINDS, writeHomologSource, type HomologSourceKind } from './homolog-source.js';
+import { HOMOLOG_SOURCE_KINDS, writeHomologSource, type HomologSourceKind } from './homolog-source.js';
 import { byPairHomologs, byQueryHomologs, homologsBin } from './breakdown.js';
 
 /*
- * What does it give to know a protein's relatives? The labelled domains with their relatives of several backgrounds
- * (background.ts), by mmseqs in two rounds, or with those that our own search finds among the domains (`self`), against
- * themselves; and without any (`plain`). Queries are given theirs as the server gives them.
+ * Measures what homologs of the proteins add to sensitivity and accuracy. The labelled domains are searched against
+ * themselves, with homologs from one of several sources. They come from mmseqs in two rounds (homolog-source.ts), from
+ * our own search among the domains (`self`), or there are none (`plain`). Queries get homologs as on the server.
  *
  *   npm run bench -- relatives [queries, evenly spaced, or "all"] [kinds, with commas between] [folder to keep] [every]
  *
- * With `every` 4 the domains are every fourth one, which makes a small database. Half an hour a kind on two cores; what
- * is in the folder is used again.
+ * `every` 4 takes every fourth domain, for a small database. A kind takes half an hour on two cores. Files in the folder
+ * are reused.
  */
 
-/** mmseqs reads its index anew for each. */
+/** Queries per batch. mmseqs reads its index for each batch. */
 const CHUNK = 500;
 const CANDIDATES = 1_000;
 
-/** Where relatives come from. */
+/** Source of homologs. */
 type Kind = HomologSourceKind | 'self' | 'plain';
 
 interface Session {
@@ -55,14 +55,14 @@ interface Session {
   readonly labels: ReadonlyMap<string, DomainLabel>;
   readonly data: string;
   readonly folder: string;
-  /** Their threads would keep the process. */
+  /** Encoders to close at the end: their threads would keep the process alive. */
   readonly encoders: Set<Encoder>;
 }
 
 export const run: Bench = async ([
   count = 'all',
-  kinds = [...BACKGROUND_KINDS, 'self'].join(','),
-  kept,
+  kinds = [...HOMOLOG_SOURCE_KINDS, 'self'].join(','),
+  folderOption,
   every = '1',
 ]) => {
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
@@ -78,11 +78,11 @@ export const run: Bench = async ([
   const all = readLabels(join(scope, 'labels.tsv'));
   const { list } = await readProteins(join(scope, 'domains.fasta'));
   const targets = list.filter((_, index) => index % Number(every) === 0);
-  // What is not among the targets cannot be found.
+  // Domains outside the targets must not count as missed.
   const labels = new Map(targets.map(({ id }) => [id, all.get(id)!]));
   const dev = targets.filter(({ id }) => labels.get(id)!.isDev);
   const queries = spaced(dev, count === 'all' ? dev.length : Number(count));
-  const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-relatives-')));
+  const folder = folderOption ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-relatives-')));
   await mkdir(folder, { recursive: true });
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
   const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
@@ -98,7 +98,7 @@ export const run: Bench = async ([
   } finally {
     for (const encoder of encoders) await encoder.close();
     await appliance.close();
-    if (kept === undefined) await rm(folder, { recursive: true });
+    if (folderOption === undefined) await rm(folder, { recursive: true });
   }
 };
 
@@ -113,12 +113,12 @@ async function measureKind(kind: Kind, session: Session): Promise<unknown> {
   const { engine, relatives: homologs } = await openKind(kind, session, timed);
   const tally = createTally();
   const rankings = await timed('search', () => measureRankings(engine, session, homologs, tally));
-  const found: Record<string, unknown> = {};
+  const figuresByRanking: Record<string, unknown> = {};
   const queryIds = new Set(session.queries.map(({ id }) => id));
   const best = rankings['E-value'] ?? rankings.affine;
   for (const [ranking, hits] of Object.entries(rankings)) {
     const figures = measureSensitivity(hits, queryIds, session.labels);
-    found[ranking] = figures;
+    figuresByRanking[ranking] = figures;
     console.log(
       `${kind}, ${ranking}: ${Object.entries(figures)
         .map(([name, value]) => `${name} ${value.toFixed(4)}`)
@@ -127,18 +127,20 @@ async function measureKind(kind: Kind, session: Session): Promise<unknown> {
   }
   const ofQueries = byQueryHomologs(best, queryIds, session.labels, homologs);
   const ofPairs = byPairHomologs(best, queryIds, session.labels, homologs);
-  console.log(`false hits ÷ claimed (claimed), at E = ${THRESHOLDS.join(', ')}, by relatives of the query`);
+  console.log(
+    `false hits observed ÷ claimed (claimed), at E = ${THRESHOLDS.join(', ')}, by homologs of the query`,
+  );
   for (const line of tally.lines(session.targets.length)) console.log(line);
   console.table(ofQueries);
   console.table(ofPairs.map((cell) => ({ ...cell, share: cell.found / Math.max(1, cell.pairs) })));
   console.log(`seconds: ${JSON.stringify(times)}`);
   session.encoders.add(engine.encoder);
-  return { found, honesty: tally.ratios(), ofQueries, ofPairs, seconds: times };
+  return { found: figuresByRanking, honesty: tally.ratios(), ofQueries, ofPairs, seconds: times };
 }
 
 type Timed = <Result>(step: string, work: () => Promise<Result>) => Promise<Result>;
 
-/** The domains with relatives of one background, calibrated. */
+/** Builds and calibrates the domains with homologs from one source. Returns the engine and the homologs of each. */
 async function openKind(
   kind: Kind,
   { appliance, targets, data, folder }: Session,
@@ -151,7 +153,7 @@ async function openKind(
   if (plain !== undefined && kind === 'plain') return { engine: plain, relatives: new Map() };
   const encoder = await appliance.loadEncoder(config.encoder);
   const counts = join(folder, `${kind}.counts.jsonl`);
-  const found =
+  const builder =
     plain === undefined
       ? await benchHomologs(appliance, encoder, kind, async () => {
           const path = join(folder, `${kind}.background.fasta`);
@@ -159,7 +161,7 @@ async function openKind(
           return path;
         })
       : ownHomologs(appliance, encoder, plain);
-  const buildHomologs: BuildHomologs = { ...found, finder: countingFinder(found.finder, counts) };
+  const buildHomologs: BuildHomologs = { ...builder, finder: countingFinder(builder.finder, counts) };
   const fasta = join(folder, 'domains.fasta');
   await writeFasta(fasta, targets);
   const input = await filesInput({ proteins: [fasta] });
@@ -167,22 +169,21 @@ async function openKind(
     buildRelease({ indexesFolder, slug: kind, input, encoder, buildHomologs }),
   );
   const release = await openRelease(built.release.directory);
-  const store = await backend.open(release.tokens);
-  const known = { id: release.id, targetCount: release.targets.count };
+  const identity = { id: release.id, targetCount: release.targets.count };
+  const { store } = await openMeasuringEngine({ release, encoder, backend, threads });
   const options = { release, backend, store, encoder, threads };
-  if ((await openCalibration(release.directory, known)) === undefined)
+  if ((await openCalibration(release.directory, identity)) === undefined)
     await timed('calibrate', () => calibrateRelease(options));
-  const calibration = await openCalibration(release.directory, known);
-  const openEngine = async (id: string): Promise<SearchEngine> => plain ?? appliance.engines.open(id);
-  const sources = { indexesFolder, threads, openEngine };
-  const source = openProfileEncoder(release.manifest, encoder, sources);
+  const openSource = async (id: string): Promise<SearchEngine> => plain ?? appliance.engines.open(id);
+  const homologSources = { indexesFolder, threads, openEngine: openSource };
+  const loaded = loadedRelease({ release, encoder, homologSources });
   return {
-    engine: { ...options, calibration, profileEncoder: source },
+    engine: await withEvidence({ ...options, ...loaded }, release.directory),
     relatives: readCounts(counts, targets),
   };
 }
 
-/** Writes how many relatives each protein has, where later runs find it beside the release. */
+/** Wraps a finder to append the number of homologs of each protein to a file, which later runs read. */
 function countingFinder(finder: HomologFinder, path: string): HomologFinder {
   return {
     batchProteins: finder.batchProteins,
@@ -201,7 +202,7 @@ function readCounts(path: string, targets: readonly BenchProtein[]): ReadonlyMap
   return new Map(targets.map(({ id, sequence }) => [id, counts.get(sequence) ?? 0]));
 }
 
-/** Hits by each ranking, and the false ones among them, queries with the relatives that the server would give them. */
+/** Searches with the homologs that the server would use. Returns the hits of each ranking and tallies false hits. */
 async function measureRankings(
   engine: SearchEngine,
   { queries, labels }: Session,
@@ -213,7 +214,7 @@ async function measureRankings(
     affine: candidateScores.affine,
     'E-value': candidateScores.evalue,
   };
-  const found: Record<string, Hit[]> = {};
+  const hits: Record<string, Hit[]> = {};
   const settings = {
     targetSpace: unfilteredSpace(engine.release),
     limit: CANDIDATES,
@@ -223,8 +224,8 @@ async function measureRankings(
   } as const;
   for (let start = 0; start < queries.length; start += CHUNK) {
     const chunk = queries.slice(start, start + CHUNK);
-    const asked = chunk.map(({ sequence }) => ({ sequence, normalizationId: NORMALIZATION_ID }));
-    for (const [index, { candidates }] of (await searchMany(asked, settings, engine)).entries()) {
+    const batch = chunk.map(({ sequence }) => ({ sequence, normalizationId: NORMALIZATION_ID }));
+    for (const [index, { candidates }] of (await searchMany(batch, settings, engine)).entries()) {
       const { id } = chunk[index];
       const strata = ['all', homologsBin(homologs.get(id) ?? 0)];
       for (const stratum of strata) tally.expect(stratum);
@@ -237,10 +238,10 @@ async function measureRankings(
         }
         for (const [ranking, scoreOf] of Object.entries(scores)) {
           const score = scoreOf(candidate);
-          if (score !== undefined) (found[ranking] ??= []).push({ queryId: id, targetId, score });
+          if (score !== undefined) (hits[ranking] ??= []).push({ queryId: id, targetId, score });
         }
       }
     }
   }
-  return found;
+  return hits;
 }

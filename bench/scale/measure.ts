@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import type { Qualification } from '../../src/recall/policy-sidecar.js';
 import type { ApplianceConfig } from '../../src/config.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
+import { openMeasuringEngine } from '../../src/engine/open-engine.js';
 import { assert } from '../../src/errors.js';
 import { buildRelease } from '../../src/build-release/release.js';
 import type { KernelBackend } from '../../src/kernels/kernels.js';
@@ -19,7 +20,7 @@ import { PLANTED, randomEncoder, randomInput } from '../size/release.js';
 import { median } from '../tools/statistics.js';
 import type { Shape } from './model.js';
 
-/** What one random release took. */
+/** Costs of one random release. */
 export interface Measured {
   readonly shape: Shape;
   readonly writeSeconds: number;
@@ -39,7 +40,10 @@ export interface Place {
 const SEED = 20_261_122;
 const SEARCHES = 5;
 
-/** As many finalists as `uniprot-sample` qualified with; random proteins have no card of their own. */
+/**
+ * Numbers of candidates to rescore with which `uniprot-sample` was qualified. Random proteins have no card of their
+ * own.
+ */
 const FINALISTS = { nearest_count: 500, striking_count: 1_000 };
 
 /** Builds a release of random proteins with random tokens, opens and searches it. */
@@ -61,10 +65,9 @@ export async function measureRelease(
     }),
   );
   const release = await openRelease(built.directory);
-  const store = await backend.open(release.tokens);
+  const engine = await openMeasuringEngine({ release, encoder, backend, threads: config.threads });
   try {
     const { targets, residues } = release.manifest.counts;
-    const engine = { release, encoder, backend, store, threads: config.threads };
     const qualification = {
       id: 'qual_bench',
       card: { policy: FINALISTS },
@@ -78,11 +81,11 @@ export async function measureRelease(
       sampledSeconds: await searchSeconds({ ...engine, qualification }, 'approximate', searches),
     };
   } finally {
-    store.close();
+    engine.store.close();
   }
 }
 
-/** Median of several searches for the planted protein, after one that warms. */
+/** Median of several searches for the planted protein, after a warm-up search. Unit  seconds */
 async function searchSeconds(
   engine: SearchEngine & { readonly release: Release },
   guarantee: 'exhaustive' | 'approximate',
@@ -105,7 +108,7 @@ async function searchSeconds(
   return median(times);
 }
 
-/** Seconds a residue that the encoder takes, on all cores, for proteins of the usual length. */
+/** Encoder time per residue on all cores, for proteins of usual length. Unit  seconds */
 export async function encodeSeconds({ encoder }: Place): Promise<number> {
   const proteins = Array.from({ length: 192 }, () => PLANTED);
   await encoder.encode(proteins.slice(0, 16));
@@ -113,7 +116,7 @@ export async function encodeSeconds({ encoder }: Place): Promise<number> {
   return seconds / (proteins.length * PLANTED.length);
 }
 
-/** Memory that an open release takes of its process, without what is mapped. */
+/** Memory of a process with an open release, without mapped files. Unit  bytes */
 async function openedBytes(directory: string): Promise<number> {
   const program = fileURLToPath(new URL('opened.js', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [program, directory]);

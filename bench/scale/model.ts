@@ -1,6 +1,6 @@
 /*
- * What databases of any size take, from what small ones took: straight lines through measurements. A database of
- * several nodes is divided into as many parts of equal residues; what the front node does is not divided.
+ * Predicts the costs of large databases from lines through measurements of small ones. Several nodes divide a database
+ * into partitions of equal residues. The work of the coordinator is not divided.
  */
 
 export interface Shape {
@@ -8,7 +8,7 @@ export interface Shape {
   readonly residues: number;
 }
 
-/** Seconds or bytes: what nothing takes, and what each protein and each residue adds. */
+/** A linear cost: a constant, and coefficients of proteins and of residues. Unit  seconds or bytes */
 export interface Line {
   readonly base: number;
   readonly protein: number;
@@ -16,35 +16,38 @@ export interface Line {
 }
 
 export interface Rates {
-  /** Seconds of the encoder on all cores, a residue. */
+  /** Encoder time per residue on all cores. Unit  seconds */
   readonly encode: number;
-  /** Seconds of a build but for the encoder. */
+  /** Time of a build without the encoder. Unit  seconds */
   readonly write: Line;
-  /** Bytes of a release's files. */
+  /** Size of a release's files. Unit  bytes */
   readonly disk: Line;
-  /** Bytes of anonymous memory that an open release takes; its tokens are mapped. */
+  /** Anonymous memory of an open release, whose tokens are mapped. Unit  bytes */
   readonly memory: Line;
-  /** Seconds of a query with the tokens in memory. */
+  /** Time of a query with all tokens in memory. Unit  seconds */
   readonly exhaustive: Line;
   readonly sampled: Line;
 }
 
-/** Of one node, but for the build. */
+/** Costs of one node, except for the build. */
 export interface Prediction {
   readonly diskBytes: number;
-  /** Below it the appliance does not run; tokens are read again for each query. */
+  /** Minimum memory of the appliance. Each query then reads the tokens from disk. */
   readonly leastMemoryBytes: number;
-  /** With the tokens in memory, as query times are meant. */
+  /** Memory that holds all tokens, as the query times assume. */
   readonly memoryBytes: number;
-  /** Encoding on all nodes, writing on one. */
+  /** Encoding on all nodes and writing on one. */
   readonly buildSeconds: number;
   readonly exhaustiveSeconds: number;
   readonly sampledSeconds: number;
-  /** Node-seconds of a sampled query. */
+  /** Time of a sampled query, summed over the nodes. Unit  seconds */
   readonly nodeSeconds: number;
 }
 
-/** The line through three measurements. @param shapes  no two in proportion, and not all on one line */
+/**
+ * Returns the line through three measurements.
+ * @param shapes three shapes, no two proportional, and not all on one line
+ */
 export function lineThrough(shapes: readonly Shape[], values: readonly number[]): Line {
   const [one, two, three] = shapes.map(({ proteins, residues }) => [1, proteins, residues]);
   const columns = [0, 1, 2].map((at) => [one[at], two[at], three[at]]);

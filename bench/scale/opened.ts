@@ -2,7 +2,7 @@ import { chooseBackend } from '../../src/kernels/choose.js';
 import { openRelease } from '../../src/release/open.js';
 import { anonymousBytes } from '../tools/memory.js';
 
-/* A process of its own that opens the release of a folder, and says how many bytes of memory it took for itself. */
+/* Process that opens the release of a folder and prints its own memory in bytes. */
 
 const backend = await chooseBackend({ device: 'cpu' });
 const before = anonymousBytes();

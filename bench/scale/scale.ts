@@ -11,16 +11,16 @@ import { encodeSeconds, measureRelease, type Measured, type Place } from './meas
 import { lineThrough, predict, type Prediction, type Rates, type Shape } from './model.js';
 
 /*
- * What do databases of the size of UniRef take, on one node such as this and on several? Small random releases are
- * built and searched, and the lines through what they took are drawn on to the large ones. With a number of proteins,
- * and the residues of each, such a release is built and searched as well, beside what the lines say of it.
+ * What do databases of UniRef's size cost, on one node and on several? The bench builds and searches small random
+ * releases and extrapolates lines through their costs. With a number of proteins and their mean length, the bench also
+ * builds and searches such a release and prints the costs beside the prediction.
  *
  *   npm run bench -- scale [proteins, 10000000] [mean residues, 60] [folder]
  *
- * A minute; 10 million proteins of 60 residues take 40 GB of disk.
+ * The default takes a minute. 10 million proteins of 60 residues take 40 GB of disk.
  */
 
-/** No two in proportion: their proteins, their residues and their fixed cost can be told apart. */
+/** No two are proportional, so that the costs of a protein, of a residue and the constant can be separated. */
 const SMALL: readonly Shape[] = [
   { proteins: 20_000, residues: 6_000_000 },
   { proteins: 60_000, residues: 18_000_000 },

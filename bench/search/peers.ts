@@ -9,12 +9,12 @@ const OUTPUT_MAX_BYTES = 256 * 1024 * 1024;
 
 export interface PeerFigures {
   readonly queries_per_second?: number;
-  /** Our rate ÷ the peer's, same queries, same database, same cores, same run. */
+  /** Our rate ÷ the peer's, for the same queries, database, cores and run. */
   readonly ratio?: number;
   readonly skipped?: string;
 }
 
-/** Times the same queries against the same database with the classical tools that are installed. */
+/** Times the same queries against the same database with the installed classical tools. */
 export async function timePeers(
   targets: readonly BenchProtein[],
   queries: readonly BenchProtein[],

@@ -19,9 +19,9 @@ import { timePeers } from './peers.js';
 import { median, percentile } from '../tools/statistics.js';
 
 /*
- * How long does one query take, and how many can be answered, against databases of growing size?
- * Latency is that of POST /v1/homology over loopback with distinct queries; the overhead is what remains of it when
- * encoder and kernels, timed alone on the same queries, are taken off.
+ * How long does one query take, and how many queries can be answered, for databases of growing size? Latency is that of
+ * POST /v1/homology over loopback with distinct queries. The overhead is the latency minus the time of encoder and
+ * kernels alone on the same queries.
  */
 
 const QUERY_COUNT = 24;
@@ -79,13 +79,13 @@ export const run: Bench = async (options) => {
   }
 };
 
-/** The proteins whose lengths are nearest to that of the question. */
+/** The proteins with lengths closest to the configured query length. */
 function pickQueries(list: readonly BenchProtein[]): readonly BenchProtein[] {
   const distance = ({ sequence }: BenchProtein): number => Math.abs(sequence.length - QUERY_RESIDUES);
   return [...list].sort((a, b) => distance(a) - distance(b)).slice(0, QUERY_COUNT);
 }
 
-/** The first `count` proteins, the queries among them, so that every query has itself to find. */
+/** The first `count` proteins with the queries among them, so that every query finds itself. */
 function withQueries(
   list: readonly BenchProtein[],
   queries: readonly BenchProtein[],
@@ -180,7 +180,7 @@ async function timeHttp(
   return { http };
 }
 
-/** Encoder and kernels by themselves, on the same queries: what no shell can be faster than. */
+/** Times encoder and kernels alone on the same queries, the lower bound for any shell. */
 async function timeAlone(
   { encoder, backend, store, release, threads }: SearchEngine,
   queries: readonly BenchProtein[],
@@ -193,7 +193,7 @@ async function timeAlone(
     const encodedAt = performance.now();
     const [sums] = await backend.maxsim(store, [tokens], undefined, { threads });
     const comparedAt = performance.now();
-    // Ranking is no kernel: it counts as overhead.
+    // Ranking is not a kernel and counts as overhead.
     const ranked = await rank({ sums, targets: undefined }, tokens.length, release, LIMIT);
     const targets = Uint32Array.from(ranked, ({ targetIndex }) => targetIndex);
     const rankedAt = performance.now();

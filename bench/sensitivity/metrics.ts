@@ -1,21 +1,21 @@
 import type { DomainLabel } from '../tools/labels.js';
 
-/** One found pair; a higher score is better. */
+/** A pair with its score; higher is better. */
 export interface Hit {
   readonly queryId: string;
   readonly targetId: string;
   readonly score: number;
 }
 
-/** Figures of one ranking, named as the shared data's evaluate.py names them. */
+/** Metrics of one ranking, with the names of evaluate.py in the shared data. */
 export type Sensitivity = Readonly<Record<string, number>>;
 
 const MARKS = [0.1, 1, 10];
 const DEPTHS = [1, 10, 100];
 
 /**
- * The metrics of evaluate.py, to the same ties: equal scores stand in the order of query id, then target id.
- * Pairs that are left out count as never found.
+ * Computes the metrics of evaluate.py, with the same order of ties: by query id, then by target id. Absent pairs count
+ * as not found.
  */
 export function measureSensitivity(
   hits: readonly Hit[],
@@ -39,7 +39,7 @@ export function measureSensitivity(
   };
 }
 
-/** Share of all true pairs in the pooled list when it holds each mark's number of false ones a query. */
+/** Returns, for each mark, the share of all true pairs in the pooled list up to that number of false pairs per query. */
 function pooledSensitivity(
   pooled: readonly Hit[],
   queryCount: number,
@@ -61,7 +61,7 @@ function pooledSensitivity(
   return MARKS.map((_, index) => reached[index] ?? found / truePairs);
 }
 
-/** How many domains share a family, a superfamily, a fold group; `named` leaves out those of catch-all families. */
+/** Numbers of domains by family, superfamily and fold group; `named` counts superfamilies without catch-all families. */
 type Sizes = Readonly<Record<'family' | 'superfamily' | 'foldGroup' | 'named', Map<string, number>>>;
 
 function countMembers(labels: ReadonlyMap<string, DomainLabel>): Sizes {
@@ -77,7 +77,7 @@ function countMembers(labels: ReadonlyMap<string, DomainLabel>): Sizes {
   return sizes;
 }
 
-/** Means over queries: shares of the three levels before the first target of another fold group, capped recalls. */
+/** Computes means over queries: shares of three levels before the first target of another fold group, capped recalls. */
 function toFirstFalse(
   pooled: readonly Hit[],
   queryIds: ReadonlySet<string>,
@@ -131,7 +131,7 @@ function beforeFirstFalse(
   return got;
 }
 
-/** Mean share of what is there to find; queries with nothing to find do not count. */
+/** Accumulates the mean of hits ÷ relevant targets. Queries without relevant targets do not count. */
 function mean(): { add(found: number, total: number): void; value(): number } {
   let [sum, count] = [0, 0];
   return {

@@ -3,8 +3,8 @@ import { seededRandom, type Random } from '../../src/random.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
 
 /**
- * The floor of the sensitivity table: directions drawn at random for each residue, from a seed that is the sequence.
- * It takes over an encoder's card, so that everything but the vectors is the same.
+ * Creates the random baseline of the sensitivity table: each residue has a random direction, with the sequence as the
+ * seed. The encoder has the card of another encoder, so that only the vectors differ.
  */
 export function randomEncoder({ card, device }: Encoder): Encoder {
   const described = {
@@ -40,7 +40,7 @@ function drawTokens(
   return { values, length: sequence.length };
 }
 
-/** Box and Muller's transformation. */
+/** Draws a standard normal value. Source: Box & Muller 1958. */
 function gaussian(random: Random): number {
   const uniform = (): number => (random.next() + 0.5) / 2 ** 32;
   return Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());

@@ -18,19 +18,19 @@ import { measureSensitivity, type Hit, type Sensitivity } from './metrics.js';
 import { randomEncoder } from './random-encoder.js';
 
 /*
- * Does the appliance find remote homologs? Domains of folds that the encoder has not seen against all domains, by the
- * search that the server runs; the metrics are those of the shared data's evaluate.py.
+ * Measures how many remote homologs the appliance finds. The queries are domains of folds that the encoder was not
+ * trained on; the targets are all domains. The metrics are those of evaluate.py in the shared data.
  *
  *   npm run bench -- sensitivity [queries, evenly spaced, or "all"] [folder to keep databases and hits in]
  *
- * Each ranking's hits are kept as a file of that folder, which evaluate.py reads as it is.
+ * The hits of each ranking are written to that folder in the format of evaluate.py.
  */
 
 const CHUNK = 10;
-/** As many as a search returns inline by far; what ranks behind them by MaxSim counts as never found. */
+/** Candidates per query, far more than a search returns inline. Targets behind them by MaxSim count as not found. */
 const CANDIDATES = 1_000;
 const YARDSTICK = 'baseline-1';
-/** The published baselines on these files were made with these bounds. */
+/** Largest E-value of each tool, as in the published baselines on these files. */
 const LARGEST_E: Readonly<Record<string, number>> = { blastp: 100, phmmer: 100, mmseqs: 10_000 };
 
 const RANKINGS: Readonly<Record<string, (candidate: Candidate) => number | undefined>> = {
@@ -49,7 +49,7 @@ interface Session {
   readonly rows: Record<string, Sensitivity>;
 }
 
-export const run: Bench = async ([count = 'all', kept]) => {
+export const run: Bench = async ([count = 'all', folderOption]) => {
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const scope = join(shared, 'data', 'scope40');
   if (!existsSync(join(scope, 'labels.tsv'))) {
@@ -62,7 +62,7 @@ export const run: Bench = async ([count = 'all', kept]) => {
     targets.filter(({ id }) => labels.get(id)!.isDev),
     count === 'all' ? targets.length : Number(count),
   );
-  const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-sensitivity-')));
+  const folder = folderOption ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-sensitivity-')));
   await mkdir(folder, { recursive: true });
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
   const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
@@ -84,11 +84,11 @@ export const run: Bench = async ([count = 'all', kept]) => {
     };
   } finally {
     await appliance.close();
-    if (kept === undefined) await rm(folder, { recursive: true });
+    if (folderOption === undefined) await rm(folder, { recursive: true });
   }
 };
 
-/** The appliance's encoder with E-values, then the fixed window and random vectors without. */
+/** Measures the appliance's encoder with E-values, then the baseline encoder and random vectors without E-values. */
 async function measureEncoders(appliance: Appliance, session: Session): Promise<void> {
   const { targets, folder } = session;
   const { encoder: id } = appliance.config;
@@ -111,7 +111,7 @@ async function measureEncoders(appliance: Appliance, session: Session): Promise<
 }
 
 async function measureEngine(name: string, engine: SearchEngine, session: Session): Promise<void> {
-  const found: Record<string, Hit[]> = Object.fromEntries(
+  const hitsByRanking: Record<string, Hit[]> = Object.fromEntries(
     Object.keys(RANKINGS).map((ranking) => [ranking, []]),
   );
   const settings = {
@@ -123,24 +123,24 @@ async function measureEngine(name: string, engine: SearchEngine, session: Sessio
   } as const;
   for (let start = 0; start < session.queries.length; start += CHUNK) {
     const chunk = session.queries.slice(start, start + CHUNK);
-    const asked = chunk.map(({ sequence }) => ({ sequence, normalizationId: 'gloaming-protein/1' }));
-    const results = await searchMany(asked, settings, engine);
+    const batch = chunk.map(({ sequence }) => ({ sequence, normalizationId: 'gloaming-protein/1' }));
+    const results = await searchMany(batch, settings, engine);
     for (const [index, { candidates }] of results.entries()) {
       for (const candidate of candidates) {
         const pair = { queryId: chunk[index].id, targetId: engine.release.targets.id(candidate.targetIndex) };
         for (const [ranking, scoreOf] of Object.entries(RANKINGS)) {
           const score = scoreOf(candidate);
-          if (score !== undefined) found[ranking].push({ ...pair, score });
+          if (score !== undefined) hitsByRanking[ranking].push({ ...pair, score });
         }
       }
     }
   }
-  for (const [ranking, hits] of Object.entries(found)) {
+  for (const [ranking, hits] of Object.entries(hitsByRanking)) {
     if (hits.length > 0) await measure(`${name}, ${ranking}`, hits, session);
   }
 }
 
-/** Names of the tools that are not installed here. */
+/** Measures the other tools. Returns the names of those that are not installed. */
 async function measurePeers(session: Session): Promise<readonly string[]> {
   const skipped: string[] = [];
   for (const peer of [...PEERS, MMSEQS]) {
@@ -151,7 +151,7 @@ async function measurePeers(session: Session): Promise<readonly string[]> {
     }
     const { queries, targets, folder } = session;
     const hits = await peer.search(queries, targets, folder, LARGEST_E[peer.name]);
-    const scored = hits.map(({ queryId, targetId, expected }) => ({ queryId, targetId, score: -expected }));
+    const scored = hits.map(({ queryId, targetId, eValue }) => ({ queryId, targetId, score: -eValue }));
     await measure(peer.name, scored, session);
   }
   return skipped;

@@ -6,31 +6,31 @@ import { Broken, type Operator } from './operator.js';
 import type { Receivers } from './receivers.js';
 import type { Timeline } from './world.js';
 
-/** What clients live in. */
+/** Environment of the clients. */
 export interface Scene {
   readonly timeline: Timeline;
   readonly operator: Operator;
   readonly expectations: Expectations;
   readonly receivers: Receivers;
   readonly organizations: readonly string[];
-  /** Since when the disk is full, or was for the last time. */
+  /** Start of the current or last period with a full disk. Unit  simulated milliseconds */
   readonly fullAtMs: () => number;
   readonly isOver: () => boolean;
 }
 
 const ATTEMPTS_MAX_COUNT = 8;
 const [KEYED_SHARE, TWIN_SHARE, IMPATIENT_SHARE] = [0.75, 0.15, 0.08];
-/** Codes of a disk that is full, or was a moment ago: the ledger tries again a second later. */
+/** A full disk may cause these codes until this time after it has room: the usage ledger retries a second later. */
 const FULL_ECHO_MS = 2_000;
 const FULL_CODES = new Set(['storage_unavailable', 'storage_full']);
-/** Asked again, under the same key. */
+/** Codes after which the client retries with the same key. */
 const AGAIN = new Set([...FULL_CODES, 'idempotency_key_in_use', 'client_closed_request', 'lost']);
 
 type Outcome =
   | { readonly answer: Answer; readonly code?: undefined }
   | { readonly answer?: undefined; readonly code: string };
 
-/** One client of an organization: asks for this and that, gives up, tries again, and remembers what it was told. */
+/** A random client of an organization. It sends requests, disconnects, retries, and records every acknowledgement. */
 export class Client {
   readonly #scene: Scene;
   readonly #organizationId: string;
@@ -92,7 +92,7 @@ export class Client {
     return this.#create('sql-credentials', 'sql_credentials.create', (label) => ({ body: { name: label } }));
   }
 
-  /** From its announcement to its end, or until the client loses patience. */
+  /** Uploads a file from announcement to completion, or until the client gives up. */
   async #upload(): Promise<void> {
     const { timeline, expectations } = this.#scene;
     const bytes = Buffer.alloc(1 + timeline.random.below(3_000), timeline.random.below(4));
@@ -149,7 +149,7 @@ export class Client {
     await this.#send(operation as OperationId, { query: { limit: 50 } });
   }
 
-  /** Asks for what belongs to somebody else, and must be told nothing. */
+  /** Requests an object of another organization. The answer must reveal nothing. */
   async #spy(): Promise<void> {
     const { timeline, expectations, organizations } = this.#scene;
     const other = timeline.pick(organizations.filter((name) => name !== this.#organizationId));
@@ -162,7 +162,7 @@ export class Client {
       query: { limit: 10 },
     });
     if (answer !== undefined)
-      throw new Broken(`${this.#organizationId} was answered about ${other}: ${operation}`);
+      throw new Broken(`${this.#organizationId} got an answer about ${other}: ${operation}`);
   }
 
   async #create(
@@ -186,7 +186,7 @@ export class Client {
     return intent.ids.size === 0 ? undefined : intent;
   }
 
-  /** Tries until it is answered, refused for good, or tired. */
+  /** Retries until a success, a final refusal or the last attempt. */
   async #insist(operation: OperationId, asked: Asked): Promise<Answer | undefined> {
     const { timeline } = this.#scene;
     for (let attempt = 0; attempt < ATTEMPTS_MAX_COUNT; attempt += 1) {
@@ -225,13 +225,16 @@ export class Client {
     return leaving.signal.aborted ? { code: 'lost' } : outcome;
   }
 
-  /** Labels begin with the name of their organization. */
+  /**
+   * Requires that the answer contains no label of another organization. Each label begins with the name of its
+   * organization.
+   */
   #requireOwn({ body }: Answer): void {
     const text = JSON.stringify(body);
     const seen = this.#scene.organizations.find(
       (name) => name !== this.#organizationId && text.includes(`${name}-`),
     );
-    if (seen !== undefined) throw new Broken(`${this.#organizationId} saw something of ${seen}: ${text}`);
+    if (seen !== undefined) throw new Broken(`${this.#organizationId} saw data of ${seen}: ${text}`);
   }
 }
 

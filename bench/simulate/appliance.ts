@@ -30,7 +30,7 @@ import type { SimulatedDisk } from './disk.js';
 import type { Receivers } from './receivers.js';
 import type { Life } from './world.js';
 
-/** What a client sends: the request as validation would pass it on. */
+/** A request of a client, in the form after validation. */
 export interface Asked {
   readonly params?: unknown;
   readonly query?: unknown;
@@ -48,7 +48,7 @@ export interface Answer {
 
 type AnyHandler = (input: unknown, context: RequestContext) => Promise<AnyReply<unknown>>;
 
-/** The machine on which servers live, one after the other. */
+/** The machine on which servers run one after the other. */
 export interface Machine {
   readonly folder: string;
   readonly disk: SimulatedDisk;
@@ -59,7 +59,10 @@ export interface Machine {
 const QUOTA_BYTES = 1 << 20;
 const ROUTES_BY_ID: Readonly<Record<string, Route>> = ROUTES;
 
-/** The real services over the real control store, with the keyed requests of the real server; only searches are not. */
+/**
+ * Real services over the real control store, with the real server's handling of keyed requests. Only searches are
+ * simulated.
+ */
 export class SimulatedAppliance {
   readonly store: ControlStore;
   readonly tables: Tables;
@@ -97,7 +100,7 @@ export class SimulatedAppliance {
       pages,
       receipts: {
         get: (id) => {
-          throw new Refusal('receipt_not_found', `The simulated searches leave no receipt ${id}.`);
+          throw new Refusal('receipt_not_found', `Simulated searches have no receipt ${id}.`);
         },
       },
       now,
@@ -128,7 +131,7 @@ export class SimulatedAppliance {
     } as unknown as Shell;
   }
 
-  /** Errors  those of a server that cannot start on a full disk */
+  /** Starts a server. Errors  those of a server that cannot start on a full disk */
   static async boot(life: Life, machine: Machine): Promise<SimulatedAppliance> {
     const { world } = life;
     const { disk, folder } = machine;
@@ -145,7 +148,7 @@ export class SimulatedAppliance {
     return appliance;
   }
 
-  /** As `serve` does. */
+  /** Starts the services as `serve` does. */
   async #start(): Promise<void> {
     const { onFault } = this.#machine;
     await this.#storage.start(onFault);
@@ -154,7 +157,7 @@ export class SimulatedAppliance {
   }
 
   /**
-   * The steps of the real server from the key on.
+   * Runs the steps of the real server that follow authentication.
    * Errors  those of the services
    */
   async ask(
@@ -196,7 +199,7 @@ export class SimulatedAppliance {
   }
 }
 
-/** As much of Koa's context as an answer of JSON is written to. */
+/** The part of Koa's context that a JSON answer needs. */
 function responseContext(state: ShellState): ShellContext {
   const headers: Record<string, string> = {};
   const set = (name: string | Record<string, string>, value = ''): void =>
@@ -208,7 +211,7 @@ async function* onePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** In place of homology searches: pieces of integer rows, each when the simulated kernels are through with it. */
+/** Stub of homology searches: rows of integers in pieces, at times of the timeline. */
 function searches(life: Life): RunKind {
   interface Plan {
     readonly pieces: number;

@@ -5,32 +5,32 @@ import type { Disk } from '../../src/store/objects/disk.js';
 import { bound, Mirror } from './mirror.js';
 import type { Life, Timeline } from './world.js';
 
-/** Where the next kill waits: at a commit, before it or before it is heard of. */
+/** When a pending kill happens: before a commit, or after the commit and before its acknowledgement. */
 export type KillPoint = 'before commit' | 'after commit';
 
-/** Takes back the transaction that a full disk refuses. */
+/** Rolls back a transaction on a full disk. */
 const FULL = new Error('The simulated disk is full.');
 
 /**
- * The one disk of the simulated machine, below a folder in memory. It outlives the server, it fills up, and it decides
- * when commits and file operations end. A kill loses no byte that was written: power does not fail here.
+ * The disk of the simulated machine, below a folder in memory. The disk outlives the server, fills up, and decides when
+ * commits and file operations end. A kill loses no written byte, because power failures are not simulated.
  */
 export class SimulatedDisk {
   readonly #timeline: Timeline;
-  /** What the control store holds. */
+  /** Content of the control store. */
   readonly mirror = new Mirror();
   isFull = false;
-  /** Told at the next commit. */
+  /** The kill that happens at the next commit. */
   killAt: { readonly point: KillPoint; readonly kill: () => Promise<void> } | undefined;
   commitCount = 0;
-  /** Told after each commit. */
+  /** Called after each commit. */
   onCommit: () => void = () => undefined;
 
   constructor(timeline: Timeline) {
     this.#timeline = timeline;
   }
 
-  /** The file system as a server sees it during its life. */
+  /** File system of one life of the server. */
   filesOf(life: Life): Disk {
     const later = <Result>(label: string, produce: () => Result): Promise<Result> =>
       life.later(this.#timeline.between(0.01, 2), label, produce);
@@ -56,7 +56,7 @@ export class SimulatedDisk {
     };
   }
 
-  /** LMDB whose commits happen one after the other, at times of the timeline, each heard of a moment later. */
+  /** LMDB with sequential commits at times of the timeline. Each acknowledgement follows a moment after its commit. */
   commitsOf(life: Life, root: ControlRoot): ControlRoot {
     let freeAtMs = 0;
     const commit = <Result>(work: () => Result): Promise<Result> => {
@@ -106,7 +106,7 @@ export class SimulatedDisk {
 
 type Later = <Result>(label: string, produce: () => Result) => Promise<Result>;
 
-/** As much of a file handle as objects use. */
+/** The part of a file handle that objects use. */
 function handleOf(file: number, later: Later, write: Later): FileHandle {
   const handle = {
     write: (bytes: Buffer, offset: number, length: number) =>
@@ -119,13 +119,13 @@ function handleOf(file: number, later: Later, write: Later): FileHandle {
   return handle as unknown as FileHandle;
 }
 
-/** As Node tells it. */
+/** The error that Node throws on a full disk. */
 function noSpace(syscall: string): Error {
   const message = `ENOSPC: no space left on device, ${syscall}`;
   return Object.assign(new Error(message), { code: 'ENOSPC', errno: -28, syscall });
 }
 
-/** As lmdb tells it: the cause is a promise of its own, which rejects a turn later whether anybody listens or not. */
+/** The error that lmdb throws. Its cause is a separate promise that rejects a turn later, even without a listener. */
 function commitFailure(): Error {
   const cause = Object.assign(new Error('No space left on device'), { code: 28 });
   const commitError = new Promise<never>((_resolve, reject) => void setImmediate(reject, cause));

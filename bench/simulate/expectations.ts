@@ -1,37 +1,37 @@
-/** Tables whose rows carry the label that their client chose. */
+/** Tables whose rows contain the label that their client chose. */
 export type Kind = 'runs' | 'uploads' | 'webhook-endpoints' | 'sql-credentials';
 
-/** Something that a client wanted to bring into being. */
+/** An object that a client wants to create. */
 export interface Intent {
   readonly kind: Kind;
-  /** Nobody else uses it. */
+  /** Unique label. */
   readonly label: string;
   readonly organizationId: string;
   readonly isKeyed: boolean;
-  /** As answers named it. */
+  /** Ids in the answers. */
   readonly ids: Set<string>;
-  /** Its end was asked for, and answered. */
+  /** True if the client's request to remove the object was answered. */
   isRemovalAsked: boolean;
   isRemoved: boolean;
 }
 
 interface StoredFile {
-  /** undefined while nobody knows whether it is there. */
+  /** undefined while the state of the file is uncertain. */
   bytes?: Uint8Array;
 }
 
 interface Searches {
   asked: number;
   answered: number;
-  /** When each answer came that may not be on disk yet. */
+  /** Times of answers whose usage may not be on disk yet. */
   fresh: number[];
   mayBeLost: number;
 }
 
-/** So long after its answer a direct search is billed at the latest, where the server lives and the disk has room. */
+/** Time from an answer until its usage is on disk, if the server lives and the disk has room. */
 const BILLED_WITHIN_MS = 250;
 
-/** What clients know: what was acknowledged to them must be there, and what they never asked for must not. */
+/** The clients' knowledge. Every acknowledged object must exist, and no unrequested one may. */
 export class Expectations {
   readonly intents = new Map<string, Intent>();
   readonly searches = new Map<string, Searches>();
@@ -64,7 +64,7 @@ export class Expectations {
     intent.isRemoved = true;
   }
 
-  /** What is known to be there and nobody has asked to end. */
+  /** Returns the objects that certainly exist and whose removal no client has requested. */
   living(kind: Kind, organizationId: string): readonly Intent[] {
     return [...this.intents.values()].filter(
       (intent) =>
@@ -83,7 +83,10 @@ export class Expectations {
     this.#filesOf(organizationId).set(path, {});
   }
 
-  /** A client that asked twice may have been answered first: it is gone whatever was known. */
+  /**
+   * Records a deletion. The file is gone even if its state was uncertain, because a retry may be answered before the
+   * first try.
+   */
   deleted(organizationId: string, path: string): void {
     this.#filesOf(organizationId).delete(path);
   }
@@ -108,7 +111,7 @@ export class Expectations {
     searches.fresh.push(this.#nowMs());
   }
 
-  /** The server was killed: answers of a moment ago, or of so long before, need not be billed. */
+  /** Records a kill: the usage of recent answers may be lost. `ms` extends the time before the kill. */
   forgive(ms: number): void {
     const before = this.#nowMs() - BILLED_WITHIN_MS - ms;
     for (const searches of this.searches.values()) {

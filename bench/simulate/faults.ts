@@ -14,26 +14,26 @@ interface FaultScene {
   readonly receivers: Receivers;
   readonly expectations: Expectations;
   readonly isOver: () => boolean;
-  /** What does not go wrong this time. */
+  /** Kinds of faults that are switched off. */
   readonly calm: ReadonlySet<Misfortune>;
 }
 
-/** Entries that a full disk refused are written so long after there is room at the latest. */
+/** Time after which usage that a full disk refused is on disk, counted from when the disk has room. */
 const BILLED_AFTER_MS = 2_000;
 const KILL_EVERY_MS = 12_000;
 const FULL_EVERY_MS = 40_000;
 const FULL_FOR_MS = 15_000;
 const MOOD_EVERY_MS = 6_000;
 const JUMP_EVERY_MS = 50_000;
-/** The wall clock is never further from the true one than this: below the day for which keys are remembered. */
+/** Largest offset of the wall clock. It is below the day for which keys are stored. */
 const JUMP_MAX_MS = 2 * 60 * 60 * 1000;
 const MANNERS: readonly Manner[] = ['good', 'good', 'good', 'hanging', 'failing', 'forgetful'];
 const KILL_POINTS: readonly (KillPoint | 'now')[] = ['now', 'before commit', 'after commit', 'after commit'];
 
-/** What goes wrong with the machine, its operator and its peers. */
+/** Injects faults of the machine, its operator and its peers. */
 export class Faults {
   readonly #scene: FaultScene;
-  /** Since when the disk is full, or was for the last time; the same for the clock. */
+  /** Time at which the disk last got room, and time of the last jump of the clock. */
   fullAtMs = -Infinity;
   jumpedAtMs = -Infinity;
   #filledAtMs = -Infinity;
@@ -55,7 +55,7 @@ export class Faults {
     this.#again(JUMP_EVERY_MS, 'clock', () => this.#jump());
   }
 
-  /** Until a moment ago, what was refused may be so for want of room. */
+  /** Last time at which the disk was full. Refusals until shortly afterwards may have this cause. */
   lastFullAtMs(): number {
     return this.#scene.disk.isFull ? this.#scene.timeline.nowMs : this.fullAtMs;
   }
@@ -67,14 +67,14 @@ export class Faults {
     this.fullAtMs = timeline.nowMs;
   }
 
-  /** A kill loses what was answered and not billed: of a moment, or since the disk filled up and took no entries. */
+  /** Records that a kill loses recent unbilled answers, or all since the disk filled up. */
   forgive(): void {
     const { timeline, expectations } = this.#scene;
     const isFresh = timeline.nowMs - this.lastFullAtMs() < BILLED_AFTER_MS;
     expectations.forgive(isFresh ? timeline.nowMs - this.#filledAtMs : 0);
   }
 
-  /** Everything is well from now on. */
+  /** Ends all faults. */
   heal(): void {
     const { disk, receivers } = this.#scene;
     this.freeDisk();

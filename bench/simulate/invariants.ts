@@ -9,7 +9,7 @@ import type { Mirror } from './mirror.js';
 import { Broken } from './operator.js';
 import type { Receivers } from './receivers.js';
 
-/** A row of what clients make. */
+/** A row that a client created. */
 interface Made {
   readonly id: string;
   readonly organizationId: string;
@@ -24,10 +24,10 @@ const LABELS: Readonly<Record<Kind, string>> = {
 };
 const KINDS = Object.keys(LABELS) as readonly Kind[];
 
-/** What has been seen, in this life of the server and those before. */
+/** Events and deliveries that were seen, over all lives of the server. */
 export interface Seen {
   readonly events: Set<string>;
-  /** When each delivery was seen first, by its id. */
+  /** First sighting of each delivery, by its id. */
   readonly deliveries: Map<string, { readonly row: WebhookDeliveryRow; readonly atMs: number }>;
 }
 
@@ -37,14 +37,14 @@ interface InvariantParts {
   readonly receivers: Receivers;
   readonly seen: Seen;
   readonly nowMs: () => number;
-  /** Since when the server serves, the disk has room and the clock goes on as it did. */
+  /** Time since which the server runs, the disk has room and the clock has not jumped. */
   readonly calmSinceMs: () => number;
 }
 
-/** A first attempt comes so long after its event at the latest, where the receiver is well and the machine too. */
+/** Bound on the time from an event to its first delivery attempt, for a healthy receiver on a healthy machine. */
 const FIRST_ATTEMPT_MAX_MS = 8_000;
 
-/** What holds after every commit, whatever else happens. */
+/** Conditions that hold after every commit, under all faults. */
 export class Invariants {
   readonly #mirror: Mirror;
   readonly #expectations: Expectations;
@@ -62,7 +62,7 @@ export class Invariants {
     this.#calmSinceMs = calmSinceMs;
   }
 
-  /** Errors  Broken */
+  /** Checks all invariants. Errors  Broken */
   check(): void {
     for (const kind of KINDS) this.#checkMade(kind);
     this.#checkFiles();
@@ -72,7 +72,7 @@ export class Invariants {
     this.#checkDeliveries();
   }
 
-  /** Nothing acknowledged is lost, nothing is doubled under a key, nothing stands under another's name. */
+  /** No acknowledged object is lost, no key creates two objects, and no object belongs to another organization. */
   #checkMade(kind: Kind): void {
     const found = new Map<string, Made[]>();
     for (const row of this.#rows<Made>(kind)) {
@@ -85,29 +85,29 @@ export class Invariants {
       const rows = found.get(intent.label) ?? [];
       found.delete(intent.label);
       const told = `${intent.label} (${[...intent.ids].join(', ')})`;
-      if (intent.isKeyed) require(rows.length <= 1, `${told} is there ${rows.length} times in ${kind}`);
-      require(!intent.isKeyed || intent.ids.size <= 1, `${told} was answered with more than one id`);
+      if (intent.isKeyed) require(rows.length <= 1, `${told} exists ${rows.length} times in ${kind}`);
+      require(!intent.isKeyed || intent.ids.size <= 1, `${told} got more than one id`);
       for (const { organizationId } of rows) {
         require(organizationId === intent.organizationId, `${told} belongs to ${organizationId}`);
       }
-      if (intent.isRemoved) require(rows.every(isEnded), `${told} has ended and is alive in ${kind}`);
+      if (intent.isRemoved) require(rows.every(isEnded), `${told} was removed and still exists in ${kind}`);
       const isThere = (id: string): boolean => rows.some((row) => row.id === id);
       if (intent.isRemovalAsked) continue;
-      for (const id of intent.ids) require(isThere(id), `${told} was acknowledged and is lost: ${id}`);
+      for (const id of intent.ids) require(isThere(id), `${told} was acknowledged and lost: ${id}`);
     }
-    require(found.size === 0, `nobody asked for ${[...found.keys()].join(', ')} in ${kind}`);
+    require(found.size === 0, `${[...found.keys()].join(', ')} in ${kind} was not requested`);
   }
 
   #checkFiles(): void {
     const there = this.#mirror.rows('files-by-path');
     for (const organizationId of this.#expectations.searches.keys()) {
       for (const path of this.#expectations.filesOf(organizationId)) {
-        require(there.has(`${organizationId}/${path}`), `the file ${path} was acknowledged and is lost`);
+        require(there.has(`${organizationId}/${path}`), `the file ${path} was acknowledged and lost`);
       }
     }
   }
 
-  /** Each completed run has one entry, with what it was billed; there is none beside, but for direct searches. */
+  /** Each completed run has one usage entry with its price. All other entries are of direct searches. */
   #checkUsage(runs: readonly RunRow[]): void {
     const billed = new Map<string, UsageEntry>();
     const direct = new Map<string, number>();
@@ -122,14 +122,14 @@ export class Invariants {
         require(units === billableUnits, `${id} cost ${billableUnits}, billed: ${units}`);
       else require(units === undefined, `${id} is ${status} and was billed`);
     }
-    require(billed.size === 0, `${[...billed.keys()].join(', ')} was billed and is not there`);
+    require(billed.size === 0, `${[...billed.keys()].join(', ')} was billed and does not exist`);
     for (const [organizationId, { asked }] of this.#expectations.searches) {
       const count = direct.get(organizationId) ?? 0;
-      require(count <= asked, `${organizationId} asked ${asked} searches and was billed for ${count}`);
+      require(count <= asked, `${organizationId} requested ${asked} searches and was billed for ${count}`);
     }
   }
 
-  /** Events of a run count up from 1 and walk through its states, to the one that it is in. */
+  /** Events of a run are numbered from 1 and follow the transitions of its states up to its current state. */
   #checkEvents(runs: readonly RunRow[]): void {
     const told = new Map<string, EventRow[]>();
     for (const event of this.#rows<EventRow>('events')) {
@@ -145,12 +145,12 @@ export class Invariants {
       const states = events.map(({ type }) => type.slice('run.'.length) as RunStatus);
       const isWalk = states.every((state, index) => index === 0 || canBecome(states[index - 1], state));
       require(states[0] === 'queued' && isWalk, `${id} went through ${states.join(', ')}`);
-      require(states.at(-1) === status, `${id} is ${status} and told of ${states.join(', ')}`);
+      require(states.at(-1) === status, `${id} is ${status}, but its events say ${states.join(', ')}`);
       events.forEach(({ sequence }, at) => require(sequence === at + 1, `${id} has events out of order`));
     }
   }
 
-  /** Each endpoint that takes an event has its delivery from the same commit on. */
+  /** Each endpoint that subscribes to an event has a delivery in the event's commit. */
   #requireDeliveries({ id, type, organizationId }: EventRow): void {
     const addressed = new Set(
       this.#rows<WebhookDeliveryRow>('webhook-deliveries')
@@ -164,13 +164,13 @@ export class Invariants {
     }
   }
 
-  /** What is told to be delivered has arrived; nothing that waits is forgotten. */
+  /** Every delivery with the status delivered has arrived, and no pending delivery is lost. */
   #checkDeliveries(): void {
     const rows = new Map(this.#rows<WebhookDeliveryRow>('webhook-deliveries').map((row) => [row.id, row]));
     const hosts = new Map(
       this.#rows<WebhookEndpointRow>('webhook-endpoints').map(({ id, url }) => [id, new URL(url).hostname]),
     );
-    for (const id of this.#seen.deliveries.keys()) require(rows.has(id), `the delivery ${id} was forgotten`);
+    for (const id of this.#seen.deliveries.keys()) require(rows.has(id), `the delivery ${id} was lost`);
     for (const row of rows.values()) {
       const atMs = this.#seen.deliveries.get(row.id)?.atMs ?? this.#nowMs();
       this.#seen.deliveries.set(row.id, { row, atMs });
@@ -179,17 +179,17 @@ export class Invariants {
       this.#requirePrompt(row, host, atMs);
       if (row.status !== 'delivered') continue;
       const hasCome = this.#receivers.hasCome(host, row.eventId);
-      require(hasCome, `${row.eventId} counts as delivered to ${host} and never came`);
+      require(hasCome, `${row.eventId} is marked as delivered to ${host} and never arrived`);
     }
   }
 
-  /** Whoever is well does not wait for those who are not. */
+  /** A healthy receiver does not wait for unhealthy ones. */
   #requirePrompt({ id, status, attemptCount }: WebhookDeliveryRow, host: string, atMs: number): void {
     if (status !== 'pending' || attemptCount > 0 || atMs < this.#calmSinceMs()) return;
     if (!this.#receivers.hasBeenGood(host)) return;
     const waitedMs = this.#nowMs() - atMs;
     require(waitedMs <=
-      FIRST_ATTEMPT_MAX_MS, `${id} has waited ${Math.round(waitedMs)} ms for ${host}, which is well`);
+      FIRST_ATTEMPT_MAX_MS, `${id} has waited ${Math.round(waitedMs)} ms for ${host}, which is healthy`);
   }
 
   #rows<Row>(table: string): Row[] {
@@ -197,7 +197,10 @@ export class Invariants {
   }
 }
 
-/** What holds when nothing has broken for long: all work is done, all events have come, all searches are billed. */
+/**
+ * Conditions that hold after a period without faults: all runs have ended, all events have arrived, and all searches
+ * are billed.
+ */
 export function checkRest(
   tables: Tables,
   expectations: Expectations,
@@ -205,7 +208,7 @@ export function checkRest(
   receivers: Receivers,
 ): void {
   const unfinished = tables.runs.unfinished();
-  require(unfinished.length === 0, `${unfinished.map(({ id }) => id).join(', ')} never came to an end`);
+  require(unfinished.length === 0, `${unfinished.map(({ id }) => id).join(', ')} never ended`);
   for (const intent of expectations.intents.values()) {
     if (intent.kind !== 'runs') continue;
     for (const id of intent.ids) {
@@ -218,13 +221,13 @@ export function checkRest(
     const endpoint = tables.webhooks.endpoint(row.endpointId);
     if (endpoint === undefined || endpoint.disabledReason !== undefined) continue;
     const hasCome = receivers.hasCome(new URL(endpoint.url).hostname, row.eventId);
-    require(hasCome, `${row.eventId} never came to ${endpoint.url}`);
+    require(hasCome, `${row.eventId} never arrived at ${endpoint.url}`);
   }
   for (const [organizationId, { answered, mayBeLost }] of expectations.searches) {
     const { calls } = tables.usage.totals(organizationId, 'homology.search');
     const direct = calls - completedRuns(tables, organizationId);
-    const told = `${organizationId} was answered ${answered} searches (${mayBeLost} at the moment of a fault)`;
-    require(direct >= answered - mayBeLost, `${told} and billed for ${direct}`);
+    const told = `${organizationId} got ${answered} search answers (${mayBeLost} during a fault)`;
+    require(direct >= answered - mayBeLost, `${told} and was billed for ${direct}`);
   }
 }
 

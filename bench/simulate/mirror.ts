@@ -3,13 +3,13 @@ import type { Table } from '../../src/store/control-store.js';
 
 type Rows = Map<string, unknown>;
 
-/** What the control store holds, read anew only where something was written: so every commit can be looked at. */
+/** Content of the control store. Only written rows are read again, so that every commit can be checked. */
 export class Mirror {
   readonly #databases = new Map<string, Table<unknown>>();
   readonly #tables = new Map<string, Rows>();
   readonly #written = new Map<string, Set<string>>();
 
-  /** The same control store, whose writes are noticed. */
+  /** Returns the control store with a record of its writes. */
   watch(root: ControlRoot): ControlRoot {
     this.#databases.clear();
     this.#tables.clear();
@@ -20,7 +20,7 @@ export class Mirror {
     });
   }
 
-  /** Rows of a table by their keys; a table that no owner has opened has none. */
+  /** Rows of a table by their keys; empty if no service has opened the table. */
   rows<Row>(table: string): ReadonlyMap<string, Row> {
     const database = this.#databases.get(table);
     if (database === undefined) return new Map();
@@ -55,7 +55,7 @@ export class Mirror {
 
 type Method = (...args: readonly unknown[]) => unknown;
 
-/** The same object, but for the methods that `replace` gives in place of its own. */
+/** Returns the object with the methods that `replace` returns in place of its own. */
 export function bound<Target extends object>(
   target: Target,
   replace: (name: string | symbol, method: Method) => unknown,

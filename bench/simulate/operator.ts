@@ -2,21 +2,21 @@ import type { Timeline } from './world.js';
 import { Life } from './world.js';
 import { SimulatedAppliance, type Machine } from './appliance.js';
 
-/** The world is not as it was promised. */
+/** A violated invariant. */
 export class Broken extends Error {
   override readonly name = 'Broken';
 }
 
 const RESTART_MS = 5_000;
 
-/** Starts the server, and starts it again whenever it has been killed. */
+/** Starts the server, and restarts it after each kill. */
 export class Operator {
   readonly #timeline: Timeline;
   readonly #machine: Machine;
-  /** Told between two lives, when nobody has the control store open. */
+  /** Called between two lives, while no process has the control store open. */
   readonly #onDeath: () => Promise<void>;
   #life: Life | undefined;
-  /** Present while it serves. */
+  /** Present while the server runs. */
   server: SimulatedAppliance | undefined;
   killCount = 0;
   servesSinceMs = Infinity;
@@ -44,7 +44,7 @@ export class Operator {
     );
   }
 
-  /** As signal 9 does, at once; the server starts again a while later. */
+  /** Kills the server at once, like SIGKILL. The server restarts after a random time. */
   async kill(): Promise<void> {
     const life = this.#life;
     if (life === undefined) return;
@@ -57,7 +57,7 @@ export class Operator {
     this.#timeline.after(this.#timeline.between(10, RESTART_MS), 'restart', () => this.start());
   }
 
-  /** For good. */
+  /** Stops the server without a restart. */
   async stop(): Promise<void> {
     const life = this.#life;
     this.#life = undefined;
@@ -65,7 +65,7 @@ export class Operator {
     await life?.end();
   }
 
-  /** The result of what the server is asked, or undefined where it dies before it answers, or is dead. */
+  /** Returns the result of a request, or undefined if the server is dead or dies before it answers. */
   async connect<Result>(ask: (server: SimulatedAppliance) => Promise<Result>): Promise<Result | undefined> {
     const { server } = this;
     const life = this.#life;

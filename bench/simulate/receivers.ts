@@ -3,7 +3,7 @@ import type { Life, Timeline } from './world.js';
 
 export type Manner = 'good' | 'hanging' | 'failing' | 'forgetful';
 
-/** Whoever stands behind the URLs of webhook endpoints, each by its host name. */
+/** Stub receivers of the webhook endpoints, by host name. */
 export class Receivers {
   readonly #timeline: Timeline;
   readonly #manners = new Map<string, Manner>();
@@ -25,7 +25,7 @@ export class Receivers {
     this.#manners.set(host, manner);
   }
 
-  /** It never gave a reason to wait before it is tried. */
+  /** True if the receiver has never failed, so that no backoff delays its deliveries. */
   hasBeenGood(host: string): boolean {
     return !this.#manners.has(host);
   }
@@ -38,7 +38,7 @@ export class Receivers {
     return this.#arrivals.get(host)?.has(eventId) === true;
   }
 
-  /** The network as a server knows it during its life. */
+  /** Network of one life of the server. */
   senderOf(life: Life): typeof sendWebhook {
     const timeline = this.#timeline;
     return ({ url, headers }, _address, signal) => {

@@ -20,28 +20,28 @@ export interface Verdict {
   readonly commitCount: number;
   readonly killCount: number;
   readonly eventCount: number;
-  /** Of everything that happened: equal for equal seeds. */
+  /** Digest of the whole simulation. Equal seeds have equal digests. */
   readonly digest: string;
-  /** Present where an invariant broke: what, and the steps before. */
+  /** The violated invariant with the last steps before it; absent if all held. */
   readonly broken?: { readonly error: unknown; readonly last: readonly string[] };
 }
 
 const ORGANIZATIONS = ['ash', 'birch', 'cedar'] as const;
 const CLIENTS_PER_ORGANIZATION = 2;
-/** Simulated time with faults. */
+/** Duration with faults. Unit  simulated milliseconds */
 const FAULTY_MS = 60_000;
 const INSPECTION_EVERY_MS = 500;
-/** Long retries of deliveries are not waited for: people set the clock forth. */
+/** Jump of the wall clock that skips the long backoff of deliveries. */
 const HEALING_JUMP_MS = 3 * 60 * 60 * 1000;
 const HEALING_ROUNDS = 12;
 const HEALING_ROUND_MS = 30_000;
-/** In memory, where no disk is waited for. */
+/** In memory, so that no real disk delays the simulation. */
 const MEMORY_FOLDER = '/dev/shm';
 const STEPS_MAX_COUNT = 200_000;
-/** Work that met a full disk tells of it a moment later. */
+/** Time in which work may report a full disk after the disk has room. */
 const EXCUSED_MS = 500;
 
-/** Lives through everything that follows from one seed. */
+/** Simulates one seed. Errors  those of a broken simulation, not of a violated invariant */
 export async function simulateSeed(
   seed: number,
   calm: ReadonlySet<Misfortune> = new Set(),
@@ -155,12 +155,12 @@ class Simulation {
 
   async #stepUntil(isThere: () => boolean): Promise<void> {
     while (!isThere() && this.#broken === undefined) {
-      if (this.#timeline.stepCount > STEPS_MAX_COUNT) throw new Broken('It never comes to an end.');
-      if (!(await this.#timeline.step())) throw new Broken('Nothing happens any more.');
+      if (this.#timeline.stepCount > STEPS_MAX_COUNT) throw new Broken('The simulation does not end.');
+      if (!(await this.#timeline.step())) throw new Broken('No step is scheduled.');
     }
   }
 
-  /** After every commit, and every so often where none comes. */
+  /** Checks the invariants after every commit, and at an interval without commits. */
   #inspect(): void {
     if (this.#operator.server === undefined) return;
     try {
@@ -177,14 +177,14 @@ class Simulation {
     });
   }
 
-  /** A failure that the server reports and goes on: only a full disk excuses it. */
+  /** Records a failure that the server reports. Only a full disk excuses it. */
   #fault(error: unknown): void {
     const isFull = failureOf(error).code === 'storage_unavailable';
     const isExcused = isFull && this.#faults.lastFullAtMs() >= this.#timeline.nowMs - EXCUSED_MS;
-    if (!isExcused) this.fail(new Broken('The server reports a failure of its own.', { cause: error }));
+    if (!isExcused) this.fail(new Broken('The server reports an internal failure.', { cause: error }));
   }
 
-  /** The whole folder, as fsck sees it, between two lives. */
+  /** Checks the whole data folder like fsck, between two lives. */
   async #afterDeath(): Promise<void> {
     this.#faults.forgive();
     const snapshot = await openSnapshot(this.#folder);
@@ -200,7 +200,7 @@ class Simulation {
   #checkRest(): void {
     const { server } = this.#operator;
     if (this.#broken !== undefined) return;
-    if (server === undefined) throw new Broken('The server does not start any more.');
+    if (server === undefined) throw new Broken('The server no longer starts.');
     checkRest(server.tables, this.#expectations, this.#seen, this.#receivers);
   }
 }

@@ -5,9 +5,9 @@ import { simulateSeed, type Verdict } from './seed.js';
 /*
  * npm run bench -- simulate [--seconds 60] [--seed 1] [--seeds 1000000] [--calm full-disk,clock]
  *
- * Lives through seed after seed, from the given one on, until the time is over or there have been so many. Ends at the
- * first that breaks an invariant: tells its last steps, and lives through it again, to the same digest. What it does
- * not need to break is found by keeping misfortunes away: kill, full-disk, receivers, clock.
+ * Does the control state survive every fault? The bench simulates one seed after the other until the time or the number
+ * of seeds is used up. The bench stops at the first violated invariant, prints the last steps, and repeats the seed to
+ * the same digest. `--calm` switches off kinds of faults to find the needed ones: kill, full-disk, receivers, clock.
  */
 export async function run(options: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
   const { values } = parseArgs({

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { seededRandom, type Random } from '../../src/random.js';
 import type { World } from '../../src/world.js';
 
-/** Something that will happen. */
+/** A scheduled step. */
 interface Entry {
   readonly atMs: number;
   readonly label: string;
@@ -12,11 +12,11 @@ interface Entry {
 }
 
 const BEGIN_MS = Date.UTC(2026, 0, 1);
-/** Steps that are told when something breaks. */
+/** Number of last steps to print after a violation. */
 const REMEMBERED_STEPS = 40;
 const SETTLE_MAX_TURNS = 1_000;
 
-/** The one line of all that happens: what is due next happens next, and then whatever follows from it at once. */
+/** Sequence of all steps. The earliest step runs next, together with every microtask that it causes. */
 export class Timeline {
   readonly random: Random;
   readonly #queue: Entry[] = [];
@@ -24,7 +24,7 @@ export class Timeline {
   readonly #last: string[] = [];
   #nowMs = 0;
   #stepCount = 0;
-  /** By how much people have set the wall clock forth or back. */
+  /** Offset of the wall clock from the simulated time. */
   jumpMs = 0;
 
   constructor(seed: number) {
@@ -43,7 +43,7 @@ export class Timeline {
     return this.#last;
   }
 
-  /** Of all that has happened: two runs of one seed have the same. */
+  /** Digest of all steps so far. Two simulations of one seed have the same digest. */
   digest(): string {
     return this.#digest.copy().digest('hex').slice(0, 16);
   }
@@ -52,7 +52,7 @@ export class Timeline {
     return new Date(BEGIN_MS + this.jumpMs + this.#nowMs);
   }
 
-  /** Between the two, the short ones being likelier. */
+  /** A random time between the two. Short times are more likely. */
   between(leastMs: number, mostMs: number): number {
     return leastMs + (mostMs - leastMs) * this.random.share() ** 2;
   }
@@ -65,7 +65,7 @@ export class Timeline {
     return items[this.random.below(items.length)];
   }
 
-  /** Takes place in the digest and among the last steps. */
+  /** Adds a line to the digest and to the last steps. */
   note(text: string): void {
     const line = `${this.#nowMs.toFixed(3)} ${text}`;
     this.#digest.update(`${line}\n`);
@@ -73,7 +73,7 @@ export class Timeline {
     if (this.#last.length > REMEMBERED_STEPS) this.#last.shift();
   }
 
-  /** The result takes it back. */
+  /** Schedules a step. The returned function cancels it. */
   after(ms: number, label: string, work: () => unknown): () => void {
     const entry = { atMs: this.#nowMs + Math.max(0, ms), label, work, isCancelled: false };
     let [low, high] = [0, this.#queue.length];
@@ -92,7 +92,7 @@ export class Timeline {
     return new Promise((resolve) => void this.after(ms, label, resolve));
   }
 
-  /** The next thing happens, with all that follows from it at once; false where nothing will happen any more. */
+  /** Runs the next step with everything that it causes. Returns false if no step is scheduled. */
   async step(): Promise<boolean> {
     let entry = this.#queue.shift();
     while (entry?.isCancelled) entry = this.#queue.shift();
@@ -106,16 +106,16 @@ export class Timeline {
   }
 }
 
-/** Nothing is left that goes on by itself: no microtask, no tick, no immediate. */
+/** Waits until no microtask, tick or immediate is left. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < SETTLE_MAX_TURNS; turn += 1) {
     await setImmediate();
     if (!process.getActiveResourcesInfo().includes('Immediate')) return;
   }
-  throw new Error('Something goes on for ever without waiting for anything.');
+  throw new Error('A step never becomes idle.');
 }
 
-/** One life of the server, from its start to its stop or its kill: after that nothing of it happens any more. */
+/** One life of the server, from its start to its stop or kill. After the end its steps do not run. */
 export class Life {
   readonly timeline: Timeline;
   readonly world: World;
@@ -129,7 +129,7 @@ export class Life {
     this.world = Object.freeze(this.#makeWorld());
   }
 
-  /** Heard of in so long a time, if the server still lives. */
+  /** Resolves after this time if the server still lives. */
   later<Result>(ms: number, label: string, produce: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.timeline.after(ms, label, () => {
@@ -143,18 +143,18 @@ export class Life {
     });
   }
 
-  /** Told of the kill; the result takes it back. */
+  /** Calls back at the kill. The returned function cancels the callback. */
   onEnd(told: () => void): () => void {
     this.#ends.add(told);
     return () => this.#ends.delete(told);
   }
 
-  /** What the machine, not the server, does after a kill. */
+  /** Registers cleanup by the machine after a kill. */
   closes(close: () => Promise<void>): void {
     this.#closings.push(close);
   }
 
-  /** What threads were at comes to its end, unheard. */
+  /** Ends the life. Work of threads finishes, and its results are dropped. */
   async end(): Promise<void> {
     this.isAlive = false;
     for (const told of this.#ends) told();
@@ -191,7 +191,7 @@ export class Life {
     };
   }
 
-  /** The thread is waited for in the step that hears of it, so that its own time decides nothing. */
+  /** The step that receives the result waits for the thread, so that the thread's real duration has no effect. */
   #aside<Result>(work: Promise<Result>): Promise<Result> {
     const forgotten = work.then(
       () => undefined,

@@ -5,13 +5,12 @@ import type { QueryTokens } from '../../src/kernels/kernels.js';
 import { seededRandom, type Random } from '../../src/random.js';
 
 /*
- * Random databases of any size, for questions about size: random proteins, and random tokens from an
- * "encoder" that is as fast as memory. One real protein is planted among them, with its real tokens, so
- * that a search has a right answer.
+ * Random databases of any size: random proteins with random tokens from a stub encoder that is as fast as memory. One
+ * real protein with its real tokens is planted among them, so that a search has a correct answer.
  */
 
 const LETTERS = 'ACDEFGHIKLMNPQRSTVWY';
-/** Lengths of random proteins: as many of each from the least up. */
+/** Range of uniformly distributed lengths of random proteins. */
 export interface LengthRange {
   readonly least: number;
   readonly span: number;
@@ -19,12 +18,12 @@ export interface LengthRange {
 
 const LENGTHS: LengthRange = { least: 50, span: 600 };
 
-/** The protein that a search must find first; its id is `planted`. */
+/** The protein that a search must rank first. Its id is `planted`. */
 export const PLANTED =
   'MKHLHRFFSSDASGGIILIIAAILAMIMANSGATSGWYHDFLETPVQLRVGSLEINKNMLLWINDALMAVFFLLVGLEVKRELMQGSLASLRQAAFPVIAAIGG' +
   'MIVPALLYLAFNYADPITREGWAIPAATDIAFALGVLALLGSRVPLALKIFLMALAIIDDLGAIIIIALFYTNDLSMASLGVAAVAIAVLAVLNLCGARRTGVY';
 
-/** Random proteins until there are this many residues. */
+/** Yields random proteins up to this number of residues. */
 export function randomInput(seed: number, residues: number, lengths = LENGTHS): ProteinInput {
   return {
     digest: canonicalSha256({ seed, residues, ...lengths }),
@@ -38,7 +37,7 @@ export function randomInput(seed: number, residues: number, lengths = LENGTHS): 
   };
 }
 
-/** Gives random tokens to every protein but the planted one, in the name of the real encoder. */
+/** Stub encoder with the real encoder's card. It returns random tokens for every protein except the planted one. */
 export function randomEncoder(real: Encoder, seed: number): Encoder {
   const { dimension } = real.card;
   const random = seededRandom(seed);
@@ -71,7 +70,10 @@ async function* randomProteins(
   }
 }
 
-/** Five bits a component up to dimension 64, four above: squared norms stay ≤ 16,384. */
+/**
+ * Random tokens: five bits per component up to dimension 64, four above, so that squared norms stay ≤ 16,384. Shape
+ * [length × dimension]. Unit  int8 components
+ */
 function randomTokens(random: Random, length: number, dimension: number): Int8Array {
   const bits = dimension <= 64 ? 5 : 4;
   const [mask, middle] = [(1 << bits) - 1, 1 << (bits - 1)];

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildRelease } from '../../src/build-release/release.js';
 import { loadConfig, type ApplianceConfig } from '../../src/config.js';
+import { openMeasuringEngine } from '../../src/engine/open-engine.js';
 import { assert } from '../../src/errors.js';
 import { backendWishOf, chooseBackend } from '../../src/kernels/choose.js';
 import { openRelease } from '../../src/release/open.js';
@@ -12,7 +13,6 @@ import { verifyRelease } from '../../src/release/verify.js';
 import { findEncoder } from '../../src/encoder/find.js';
 import { loadEncoder } from '../../src/encoder/load.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
-import type { SearchEngine } from '../../src/search/search-types.js';
 import { search } from '../../src/search/search.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import type { Bench } from '../main.js';
@@ -21,10 +21,9 @@ import { anonymousBytes } from '../tools/memory.js';
 import { median } from '../tools/statistics.js';
 
 /*
- * Does a release whose token file is larger than 5 GiB (or the number of GiB given) build, verify, open and
- * search, and what do these take? Tokens are random but for one planted protein, which every search must
- * find first. Memory is anonymous resident memory: pages of the mapped file are the system's to give and
- * take.
+ * Can a release with a token file over 5 GiB, or over a given number of GiB, be built, verified, opened and searched,
+ * and at which cost? Tokens are random except for one planted protein, which every search must rank first. Memory is
+ * anonymous resident memory, because the system can drop pages of the mapped file.
  */
 
 const DEFAULT_GIBIBYTES = 5.1;
@@ -86,8 +85,7 @@ async function buildAndWatch(indexesFolder: string, encoder: Encoder, residues: 
 
 async function searchPlanted(release: Release, encoder: Encoder, config: ApplianceConfig) {
   const backend = await chooseBackend(backendWishOf(config));
-  const store = await backend.open(release.tokens);
-  const engine: SearchEngine = { release, encoder, backend, store, threads: config.threads };
+  const engine = await openMeasuringEngine({ release, encoder, backend, threads: config.threads });
   const request = {
     query: { sequence: PLANTED, normalizationId: NORMALIZATION_ID },
     targetSpace: unfilteredSpace(release),
@@ -104,7 +102,7 @@ async function searchPlanted(release: Release, encoder: Encoder, config: Applian
       times.push(ms);
     }
   } finally {
-    store.close();
+    engine.store.close();
   }
   return {
     kernels: backend.variant,

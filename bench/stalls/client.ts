@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { assert } from '../../src/errors.js';
 import type { Run } from '../../src/contract/runs/runs.js';
 
-/** Where a client calls, and as whom. */
+/** Address of the server, and credentials. */
 export interface StallClient {
   readonly url: string;
   readonly key: string;
@@ -19,12 +19,15 @@ interface SqlLogin {
 interface Sent {
   readonly method: string;
   readonly path: string;
-  /** A text is sent as it is. */
+  /** JSON value; a string is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Sends and reads all of the answer; gives its bytes. @param expected status; default any success */
+/**
+ * Sends a request and returns the bytes of its answer.
+ * @param expected status; default any success
+ */
 export async function call(
   { url, key }: StallClient,
   { method, path, body, headers }: Sent,
@@ -53,14 +56,14 @@ export async function createSqlLogin(client: StallClient): Promise<SqlLogin> {
   return { user: data.sql_engine_user, password: data.password };
 }
 
-/** Gives the bytes of the answer. */
+/** Runs a SQL statement over HTTP and returns the bytes of the answer. */
 export function askSql(client: StallClient, { user, password }: SqlLogin, body: object, accept: string) {
   const basic = Buffer.from(`${user}:${password}`).toString('base64');
   const headers = { Authorization: `Basic ${basic}`, Accept: accept };
   return call(client, { method: 'POST', path: '/v1/sql/query', body, headers });
 }
 
-/** One statement over the PostgreSQL protocol, in a session of its own; gives the bytes that came. */
+/** Runs one statement over the PostgreSQL protocol in a new session. Returns the number of received bytes. */
 export async function askPostgres(
   { postgresPort }: StallClient,
   { user, password }: SqlLogin,
@@ -87,7 +90,7 @@ function int32(value: number): Buffer {
   return bytes;
 }
 
-/** A run from submission to its completion. */
+/** Submits a run and waits for its completion. */
 export async function completeRun(client: StallClient, endpoint: string, input: object): Promise<Run> {
   let run = runIn(await call(client, { method: 'POST', path: '/v1/runs', body: { endpoint, input } }));
   while (run.finished_at === undefined) {

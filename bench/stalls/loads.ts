@@ -8,7 +8,7 @@ import { askPostgres, askSql, call, completeRun, createSqlLogin, type StallClien
 
 const ARROW = 'application/vnd.apache.arrow.stream';
 const MEBIBYTE = 1024 * 1024;
-/** Of a database's nearest: as many as a direct answer may have, and as a run may keep. */
+/** Candidates of a direct answer and of a retained run: the largest permitted numbers. */
 const DIRECT_CANDIDATES = 5_000;
 const RETAINED_CANDIDATES = 10_000;
 const BATCH_QUERIES = 200;
@@ -20,10 +20,10 @@ export interface LoadScene extends StallClient {
   readonly uploadMebibytes: number;
 }
 
-/** Something that the server does while it is asked how it is. */
+/** Work that the server does while /healthz is probed. */
 interface Load {
   readonly name: string;
-  /** What need not be measured; gives what is. */
+  /** Prepares the load without measurement. Returns the function to measure. */
   prepare(scene: LoadScene): Promise<() => Promise<void>>;
 }
 
@@ -135,7 +135,7 @@ function exportLoad(format: string): Load {
   };
 }
 
-/** All results of a run, as a client pages through them. */
+/** Reads all results of a run page by page. */
 async function pages(scene: LoadScene): Promise<() => Promise<void>> {
   const runId = await searchRun(scene, 0);
   return async () => {
@@ -169,7 +169,7 @@ function asFasta(queries: readonly LargeQuery[]): object {
   return { fasta: queries.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join('') };
 }
 
-/** Accepted, and cancelled before it is worked on. */
+/** Submits a run and cancels it before it starts. */
 async function largeRequest(
   scene: LoadScene,
   inputOf: (queries: readonly LargeQuery[]) => object,
@@ -183,7 +183,7 @@ async function largeRequest(
   };
 }
 
-/** Right to its last byte, where a second member of the same name stands. */
+/** A body that is valid up to a duplicate member at its end. */
 async function refusedRequest(scene: LoadScene): Promise<() => Promise<void>> {
   const body = textOf({ queries: largeQueries(scene) }).replace(/\}$/, ',"endpoint":""}');
   return async () => {

@@ -1,15 +1,15 @@
 import { openSync, readSync } from 'node:fs';
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 
-/** How an event loop fared between two moments. Unit  milliseconds */
+/** State of an event loop during a period. Unit  milliseconds */
 export interface LoopFigures {
-  /** Of the delay of a timer: the neighbours' share of the machine included. */
+  /** Delay of a timer. Other processes on the machine add to it. */
   readonly delayP99Ms: number;
   readonly delayWorstMs: number;
-  /** Processor time of the loop's own thread between two looks: no neighbour can lengthen it. */
+  /** Processor time of the loop's thread between two samples. Other processes do not add to it. */
   readonly busyP99Ms: number;
   readonly busyWorstMs: number;
-  /** All the processor time of that thread. */
+  /** Total processor time of the loop's thread. */
   readonly cpuMs: number;
 }
 
@@ -18,10 +18,10 @@ const DELAY_RESOLUTION_MS = 2;
 const NANOSECONDS = 1e6;
 
 /**
- * Watches the event loop of this process. A stretch that holds the loop for 30 ms of processor time shows as 30 ms and
- * up to one look more, on an idle machine and on a crowded one.
- * Source  proc(5), `/proc/<pid>/schedstat`: its first number is the main thread's processor time in nanoseconds; the
- *         system brings it up to date at its own ticks, 1 to 4 ms apart
+ * Samples the event loop of this process. A task of 30 ms processor time shows as 30 ms plus at most one sampling
+ * interval, on idle and on busy machines.
+ * Source  proc(5), `/proc/<pid>/schedstat`: the first number is the main thread's processor time in nanoseconds; the
+ *         kernel updates it at its own ticks, 1 to 4 ms apart
  */
 export class LoopMeter {
   readonly #file = openSync('/proc/self/schedstat', 'r');

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 
-/* Asks /healthz at a fixed rate, whatever the answers do, in a process of its own; tells the latencies when asked. */
+/* Process that requests /healthz at a fixed rate, independent of the answers. It reports the latencies on request. */
 
 const RATE_PER_SECOND = 100;
 const MOST_CONNECTIONS = 64;
@@ -37,7 +37,7 @@ process.on('message', (question) => {
     process.send?.('begun');
     return;
   }
-  // Those that are still on their way belong to what is measured.
+  // Requests in flight belong to the measurement.
   const settle = setInterval(() => {
     if (waiting > 0) return;
     clearInterval(settle);

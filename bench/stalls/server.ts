@@ -8,7 +8,7 @@ import { serve } from '../../src/cli/serve/serve.js';
 import { loadConfig } from '../../src/config.js';
 import { LoopMeter } from './loop-meter.js';
 
-/* The server that bench/stalls/stalls.ts loads, as it is shipped, in a process whose event loop is its own. */
+/* The server under load in bench/stalls/stalls.ts, in a process with its own event loop. */
 
 const [proteinCount, place] = process.argv.slice(2);
 const folder = await mkdtemp(join(resolve(place), '.bench-stalls-'));
@@ -34,7 +34,7 @@ process.on('message', (question) => {
   else if (question === 'end') process.send?.(meter.end());
   else void stop();
 });
-// A bench that failed leaves no server behind.
+// Ends the server when the bench ends or fails.
 process.once('disconnect', () => process.exit());
 process.send?.({
   url: server.url,

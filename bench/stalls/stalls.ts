@@ -8,17 +8,17 @@ import { LOADS, type LoadScene } from './loads.js';
 import type { LoopFigures } from './loop-meter.js';
 
 /*
- * How long does anything that the server does keep others waiting? One load after the other, while a process of its own
- * asks /healthz a hundred times a second. Latencies are what a client sees, neighbours on the machine included; beside
- * them stands the longest stretch of processor time that the server's event loop took without a pause, which is the
- * server's own doing on any machine. The last column holds both against the bars.
+ * How long does each kind of work delay other requests? The loads run one after the other, while a separate process
+ * requests /healthz a hundred times a second. The latencies are those of a client, delays by other processes included.
+ * The table also has the longest processor time that the server's event loop spent without a pause, which does not
+ * depend on other processes. The last column compares both with the limits.
  *
  * npm run bench -- stalls [words of loads] [mebibytes=3072] [proteins=12000] [folder=.]
  */
 
 const DEFAULTS = { mebibytes: '3072', proteins: '12000', folder: '.' };
 
-/** What no load may pass. Unit  milliseconds */
+/** Limits for every load. Unit  milliseconds */
 const BARS = { p99Ms: 50, worstMs: 100 };
 
 const HEADER =
@@ -40,7 +40,7 @@ export const run: Bench = async (options) => {
   const settings = { ...DEFAULTS, ...(Object.fromEntries(named) as Partial<typeof DEFAULTS>) };
   const words = options.filter((option) => !option.includes('='));
   const chosen = LOADS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
-  assert(chosen.length > 0, `a word must stand in one of: ${LOADS.map(({ name }) => name).join('; ')}`);
+  assert(chosen.length > 0, `expected a word of one of: ${LOADS.map(({ name }) => name).join('; ')}`);
   const server = await start<Omit<LoadScene, 'uploadMebibytes'>>('server.js', [
     settings.proteins,
     settings.folder,
@@ -85,7 +85,7 @@ async function measure(
     readonly latencies: readonly number[];
     readonly failures: number;
   }>(prober, 'end');
-  assert(failures === 0, 'every question about health is answered');
+  assert(failures === 0, 'every health request is answered');
   return {
     load,
     seconds,

@@ -3,14 +3,14 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { request } from 'node:http';
 import { assert } from '../../src/errors.js';
 
-/* What a client of stored files does, written by hand as one would with curl. */
+/* A client of the file storage, written by hand like a script with curl. */
 
 export interface StorageServer {
   readonly url: string;
   readonly key: string;
 }
 
-/** The whole of what a client does, parts side by side. */
+/** Uploads a file completely, with parallel parts. */
 export async function uploadFile(
   server: StorageServer,
   source: string,
@@ -57,7 +57,7 @@ function put(url: string, bytes: Buffer): Promise<void> {
   });
 }
 
-/** Gives the digest of what came. */
+/** Downloads a file and returns the digest of its bytes. */
 export function download({ key }: StorageServer, url: string): Promise<string> {
   return new Promise((done, fail) => {
     const headers = { Authorization: `Bearer ${key}` };
@@ -72,10 +72,10 @@ export function download({ key }: StorageServer, url: string): Promise<string> {
   });
 }
 
-// What a route answers is read by name; its schema is tested elsewhere.
+// Members of an answer are read by name; other tests check the schema.
 type Json = Record<string, any>;
 
-/** `data` of the answer. */
+/** Sends a request and returns `data` of the answer. */
 export async function ask(
   { url, key }: StorageServer,
   method: string,

@@ -3,7 +3,7 @@ import { openAppliance } from '../../src/appliance.js';
 import { serve } from '../../src/cli/serve/serve.js';
 import { loadConfig } from '../../src/config.js';
 
-/* The server that bench/storage/storage.ts asks, in a process of its own so that its memory is its own. */
+/* The server of bench/storage/storage.ts, in a process with its own memory. */
 
 const appliance = await openAppliance(loadConfig({ ...process.env, GLOAMING_PORT: '0' }));
 const server = await serve(appliance, pino({ level: 'silent' }));

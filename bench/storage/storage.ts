@@ -10,13 +10,14 @@ import { median } from '../tools/statistics.js';
 import { ask, download, uploadFile, type StorageServer } from './client.js';
 
 /*
- * How fast does a large file come in and go out, compared with `cp` and `sha256sum` of the same file on the same disk
- * in the same run, and how much memory does the server take for it? An upload is everything: parts at signed URLs with
- * their checksums, acknowledged, joined, the whole hashed, all of it on disk when the answer comes. `cp` leaves its
- * bytes in memory: what it takes until they are on disk, too, stands beside it.
+ * How fast are upload and download of a large file, relative to `cp` and `sha256sum` of the same file on the same disk?
+ * How much memory does the server use? An upload includes everything: parts at signed URLs with checksums, joining and
+ * hashing. All bytes are on disk when the answer arrives. `cp` leaves its bytes in memory, so the time of a sync is
+ * listed beside it.
  *
- * npm run bench -- storage [MiB] [parts at once] [rounds] [folder]; 1024 4 3 is the default, 20480 4 1 takes some
- * minutes and 45 GB of disk.
+ * npm run bench -- storage [MiB] [parts at once] [rounds] [folder]
+ *
+ * The default is 1024 4 3. The arguments 20480 4 1 take some minutes and 45 GB of disk.
  */
 
 const DEFAULT_MEBIBYTES = 1_024;
@@ -85,16 +86,16 @@ export const run: Bench = async ([
 };
 
 interface Round {
-  /** `cp`, then `sha256sum` of the copy. */
+  /** Time of `cp`, then `sha256sum` of the copy. */
   readonly copyMs: number;
-  /** What is left to do then until the copy is on disk. */
+  /** Additional time until the copy is on disk. */
   readonly syncMs: number;
   readonly uploadMs: number;
   readonly downloadMs: number;
-  /** CPU time of the server, all its threads and the kernel's work for it. */
+  /** Processor time of the server, with all threads and system calls. */
   readonly uploadCpuMs: number;
   readonly downloadCpuMs: number;
-  /** The server's largest resident set, less that before. */
+  /** Largest resident set of the server minus the resident set before. */
   readonly peakBytes: number;
 }
 
@@ -114,7 +115,7 @@ async function measure(
     execFileSync('cp', [source, copy]);
     assert(
       execFileSync('sha256sum', [copy], { encoding: 'utf8' }).startsWith(digest),
-      'the copy is the file',
+      'the copy equals the file',
     );
   });
   const syncMs = await timed(async () => void execFileSync('sync', [copy]));
@@ -131,7 +132,7 @@ async function measure(
   });
   const cpuBetween = await cpuMs(server.child);
   const downloadMs = await timed(async () => {
-    assert((await download(server, url)) === digest, 'what goes out is what came in');
+    assert((await download(server, url)) === digest, 'the download equals the upload');
   });
   clearInterval(sampler);
   const downloadCpuMs = (await cpuMs(server.child)) - cpuBetween;
@@ -148,7 +149,7 @@ async function measure(
   };
 }
 
-/** Random, so that no disk and no file system makes less of it. */
+/** Writes random bytes, which no disk or file system can compress. */
 async function writeSource(path: string, sizeBytes: number): Promise<string> {
   const hash = createHash('sha256');
   const block = Buffer.allocUnsafe(Math.min(sizeBytes, 64 * MEBIBYTE));
@@ -171,7 +172,7 @@ async function startServer(folder: string): Promise<BenchServer> {
   return { child, ...address };
 }
 
-/** Linux only: as the kernel counts it, the libraries' buffers included. */
+/** Linux only. Includes the buffers of libraries. */
 async function residentBytes({ pid }: ChildProcess): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;

@@ -10,13 +10,13 @@ import type { Bench } from '../main.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
 
 /*
- * What do 1, 2 and 4 tasks of a build or a batch search cost beside one machine that does all of it?
+ * How much do 1, 2 and 4 tasks of a build or a batch search cost, relative to one machine that does all the work?
  *
  *   npm run bench -- tasks [targets] [queries] [FASTA]
  *
- * Processor time of all processes, planning and putting together included: tasks of one bench share a machine, where
- * the clock would tell how many cores it has. A build is divided into as many shards, a search into as many parts, as
- * there are tasks. What they leave is compared with what one machine leaves, to the byte.
+ * The unit is processor time of all processes, planning and joining included. The tasks share a machine, so wall time
+ * would depend on its number of cores. A build has as many shards, and a search as many parts, as there are tasks. The
+ * output must equal that of one machine byte for byte.
  */
 
 const TASKS = [1, 2, 4];
@@ -26,7 +26,7 @@ export const run: Bench = async ([targetCount = '800', queryCount = '100', fasta
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const { source, list } = await readProteins(fasta ?? join(shared, 'data', 'uniprot-sample.fasta.gz'));
   const [targets, queries] = [Number(targetCount), Number(queryCount)];
-  assert(list.length >= targets + queries, 'there are proteins enough');
+  assert(list.length >= targets + queries, 'there are enough proteins');
   const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-tasks-'));
   const path = (name: string): string => join(folder, name);
   try {
@@ -55,12 +55,15 @@ export const run: Bench = async ([targetCount = '800', queryCount = '100', fasta
 
 interface Costs {
   readonly one_machine_seconds: number;
-  /** By the number of tasks. */
+  /** Keyed by the number of tasks. */
   readonly tasks_seconds: Readonly<Record<string, number>>;
   readonly efficiency: Readonly<Record<string, number>>;
 }
 
-/** @param work  does all of it with so many tasks, or with none, and names what it has made */
+/**
+ * Times the work as one machine and as tasks, and compares their outputs.
+ * @param work runs with this number of tasks, or undivided, and returns an id or digest of its output
+ */
 async function compare(name: string, work: (tasks?: number) => Promise<string>): Promise<Costs> {
   const timed = async (tasks?: number): Promise<readonly [string, number]> => {
     const before = await childSeconds();
@@ -73,7 +76,7 @@ async function compare(name: string, work: (tasks?: number) => Promise<string>):
   const efficiency: Record<string, number> = {};
   for (const tasks of TASKS) {
     const [made, took] = await timed(tasks);
-    assert(made === whole, `${tasks} tasks make what one machine makes`);
+    assert(made === whole, `${tasks} tasks give the output of one machine`);
     [seconds[tasks], efficiency[tasks]] = [took, one / took];
     const share = `${((100 * one) / took).toFixed(0)} %`;
     console.log(`  ${name.padEnd(14)} ${tasks} tasks      ${took.toFixed(1).padStart(8)}  ${share}`);
@@ -81,7 +84,10 @@ async function compare(name: string, work: (tasks?: number) => Promise<string>):
   return { one_machine_seconds: one, tasks_seconds: seconds, efficiency };
 }
 
-/** Runs a command; where it is divided, the tasks of its script after the first call, and then the second. */
+/**
+ * Runs a command. If it is divided, the first call writes a script, the script runs each task, and the second call
+ * joins the outputs.
+ */
 async function divide(
   folder: string,
   command: readonly string[],
@@ -119,16 +125,16 @@ function call(
   });
 }
 
-/** Processor seconds of all children that have ended, theirs included. Source  proc(5): cutime and cstime of stat */
+/** Processor seconds of all ended child processes and their children. Source  proc(5): cutime and cstime of stat */
 async function childSeconds(): Promise<number> {
   const stat = await readFile('/proc/self/stat', 'utf8');
-  // The name before the state may have blanks.
+  // The process name before the state may contain blanks.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [user, system] = [fields[13], fields[14]].map(Number);
   return (user + system) / TICKS_PER_SECOND;
 }
 
-/** Linux tells every program of this one. */
+/** Linux uses this number for every program. */
 const TICKS_PER_SECOND = 100;
 
 function fastaOf(proteins: readonly BenchProtein[]): string {

@@ -7,8 +7,9 @@ import { buildBenchDatabase } from './database.js';
 import type { BenchProtein } from './proteins.js';
 
 /**
- * A database of these proteins with a calibration of its own.
- * @param buildHomologs  relatives of the proteins; absent for tokens of the encoder alone
+ * Builds, or reuses, a database of these proteins with its own calibration, and opens it.
+ * @param buildHomologs  finder of homologs; absent for a release without profiles
+ * Errors  those of `buildBenchDatabase` and `calibrateRelease`
  */
 export async function openCalibrated(
   appliance: Appliance,
@@ -19,8 +20,8 @@ export async function openCalibrated(
 ): Promise<SearchEngine> {
   const plain = await buildBenchDatabase(appliance, targets, slug, folder, buildHomologs);
   const { release, backend, store, encoder } = plain;
-  const known = { id: release.id, targetCount: release.targets.count };
-  const ready = await openCalibration(release.directory, known);
+  const identity = { id: release.id, targetCount: release.targets.count };
+  const ready = await openCalibration(release.directory, identity);
   if (ready !== undefined) return { ...plain, calibration: ready };
   const startedMs = performance.now();
   const { threads } = appliance.config;
@@ -30,5 +31,5 @@ export async function openCalibrated(
   console.log(
     `${slug}: ${targets.length} domains calibrated in ${seconds} s, ${qualified} of ${bins.length} bins qualified`,
   );
-  return { ...plain, calibration: await openCalibration(release.directory, known) };
+  return { ...plain, calibration: await openCalibration(release.directory, identity) };
 }

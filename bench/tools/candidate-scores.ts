@@ -1,6 +1,6 @@
 import type { Candidate } from '../../src/search/search-types.js';
 
-/** What candidates can be ranked by; higher is better, undefined where it was not measured. */
+/** Scores that rank candidates; higher is better, and undefined means not measured. */
 export const candidateScores = {
   maxsim: ({ maxsim }: Candidate) => -maxsim.bidirectional,
   affine: ({ affine }: Candidate) => affine.rawScore,
@@ -11,7 +11,7 @@ export const candidateScores = {
   },
 } satisfies Readonly<Record<string, (candidate: Candidate) => number | undefined>>;
 
-/** ln of a candidate's E-value; undefined where it has none. */
+/** Returns ln of a candidate's E-value, or undefined without one. */
 export function logEValueOf({ significance }: Candidate): number | undefined {
   return significance.kind === 'supported' ? significance.logEValue : undefined;
 }

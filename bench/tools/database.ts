@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Appliance } from '../../src/appliance.js';
 import type { BuildHomologs } from '../../src/build-release/build-options.js';
+import { openMeasuringEngine } from '../../src/engine/open-engine.js';
 import { filesInput } from '../../src/build-release/sources/input-files.js';
 import { buildRelease } from '../../src/build-release/release.js';
 import type { FoundRelease } from '../../src/release/catalog.js';
@@ -10,8 +11,9 @@ import type { SearchEngine } from '../../src/search/search-types.js';
 import { writeFasta, type BenchProtein } from './proteins.js';
 
 /**
- * Builds and publishes a release of these proteins below the folder, with the appliance's encoder, and opens it.
- * @param buildHomologs  relatives of the proteins; absent for tokens of the encoder alone
+ * Builds and publishes a release of these proteins with the appliance's encoder, and opens it.
+ * @param buildHomologs  finder of homologs; absent for a release without profiles
+ * Errors  those of the build
  */
 export async function buildBenchDatabase(
   appliance: Appliance,
@@ -28,7 +30,10 @@ export async function buildBenchDatabase(
   return appliance.engines.open(id);
 }
 
-/** The same with an encoder that the appliance need not know; its release stays out of the catalog. */
+/**
+ * Builds and opens a release with any encoder, without publishing it.
+ * Errors  those of the build
+ */
 export async function buildWithEncoder(
   appliance: Appliance,
   targets: readonly BenchProtein[],
@@ -39,8 +44,7 @@ export async function buildWithEncoder(
   const { directory } = await build(appliance, targets, slug, folder, encoder);
   const release = await openRelease(directory);
   const { backend, config } = appliance;
-  const store = await backend.open(release.tokens);
-  return { release, encoder, backend, store, threads: config.threads };
+  return openMeasuringEngine({ release, encoder, backend, threads: config.threads });
 }
 
 async function build(

@@ -2,7 +2,7 @@ import type { Appliance } from '../../src/appliance.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
 import { assert } from '../../src/errors.js';
 import { profileTokenForm } from '../../src/homologs/token-form.js';
-import { RELATIVE_RULES, ROUNDS_RULES } from '../../src/homologs/rules.js';
+import { HOMOLOG_RULES, ROUNDS_RULES } from '../../src/homologs/rules.js';
 import type { BuildHomologs } from '../../src/build-release/build-options.js';
 import {
   addHomologSource,
@@ -16,28 +16,29 @@ import type { SearchEngine } from '../../src/search/search-types.js';
 
 const ROUNDS = 2;
 
-/** Relatives of a build by our own search of a release that has none, and a calibration. */
+/** Builds with homologs that our own search finds in a calibrated release without profiles. */
 export function ownHomologs(
   { config }: Pick<Appliance, 'config'>,
   { card }: Pick<Encoder, 'card'>,
   plain: SearchEngine,
 ): BuildHomologs {
   const { calibration, release } = plain;
-  assert(calibration !== undefined, 'relatives are told by E-values');
+  assert(calibration !== undefined, 'homologs are selected by their E-values');
   const { indexesFolder, threads } = config;
   const homologSource = { method: 'search', release_id: release.id, calibration_id: calibration.id } as const;
   const sources = { indexesFolder, threads, openEngine: async () => plain };
   return {
-    finder: openFinder(homologSource, RELATIVE_RULES, sources),
+    finder: openFinder(homologSource, HOMOLOG_RULES, sources),
     form: profileTokenForm(card, PROFILE_SCALE),
-    rules: RELATIVE_RULES,
+    rules: HOMOLOG_RULES,
     homologSource,
   };
 }
 
 /**
- * Relatives of a build by mmseqs, as the command line makes them.
- * @param fasta  path of the background's sequences; asked where the appliance has no background of that name yet
+ * Builds with homologs that mmseqs finds, as the command line does.
+ * @param fasta  writes the homolog source and returns its path; called if the appliance has no source of that name
+ * Errors  those of mmseqs; an assertion if it is not installed
  */
 export async function benchHomologs(
   { config }: Pick<Appliance, 'config'>,
@@ -46,7 +47,7 @@ export async function benchHomologs(
   fasta: () => Promise<string>,
 ): Promise<BuildHomologs> {
   const version = await mmseqsVersion();
-  assert(version !== undefined, 'mmseqs finds the relatives (apt-get install mmseqs2)');
+  assert(version !== undefined, 'mmseqs is installed (apt-get install mmseqs2)');
   const { indexesFolder, threads } = config;
   const { sha256 } =
     (await findHomologSource(indexesFolder, name)) ??

@@ -10,14 +10,14 @@ const MAX_OUTPUT_BYTES = 1 << 30;
 export interface PeerHit {
   readonly queryId: string;
   readonly targetId: string;
-  readonly expected: number;
+  readonly eValue: number;
 }
 
 export interface Peer {
   readonly name: string;
-  /** Debian's package of it. */
+  /** Name of its Debian package. */
   readonly package: string;
-  /** Hits above the largest E are not asked for. */
+  /** Returns hits with an E-value of at most `largestE`. */
   search(
     queries: readonly BenchProtein[],
     targets: readonly BenchProtein[],
@@ -26,7 +26,7 @@ export interface Peer {
   ): Promise<PeerHit[]>;
 }
 
-/** Established tools with E-values of their own, where they are installed. */
+/** Established tools with E-values. */
 export const PEERS: readonly Peer[] = [
   {
     name: 'blastp',
@@ -49,7 +49,7 @@ export const PEERS: readonly Peer[] = [
         options,
       );
       return bestOfEachPair(
-        rowsOf(stdout).map(([queryId, targetId, e]) => ({ queryId, targetId, expected: +e })),
+        rowsOf(stdout).map(([queryId, targetId, e]) => ({ queryId, targetId, eValue: +e })),
       );
     },
   },
@@ -65,13 +65,13 @@ export const PEERS: readonly Peer[] = [
       return rowsOf(await readFile(table, 'utf8')).map((cells) => ({
         targetId: cells[0],
         queryId: cells[2],
-        expected: +cells[4],
+        eValue: +cells[4],
       }));
     },
   },
 ];
 
-/** MMseqs2 at its most sensitive setting but profiles. */
+/** MMseqs2 at its most sensitive setting without profiles. */
 export const MMSEQS: Peer = {
   name: 'mmseqs',
   package: 'mmseqs2',
@@ -90,11 +90,11 @@ export const MMSEQS: Peer = {
       ...columns,
     ]);
     const rows = rowsOf(await readFile(table, 'utf8'));
-    return bestOfEachPair(rows.map(([queryId, targetId, e]) => ({ queryId, targetId, expected: +e })));
+    return bestOfEachPair(rows.map(([queryId, targetId, e]) => ({ queryId, targetId, eValue: +e })));
   },
 };
 
-/** True where the tool answers. */
+/** Returns whether the tool can be run. */
 export async function isInstalled({ name }: Peer): Promise<boolean> {
   return run(name, ['-h']).then(
     () => true,
@@ -120,13 +120,13 @@ function rowsOf(text: string): readonly (readonly string[])[] {
     .map((line) => line.trim().split(/\s+/));
 }
 
-/** BLASTP gives a line for each alignment of a pair. */
+/** Returns the best hit of each pair. BLASTP prints one line per alignment. */
 function bestOfEachPair(hits: readonly PeerHit[]): PeerHit[] {
   const best = new Map<string, PeerHit>();
   for (const hit of hits) {
     const key = `${hit.queryId} ${hit.targetId}`;
-    const known = best.get(key);
-    if (known === undefined || hit.expected < known.expected) best.set(key, hit);
+    const previous = best.get(key);
+    if (previous === undefined || hit.eValue < previous.eValue) best.set(key, hit);
   }
   return [...best.values()];
 }

@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs';
 
-/** What SCOPe says of a domain; only the benches know it, no calibration does. */
+/** SCOPe's classification of a domain. Only benches use it; calibrations do not. */
 export interface DomainLabel {
   readonly family: string;
   /** False for SCOPe's catch-all family x.y.z.0. */
   readonly isFamily: boolean;
   readonly superfamily: string;
-  /** Folds that are commonly held to be related count as one group. */
+  /** Group of folds that are commonly thought to be related. */
   readonly foldGroup: string;
   /** `a` all-alpha, `b` all-beta, `c` alpha/beta, `d` alpha+beta … */
   readonly structuralClass: string;
   readonly isDev: boolean;
-  /** What SCOPe says it is, in words. */
+  /** SCOPe's description. */
   readonly description: string;
 }
 
-/** Labels by domain id, from labels.tsv. */
+/** Reads labels.tsv. Returns labels by domain id. */
 export function readLabels(path: string): ReadonlyMap<string, DomainLabel> {
   const [header, ...lines] = readFileSync(path, 'utf8').split('\n').filter(Boolean);
   const names = header.split('\t');
@@ -41,7 +41,7 @@ export function readLabels(path: string): ReadonlyMap<string, DomainLabel> {
   );
 }
 
-/** Quarter of the ascending values that a value falls in: 0..3. */
+/** Returns the quartile of the ascending values that contains a value. Range: 0..3 */
 export function quartileOf(value: number, ascending: readonly number[]): number {
   const edge = (quarter: number): number => ascending[Math.floor((quarter * ascending.length) / 4)];
   return value < edge(1) ? 0 : value < edge(2) ? 1 : value < edge(3) ? 2 : 3;
@@ -49,7 +49,7 @@ export function quartileOf(value: number, ascending: readonly number[]): number 
 
 const WINDOW = 20;
 
-/** Mean entropy of windows of 20 residues, in bits: low for repeats and biased stretches. */
+/** Returns the mean entropy of windows of 20 residues. Repeats and biased regions have a low one. Unit: bits */
 export function windowEntropy(sequence: string): number {
   const starts = Math.max(1, sequence.length - WINDOW + 1);
   let total = 0;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const KIB = 1024;
 
-/** Memory that belongs to the process alone, in bytes; where the system does not tell, all that is resident. */
+/** Returns the anonymous resident memory of the process, or all resident memory without /proc. Unit: bytes */
 export function anonymousBytes(): number {
   try {
     const line = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'));

@@ -6,7 +6,7 @@ import type { BenchProtein } from './proteins.js';
 
 const run = promisify(execFile);
 
-/** Whether the natural sequences are there, and xz to read them. */
+/** Returns whether the folder of natural sequences exists and xz is installed. Errors: none */
 export async function hasNatural(natural: string): Promise<boolean> {
   return (
     existsSync(natural) &&
@@ -17,13 +17,13 @@ export async function hasNatural(natural: string): Promise<boolean> {
   );
 }
 
-/** Lines of a file that xz packed; xz has to be installed. */
+/** Yields the lines of an xz-compressed file. Needs xz. */
 export function linesOf(path: string): AsyncIterable<string> {
   const child = spawn('xz', ['-dc', path], { stdio: ['ignore', 'pipe', 'inherit'] });
   return createInterface({ input: child.stdout });
 }
 
-/** Sequences of a FASTA file that xz packed, by the first word of each header. */
+/** Yields the sequences of an xz-compressed FASTA file. An id is the first word of a header. Needs xz. */
 export async function* readCompressed(path: string): AsyncGenerator<BenchProtein> {
   let id: string | undefined;
   let parts: string[] = [];

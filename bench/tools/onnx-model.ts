@@ -1,6 +1,6 @@
 /*
- * Writes ONNX models: the few messages of onnx.proto that our generated encoders need, in protobuf's wire
- * format. Equal graphs give equal bytes, so a committed model can be checked against its generator.
+ * Writes ONNX models in protobuf's wire format, with the few messages of onnx.proto that our generated encoders need.
+ * Equal graphs give equal bytes, so that a committed model can be checked against its generator.
  */
 
 export interface OnnxTensor {
@@ -8,8 +8,7 @@ export interface OnnxTensor {
   readonly dims: readonly number[];
   readonly values: Float32Array | BigInt64Array;
   /**
-   * Name of the file beside the model that holds the values from its start on; without it the model holds
-   * them.
+   * Name of a file beside the model that holds the values from its first byte. Without it the model holds the values.
    */
   readonly externalFile?: string;
 }
@@ -24,7 +23,7 @@ export interface OnnxNode {
   readonly attributes?: Readonly<Record<string, OnnxAttribute>>;
 }
 
-/** A graph input or output; a dimension that is a name has any length. */
+/** A graph input or output. A dimension with a name has any length. */
 export interface OnnxValue {
   readonly name: string;
   readonly type: 'float32' | 'int64';
@@ -37,18 +36,18 @@ export interface OnnxGraph {
   readonly inputs: readonly OnnxValue[];
   readonly outputs: readonly OnnxValue[];
   readonly constants: readonly OnnxTensor[];
-  /** In an order in which every node follows what it reads. */
+  /** In topological order. */
   readonly nodes: readonly OnnxNode[];
 }
 
 const IR_VERSION = 8;
-/** Operators are read by the rules of this operator set. */
+/** Version of the ONNX operator set. */
 const OPERATOR_SET = 17;
 const DATA_TYPES = { float32: 1, int64: 7 } as const;
 
 /**
- * Bytes of the model file.
- * Errors  a TypeError where a value does not fit its ONNX type
+ * Returns the bytes of the model file.
+ * Errors  a TypeError if a value does not fit its ONNX type
  * Source  onnx.proto (ONNX 1.12, IR version 8)
  */
 export function writeOnnxModel(graph: OnnxGraph): Uint8Array {
@@ -114,7 +113,7 @@ function valueMessage({ name, type, dims }: OnnxValue): Uint8Array {
   return message(text(1, name), nested(2, nested(1, tensorType)));
 }
 
-/** Raw tensor data are little-endian whatever the machine. */
+/** Returns raw tensor data, which is little-endian on every machine. */
 export function littleEndian(values: Float32Array | BigInt64Array): Uint8Array {
   const bytes = new Uint8Array(values.byteLength);
   const view = new DataView(bytes.buffer);
@@ -124,8 +123,7 @@ export function littleEndian(values: Float32Array | BigInt64Array): Uint8Array {
 }
 
 /*
- * Protobuf's wire format: a field is a tag (number << 3 | wire type) and a varint, four bytes or a counted
- * run.
+ * Protobuf's wire format. A field is a tag (number << 3 | wire type) and a varint, four bytes, or bytes with a length.
  */
 const WIRE_VARINT = 0;
 const WIRE_COUNTED = 2;
@@ -153,7 +151,7 @@ function float(field: number, value: number): Uint8Array {
   return Buffer.concat([varint((field << 3) | WIRE_FOUR_BYTES), bytes]);
 }
 
-/** Negative integers are written as their 64-bit two's complement, ten bytes long. */
+/** Encodes an integer. A negative one is its 64-bit two's complement, which takes ten bytes. */
 function varint(value: number): Uint8Array {
   if (!Number.isSafeInteger(value)) throw new TypeError(`${value} is not an integer.`);
   const bytes: number[] = [];

@@ -12,7 +12,11 @@ export interface BenchProtein {
   readonly sequence: string;
 }
 
-/** Real domains where the shared data is beside the repository; simulated proteins, and saying so, where it is not. */
+/**
+ * Reads the proteins of a FASTA file; by default those of the shared data. Without that file the proteins are simulated,
+ * and `source` says so.
+ * Errors  those of the FASTA reader
+ */
 export async function readProteins(
   path: string | undefined,
 ): Promise<{ readonly source: string; readonly list: readonly BenchProtein[] }> {
@@ -29,10 +33,10 @@ export async function readProteins(
   return { source: 'real proteins', list };
 }
 
-/** `count` of a list at even distances, from its first; all where it has no more. */
+/** Returns `count` evenly spaced items of a list from its first, or the whole list if it is shorter. */
 export function spaced<Item>(list: readonly Item[], count: number): readonly Item[] {
-  const wanted = Math.min(list.length, count);
-  return Array.from({ length: wanted }, (_, at) => list[Math.floor((at * list.length) / wanted)]);
+  const length = Math.min(list.length, count);
+  return Array.from({ length }, (_, at) => list[Math.floor((at * list.length) / length)]);
 }
 
 export async function writeFasta(path: string, proteins: readonly BenchProtein[]): Promise<void> {

@@ -5,8 +5,9 @@ import { qualifyRelease } from '../../src/measure-recall/qualify.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 
 /**
- * The engine with this policy in place of its own, by a card of few queries in a folder of its own: whether or not that
- * is enough for the policy to be offered. What it keeps and costs is printed.
+ * Returns the engine with this policy instead of its own, whether or not the policy qualifies. Its card is measured with
+ * few queries and written to a separate folder. Recall and cost are printed.
+ * Errors  those of `qualifyRelease` and `openCodebookOf`
  */
 export async function qualifiedEngine(
   engine: SearchEngine,
@@ -22,13 +23,10 @@ export async function qualifiedEngine(
   const verdict = isQualifiedPolicy(card) ? 'qualified' : 'not qualified';
   const counts = `${card.policy.nearest_count} nearest and ${card.policy.striking_count} local candidates`;
   console.log(
-    `${policy}: ${verdict} by ${queryCount} queries; ${counts} hold ${means} of the nearest 10, 100 and of ` +
-      `what is evident; ${((user + system) / 1e6).toFixed(0)} s of a core for the card and what it rests on`,
+    `${policy}: ${verdict} with ${queryCount} queries; recall of ${counts}: ${means} (nearest 10, nearest 100, ` +
+      `evident); ${((user + system) / 1e6).toFixed(0)} s of CPU time for the card and its codebook`,
   );
-  const codebook =
-    card.codes === undefined
-      ? undefined
-      : await openCodebookOf(release.directory, card.codes, release.tokens);
+  const codebook = await openCodebookOf(release.directory, card.codes, release.tokens);
   const qualification = { id: qualificationId(card), card };
   return { ...engine, codebook, qualification };
 }

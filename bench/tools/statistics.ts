@@ -1,4 +1,4 @@
-/** Value below which this share of the values lies, interpolated; 0..1. */
+/** Returns the quantile of the values by linear interpolation. Range: share 0..1 */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const place = share * (sorted.length - 1);

@@ -16,11 +16,11 @@ import type { Bench } from '../main.js';
 import { percentile } from '../tools/statistics.js';
 
 /*
- * How long does an event take to its receiver while the receivers of another organization hang? All on this machine:
- * each event of the hanging organization goes to each of its endpoints, and all of them are queued before the first
- * event of the healthy one. Latency is from the commit of the event until its receiver has the whole message.
+ * How long does an event take to its receiver while the receivers of another organization hang? Each event of the
+ * hanging organization is queued for each of its endpoints before the first event of the healthy one. Everything runs
+ * on this machine. Latency counts from the commit of the event until its receiver has the whole message.
  *
- * npm run bench -- webhooks [seconds] [hanging endpoints] [events queued for them]; 30 32 1000 is the default.
+ * npm run bench -- webhooks [seconds] [hanging endpoints] [events queued for them]; the default is 30 32 1000.
  */
 
 const DEFAULT_SECONDS = 30;
@@ -28,7 +28,7 @@ const DEFAULT_HANGING_ENDPOINTS = 32;
 const DEFAULT_QUEUED_EVENTS = 1_000;
 const EVENT_INTERVAL_MS = 50;
 const EVENTS_OF_A_TRANSACTION = 50;
-/** For the last events, after the last one was made. */
+/** Time for the last deliveries after the last event. */
 const GRACE_MS = 5_000;
 
 export const run: Bench = async ([
@@ -71,7 +71,7 @@ async function measure(store: ControlStore, seconds: number, hangingCount: numbe
   });
   const loop = monitorEventLoopDelay({ resolution: 5 });
   deliveries.start();
-  // The hanging ones have the first word.
+  // Deliveries to the hanging receivers start first.
   await wait(1_000);
   loop.enable();
   const madeAtMs = await makeEvents(store, table, deliveries, seconds);
@@ -112,7 +112,7 @@ function describe(figures: Readonly<Record<string, number>>): void {
   );
 }
 
-/** Events of the healthy organization, one after the other; when each was committed. */
+/** Commits events of the healthy organization one after the other. Returns the time of each commit. */
 async function makeEvents(
   store: ControlStore,
   table: WebhookTable,
@@ -130,7 +130,7 @@ async function makeEvents(
   return madeAtMs;
 }
 
-/** Their subjects. */
+/** Enqueues events. Returns the ids of their subjects. */
 async function enqueue(
   store: ControlStore,
   table: WebhookTable,

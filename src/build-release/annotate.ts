@@ -25,19 +25,19 @@ export interface AnnotateOptions extends Pick<
   'indexesFolder' | 'slug' | 'signal' | 'onProgress'
 > {
   readonly release: Release;
-  /** The release's proteins in its order, with other attributes (sources/earlier-release.ts). */
+  /** The release's proteins in their order, with new attributes (sources/earlier-release.ts). */
   readonly input: BuildOptions['input'];
-  /** Default: those of the release. */
+  /** Title and description; default: those of the release. */
   readonly title?: string;
   readonly description?: string;
 }
 
-/** What came of it; nothing is encoded. */
+/** Result of an annotation, which encodes nothing. */
 export type AnnotateReport = Pick<BuildReport, 'release' | 'isKnown' | 'notes' | 'sizeBytes'>;
 
 /**
- * Makes a release of the same proteins with other attributes: attributes and names are written anew, and the tokens
- * are the same files under another name, or copies where the file system has no links.
+ * Builds a release of the same proteins with other attributes. It writes new attributes and names. Token files are hard
+ * links to those of the release, or copies if the file system has no links.
  * Errors  Refusal `invalid_metadata`, `build_running`, `disk_full`; Fault where the release is damaged
  * Cost    a pass over the proteins, in seconds for 100,000
  */
@@ -68,16 +68,16 @@ async function annotateInFolder(options: AnnotateOptions, folder: BuildFolder): 
     filter_schema: filterSchema(corpus.fields),
   };
   const { releases } = await scanReleases(indexesFolder);
-  const known = findBuilt(releases, slug, next, taxonomy);
-  if (known !== undefined) {
+  const built = findBuilt(releases, slug, next, taxonomy);
+  if (built !== undefined) {
     await rm(folder.path, { recursive: true });
-    return { release: known, isKnown: true, notes: corpus.notes, ...sizeOf(known.manifest) };
+    return { release: built, isKnown: true, notes: corpus.notes, ...sizeOf(built.manifest) };
   }
   const tables = await writeStage(corpus, folder, numbersOf(release), { report, signal });
   const { files, relatives: homologs } = release.manifest;
   if (tables.targets.sha256 !== files.targets.sha256) {
     throw new Fault(
-      `${release.directory} holds other proteins than were built; gloaming index verify says where.`,
+      `The proteins in ${release.directory} have changed since the build; run gloaming index verify for details.`,
     );
   }
   const rows = { tokens: files.tokens, ...(files.profiles && { profiles: files.profiles }) };
@@ -90,12 +90,12 @@ async function annotateInFolder(options: AnnotateOptions, folder: BuildFolder): 
     ...(homologs && { relatives: homologs }),
     files: { ...tables, ...rows, ...(taxonomy && { taxonomy }) },
   };
-  // Its caller publishes it beside the default, measures it, and makes it the default then.
-  const found = await putInPlace(folder, { indexesFolder, slug, isDefault: false }, manifest);
-  return { release: found, isKnown: false, notes: corpus.notes, ...sizeOf(manifest) };
+  // The caller calibrates the release before it makes it the default.
+  const annotated = await putInPlace(folder, { indexesFolder, slug, isDefault: false }, manifest);
+  return { release: annotated, isKnown: false, notes: corpus.notes, ...sizeOf(manifest) };
 }
 
-/** What its tables say of the targets. */
+/** Returns the computed columns of the release's target table. */
 function numbersOf({ targets }: Release): TargetNumbers {
   const selfScores = Int32Array.from({ length: targets.count }, (_, target) => targets.selfScore(target));
   return { selfScores, targetHomologs: targets.targetHomologs };

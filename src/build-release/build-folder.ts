@@ -14,18 +14,18 @@ import type { ReleaseManifest } from '../release/release.js';
 import type { BuildOptions } from './build-options.js';
 
 /*
- * Where an unfinished build lies: `<indexes>/<slug>/.building-<key>/`. The key names the input, the encoder
- * and the options, so the same command finds its own work again and another command never mixes with it.
+ * Folder of an unfinished build: `<indexes>/<slug>/.building-<key>/`. The key is a digest of the input, the encoder and
+ * the options. The same command resumes its own work, and commands with other input never share a folder.
  *
- *   lock             who is building
- *   scratch/         what the input needs to be read
- *   proteins.jsonl   the input, normalised and checked
- *   read.json        its counts; written when proteins.jsonl and taxonomy.arrow are complete
- *   encoded.json     how far encoding has come; what stands after that in the files is cut off
- *   self-scores.i32  a little-endian int32 a protein
- *   families.f64     two of float64 a protein: relatives that count, and sequences that its family is worth
- *   release/         the release's own files; renamed into place when all are complete
- *   shards/          where several machines encode: what each of them has done (shards/plan.ts)
+ *   lock             process that is building
+ *   scratch/         temporary files of reading
+ *   proteins.jsonl   the proteins, normalised and checked
+ *   read.json        counts of the input; written when proteins.jsonl and taxonomy.arrow are complete
+ *   encoded.json     checkpoint of encoding; a resumed build cuts the files off at this checkpoint
+ *   self-scores.i32  self-score of each protein, little-endian int32
+ *   families.f64     two float64 for each protein: number of homologs in its profile, effective number of sequences
+ *   release/         files of the release; renamed into place when all are complete
+ *   shards/          shards that several machines encode (shards/plan.ts)
  */
 export interface BuildFolder {
   readonly path: string;
@@ -39,7 +39,7 @@ export interface BuildFolder {
   readonly shards: string;
 }
 
-/** Creates the folder or finds it again. */
+/** Creates the folder of a build, or opens the existing one. Errors  errors of the file system */
 export async function openBuildFolder(databaseFolder: string, identity: unknown): Promise<BuildFolder> {
   const path = join(databaseFolder, `${BUILDING_PREFIX}${canonicalSha256(identity).slice(0, 16)}`);
   const folder = buildFolderAt(path);
@@ -62,7 +62,7 @@ export function buildFolderAt(path: string): BuildFolder {
   };
 }
 
-/** Takes the folder away, and the database's own where nothing else is in it. */
+/** Removes the build folder, and the database's folder if it is then empty. Errors  errors of the file system */
 export async function dropBuildFolder(folder: BuildFolder): Promise<void> {
   await rm(folder.path, { recursive: true });
   await rmdir(dirname(folder.path)).catch((cause: NodeJS.ErrnoException) => {
@@ -70,12 +70,15 @@ export async function dropBuildFolder(folder: BuildFolder): Promise<void> {
   });
 }
 
-/** Takes the folder away once its release is there; a task that still works in it has no work any more. */
+/**
+ * Removes the build folder after its release is in place. Retries, because a late shard task may still write into it.
+ * Errors  errors of the file system
+ */
 export async function clearBuildFolder({ path }: BuildFolder): Promise<void> {
   await rm(path, { recursive: true, maxRetries: 5 });
 }
 
-/** A stage's result; undefined where it was not reached. */
+/** Reads the stored result of a stage; undefined if the stage is not complete. Errors  errors of the file system */
 export async function readState<State>(path: string): Promise<State | undefined> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as State;
@@ -85,14 +88,15 @@ export async function readState<State>(path: string): Promise<State | undefined>
   }
 }
 
-/** Durable, and either the old state or the new, whatever happens. */
+/** Replaces a stage's stored result atomically and durably. Errors  errors of the file system */
 export async function writeState(path: string, state: unknown): Promise<void> {
   await replaceFile(path, JSON.stringify(state));
 }
 
 /**
- * Gives the finished files their manifest and their name: from one rename on, the release exists. Whoever finds it
- * before its builder has published it knows from the mark, which is there first, whether it is to become the default.
+ * Writes the manifest and renames the finished files into place, which makes the release exist in one step. The mark of
+ * a release that must not become the default is written before, so that it is never served as the default meanwhile.
+ * Errors  errors of the file system
  */
 export async function putInPlace(
   folder: BuildFolder,
@@ -104,7 +108,7 @@ export async function putInPlace(
   const directory = releaseDirectory(indexesFolder, slug, id);
   const mark = besideDefaultMark(indexesFolder, slug, id);
   await (isDefault ? rm(mark, { force: true }) : replaceFile(mark, ''));
-  // One of this name would have been found as already built, had its manifest been readable.
+  // A complete release of this name would have been reused earlier, so a folder here is damaged.
   await rm(directory, { recursive: true, force: true });
   await rename(folder.release, directory);
   await syncFolder(join(indexesFolder, slug));

@@ -7,7 +7,7 @@ import type { Encoder } from '../encoder/encoder.js';
 import type { GivenEmbeddings } from './embeddings/embeddings.js';
 import type { ProteinInput } from './sources/protein-source.js';
 
-/** Where the relatives of a build's proteins come from, and what is made of them. */
+/** Finder, rules and token form of a build with homologs. */
 export interface BuildHomologs {
   readonly finder: HomologFinder;
   readonly form: ProfileTokenForm;
@@ -22,21 +22,21 @@ export interface BuildOptions {
   readonly title?: string;
   readonly description?: string;
   readonly isSimulated?: boolean;
-  /** False where the release is to stand beside the default of its database. Default true. */
+  /** Whether the release becomes the default of its database. Default true. */
   readonly isDefault?: boolean;
   readonly input: ProteinInput;
   readonly encoder: Encoder;
-  /** Gives proteins the tokens of their families; absent for those of the encoder alone. */
+  /** Encodes proteins with their homologs; undefined for tokens of the encoder alone. */
   readonly buildHomologs?: BuildHomologs;
-  /** Features of the same model that exist already; not with families, whose relatives have none. */
+  /** Precomputed features of the same model. Excludes `buildHomologs`, because homologs have no such features. */
   readonly embeddings?: GivenEmbeddings;
-  /** Into how many shards the encoding was divided (`planShards`); absent where it is done here. */
+  /** Number of shards of a distributed encoding (`planShards`); undefined if this process encodes. */
   readonly shardCount?: number;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: BuildProgress) => void;
 }
 
-/** `read` counts bytes of the input, `reuse` those of earlier releases, `encode` residues, `write` proteins. */
+/** Units: `read` bytes of the input, `reuse` bytes of earlier releases, `encode` residues, `write` proteins. */
 export interface BuildProgress {
   readonly stage: 'read' | 'reuse' | 'encode' | 'write';
   readonly done: number;
@@ -45,13 +45,13 @@ export interface BuildProgress {
 
 export interface BuildReport {
   readonly release: FoundRelease;
-  /** True where this very release was there already and nothing was encoded. */
+  /** True if an identical release existed already, so that nothing was encoded. */
   readonly isKnown: boolean;
-  /** Replaced letters by the letter that was written. */
+  /** Number of replaced residues for each letter of the input. */
   readonly replaced: Readonly<Record<string, number>>;
   readonly notes: readonly string[];
   readonly sizeBytes: number;
-  /** By this run: without those of an interrupted run before, and without those that earlier releases had. */
+  /** Residues that this run encoded; excludes those of an interrupted run and those of earlier releases. */
   readonly encodedResidues: number;
   readonly reusedResidues: number;
   readonly encodeMs: number;

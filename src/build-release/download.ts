@@ -7,7 +7,7 @@ import { Fault, Refusal } from '../errors.js';
 import { REFRESH_SILENCE_TIMEOUT_MS } from '../limits.js';
 import { replaceFile } from '../release/hashed-file.js';
 
-/** What a server said of the file that was last built from it. */
+/** Validators of the file that the latest refresh was built from. */
 export interface RemoteVersion {
   readonly url: string;
   readonly etag: string | null;
@@ -16,7 +16,7 @@ export interface RemoteVersion {
 
 export interface Download {
   readonly path: string;
-  /** To be remembered when all that the file is for is done. */
+  /** Validators to store (rememberVersion) after the build has succeeded. */
   readonly version: RemoteVersion;
 }
 
@@ -30,9 +30,10 @@ const FILE = 'download';
 const VERSION_FILE = 'version.json';
 
 /**
- * Downloads a file into the folder, in place of an earlier one; undefined where the server says that it is what was
- * remembered (ETag, Last-Modified).
- * Errors  Refusal `download_too_large`; Fault with the server's answer, or where it says nothing for a minute
+ * Downloads a file into the folder and replaces an earlier one. Returns undefined if the server reports the stored
+ * version as unchanged (ETag, Last-Modified).
+ * Errors  Refusal `download_too_large`; Fault for a failed download, or after a minute without data; errors of the file
+ *         system; the signal's reason
  */
 export async function downloadIfChanged(
   url: URL,
@@ -40,10 +41,13 @@ export async function downloadIfChanged(
   options: DownloadOptions,
 ): Promise<Download | undefined> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const known = await readVersion(folder);
+  const stored = await readVersion(folder);
   const silence = new AbortController();
   const wait = (): NodeJS.Timeout =>
-    setTimeout(() => silence.abort(new Fault('It said nothing for a minute.')), REFRESH_SILENCE_TIMEOUT_MS);
+    setTimeout(
+      () => silence.abort(new Fault('The server sent no data for a minute.')),
+      REFRESH_SILENCE_TIMEOUT_MS,
+    );
   let timer = wait();
   const onBytes = (done: number, total: number): void => {
     clearTimeout(timer);
@@ -52,9 +56,12 @@ export async function downloadIfChanged(
   };
   const signal = AbortSignal.any([silence.signal, ...(options.signal === undefined ? [] : [options.signal])]);
   try {
-    const answer = await fetch(url, { signal, headers: known?.url === url.href ? conditionsOf(known) : {} });
+    const answer = await fetch(url, {
+      signal,
+      headers: stored?.url === url.href ? conditionsOf(stored) : {},
+    });
     if (answer.status === 304) return undefined;
-    if (!answer.ok || answer.body === null) throw new Fault(`It answered ${answer.status}.`);
+    if (!answer.ok || answer.body === null) throw new Fault(`The server answered ${answer.status}.`);
     const path = join(folder, FILE);
     await pipeline(
       Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]),
@@ -72,7 +79,7 @@ export async function downloadIfChanged(
   }
 }
 
-/** Remembers what was built, so that it is not downloaded again. */
+/** Stores the validators of the file that was built, so that it is not downloaded again. Errors  of the file system */
 export async function rememberVersion(folder: string, version: RemoteVersion): Promise<void> {
   await replaceFile(join(folder, VERSION_FILE), `${JSON.stringify(version)}\n`);
 }
@@ -81,7 +88,7 @@ async function readVersion(folder: string): Promise<RemoteVersion | undefined> {
   try {
     return JSON.parse(await readFile(join(folder, VERSION_FILE), 'utf8')) as RemoteVersion;
   } catch {
-    // A version that cannot be read costs a download.
+    // Without readable validators the file is downloaded again.
     return undefined;
   }
 }
@@ -93,7 +100,7 @@ function conditionsOf({ etag, last_modified: lastModified }: RemoteVersion): Rec
   };
 }
 
-/** Passes bytes on up to the bound. */
+/** Returns a stream that fails after `maxBytes`. */
 function bounded(url: URL, announcedBytes: number, { maxBytes, onBytes }: DownloadOptions): Transform {
   let done = 0;
   return new Transform({
@@ -105,7 +112,7 @@ function bounded(url: URL, announcedBytes: number, { maxBytes, onBytes }: Downlo
       return next(
         new Refusal(
           'download_too_large',
-          `${url.href} has more than ${most}; --max-size takes another bound.`,
+          `${url.href} has more than ${most}; raise the limit with --max-size.`,
         ),
       );
     },

@@ -3,22 +3,22 @@ import { describePlace } from '../sequence/fasta.js';
 import type { DuplicateRule, SourceProtein } from './sources/protein-source.js';
 import { createKeyedRows } from './sources/tables/keyed-rows.js';
 
-/** The ids that a build has met. */
+/** The ids of the proteins read so far. */
 export interface IdRegister {
   /**
-   * The id under which this protein goes into the release; undefined where it is left out.
-   * Errors  Refusal `duplicate_id` with both places, by the rule `fail`
+   * Returns the protein's id in the release; undefined if the protein is left out.
+   * Errors  Refusal `duplicate_id` with the places of both proteins, by the rule `fail`
    */
-  admit(given: SourceProtein): string | undefined;
-  /** What became of ids that were given again, in a sentence; none where none was. */
+  admit(protein: SourceProtein): string | undefined;
+  /** One sentence on the treatment of repeated ids; empty without repeats. */
   notes(): readonly string[];
   close(): void;
 }
 
-/** Ids and places are kept in the scratch file, so that an id is told from another of the same hash. */
+/** The scratch file has ids and their places, so that ids with equal hashes can be distinguished. */
 export function createIdRegister(scratchPath: string, rule: DuplicateRule = 'fail'): IdRegister {
   const seen = createKeyedRows(scratchPath);
-  /** By repeated id, the suffix given last. */
+  /** Last suffix of each repeated id. */
   const suffixes = new Map<string, number>();
   let repeats = 0;
   const isKnown = (id: string): boolean => seen.find(id).length > 0;
@@ -30,37 +30,37 @@ export function createIdRegister(scratchPath: string, rule: DuplicateRule = 'fai
     return `${id}_${suffix}`;
   };
   return {
-    admit(given) {
-      const [earlier] = seen.find(given.id);
+    admit(protein) {
+      const [earlier] = seen.find(protein.id);
       if (earlier !== undefined) repeats += 1;
-      if (earlier !== undefined && rule === 'fail') throw refuseDuplicate(given, earlier[0]);
+      if (earlier !== undefined && rule === 'fail') throw refuseDuplicate(protein, earlier[0]);
       if (earlier !== undefined && rule === 'first') return undefined;
-      const id = earlier === undefined ? given.id : suffixed(given.id);
-      seen.add(id, [placeOf(given).replaceAll('\t', ' ')]);
+      const id = earlier === undefined ? protein.id : suffixed(protein.id);
+      seen.add(id, [placeOf(protein).replaceAll('\t', ' ')]);
       return id;
     },
     notes() {
       if (repeats === 0) return [];
       return [
         rule === 'first'
-          ? `Proteins left out because their id was given before: ${repeats}.`
-          : `Proteins renamed (_2, _3, …) because their id was given before: ${repeats}.`,
+          ? `Proteins left out because of a repeated id: ${repeats}.`
+          : `Proteins renamed (_2, _3, …) because of a repeated id: ${repeats}.`,
       ];
     },
     close: () => seen.close(),
   };
 }
 
-/** What refusals about a protein start with. */
+/** Returns the place of a protein, with which messages about it begin. */
 export function placeOf({ id, record }: SourceProtein): string {
   return record === undefined ? `protein ${id}` : describePlace(record.place);
 }
 
-function refuseDuplicate(given: SourceProtein, earlier: string): Refusal {
+function refuseDuplicate(protein: SourceProtein, earlier: string): Refusal {
   return new Refusal(
     'duplicate_id',
-    `${placeOf(given)}: the id ${given.id} was given before, in ${earlier}. Ids must be unique; ` +
-      '--duplicates first keeps the first of each, --duplicates suffix renames the others.',
-    { ...given.record?.place, id: given.id },
+    `${placeOf(protein)}: the id ${protein.id} is already used in ${earlier}. Ids must be unique. ` +
+      'Use --duplicates first to drop the later proteins, or --duplicates suffix to rename them.',
+    { ...protein.record?.place, id: protein.id },
   );
 }

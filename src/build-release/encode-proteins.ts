@@ -19,58 +19,59 @@ import { readProteinSpool, type SpooledLine } from './protein-spool.js';
 import type { BuiltTokens, ProteinTokens } from './protein-tokens.js';
 import type { Corpus } from './read-proteins.js';
 
-/** Proteins that follow each other in the spool. */
+/** Consecutive proteins of the spool. */
 export interface SpoolRange {
   readonly targets: number;
   readonly residues: number;
-  /** Where the line of the first starts, and that of the last ends. */
+  /** Byte range of their lines in the spool, half-open. */
   readonly startOffset: number;
   readonly endOffset: number;
 }
 
 export interface EncodeOptions {
   readonly signal?: AbortSignal;
-  /** Whether an earlier release gives the tokens of this sequence; absent where none does. */
+  /** Whether an earlier release has the tokens of this sequence; undefined if no release is reused. */
   readonly isKnown?: (sequence: string) => boolean;
-  /** Called with the residues that are encoded, those of an interrupted run before included. */
+  /** Receives the number of encoded residues, those of an interrupted run included. */
   readonly onResidues: (residues: number) => void;
 }
 
 export interface EncodeResult extends EncodedEntries {
-  /** Proteins that have relatives, and all relatives that count. */
+  /** Number of proteins with homologs, and of homologs in all profiles. */
   readonly related: RelatedCounts;
-  /** By this run. */
+  /** Residues that this run encoded. */
   readonly encodedResidues: number;
   readonly reusedResidues: number;
 }
 
 export type RelatedCounts = HomologsManifest['counts'];
 
-/** Everything before these counts is on the disk, whatever happens next. */
+/** State of encoding. Everything before these counts is durable. */
 interface Checkpoint {
-  /** Of this range; only the offset is that of the whole spool. */
+  /** Counts within the range; only the offset refers to the whole spool. */
   readonly targets: number;
   readonly residues: number;
   readonly spoolOffset: number;
   readonly related: RelatedCounts;
-  /** Present when all is encoded. */
+  /** Defined when the whole range is encoded. */
   readonly files?: EncodedEntries;
 }
 
-/** Handed to the encoder before the first of them is awaited. */
+/** Limit on residues in calls that are not written yet. */
 const AHEAD_MAX_RESIDUES = 131_072;
 const CHECKPOINT_INTERVAL_MS = 1_000;
-/** Of a call, most of whose proteins may be known: their tokens are in memory until they are written. */
+/** Limit on residues in one call, whose tokens stay in memory until they are written. */
 const BATCH_MAX_RESIDUES = 1_048_576;
-/** What is counted of proteins without relatives. */
+/** Counts of proteins without homologs. */
 export const NO_RELATED: RelatedCounts = { targets: 0, relatives: 0 };
 
 /**
- * Encodes a range of the spooled proteins in order into tokens.arrow, where they have relatives into profiles.arrow,
- * too, and what else the tables say of them beside these, from the last checkpoint on. A protein's tokens depend on
- * nothing but the protein and what the manifest names, so it does not matter where it was interrupted.
- * Errors  Refusal `disk_full` before it starts where the tokens cannot fit; those of encoder, finder and file system
- * Cost    those of encoder and finder, and a read of what an interrupted run had written, for its digest
+ * Encodes a range of the spooled proteins, in order, from the last checkpoint. Writes tokens.arrow and self-scores; with
+ * homologs also profiles.arrow and families.f64. A protein's tokens depend only on the protein and the manifest, so an
+ * interruption does not change the result.
+ * Errors  Refusal `disk_full` at the start if the disk has too little free space; those of encoder, finder and file
+ *         system; the signal's reason
+ * Cost    those of encoder and finder; after an interruption also one read of the files written so far, for their digest
  */
 export async function encodeProteins(
   source: ProteinTokens,
@@ -104,7 +105,7 @@ export async function encodeProteins(
   }
 }
 
-/** Notes that all of the range is encoded, so that nothing of it is encoded again. */
+/** Writes the final checkpoint of a range, which is then never encoded again. Errors  errors of the file system */
 export async function writeEncoded(
   { targets, residues, endOffset: spoolOffset }: SpoolRange,
   folder: Pick<EncodeFolder, 'encoded'>,
@@ -115,14 +116,14 @@ export async function writeEncoded(
   await writeState(folder.encoded, end);
 }
 
-/** How far the encoding of a range has come; undefined where it has not begun or saved nothing yet. */
+/** Reads the checkpoint of a range; undefined if there is none yet. Errors  errors of the file system */
 export function readEncoded(
   folder: Pick<EncodeFolder, 'encoded'>,
 ): Promise<Pick<Checkpoint, 'residues' | 'related' | 'files'> | undefined> {
   return readState<Checkpoint>(folder.encoded);
 }
 
-/** All of a build's proteins. */
+/** Returns the range of all proteins of a build. */
 export function wholeOf({ targets, residues, spoolBytes }: Corpus): SpoolRange {
   return { targets, residues, startOffset: 0, endOffset: spoolBytes };
 }
@@ -138,13 +139,13 @@ interface Sink {
   readonly options: EncodeOptions;
 }
 
-/** Proteins of one call, which may not have been answered yet. */
+/** Proteins of one call, whose result may be pending. */
 interface Batch {
   readonly lines: readonly SpooledLine[];
   readonly encoded: Promise<readonly BuiltTokens[]>;
 }
 
-/** Calls are made ahead and written in their order. */
+/** Encodes several batches at a time and writes their results in order. */
 async function encodeFrom(
   from: Checkpoint,
   source: ProteinTokens,
@@ -152,7 +153,7 @@ async function encodeFrom(
 ): Promise<Pick<EncodeResult, 'related' | 'reusedResidues'>> {
   const { folder, endOffset, options } = sink;
   const { signal } = options;
-  // Every call that is ahead listens to it, and what these call.
+  // Every pending call adds listeners, so that their number can exceed Node's default limit.
   if (signal !== undefined) setMaxListeners(0, signal);
   const checkpoints = createCheckpoints(sink);
   const affine = affineOf(source.affine);
@@ -181,7 +182,7 @@ async function encodeFrom(
       lines.map(({ protein }) => protein),
       signal,
     );
-    // It is awaited in its turn; until then its failure must not count as unhandled.
+    // The promise is awaited later. Without this handler an earlier failure would be an unhandled rejection.
     encoded.catch(() => undefined);
     ahead.push({ lines, encoded });
     for (const { protein } of lines) aheadResidues += protein.sequence.length;
@@ -194,7 +195,7 @@ async function encodeFrom(
   return { related: done.related, reusedResidues };
 }
 
-/** As many proteins as a call is best made for, with those between them that need none. */
+/** Yields batches with `count` proteins to encode, together with the already known proteins between them. */
 async function* batches(
   folder: EncodeFolder,
   { from, to }: { readonly from: number; readonly to: number },
@@ -225,7 +226,7 @@ async function writeProtein(
   await files.tokens.write(bytesOf(tokens.values));
   if (files.profiles !== undefined) {
     const { profile, effectiveSequences } = tokens;
-    assert(profile && effectiveSequences, 'in a release with profiles every protein has one');
+    assert(profile && effectiveSequences, 'every protein of a release with profiles has a profile');
     await files.profiles.write(bytesOf(profile));
     await files.homologSets?.write(bytesOf(Float64Array.of(homologs, effectiveSequences)));
   }
@@ -249,7 +250,7 @@ function advance(
   };
 }
 
-/** Saves every few seconds how far everything has reached the disk, beside the encoding that goes on. */
+/** Writes a checkpoint about every second while encoding continues. */
 function createCheckpoints({ files, folder }: Sink) {
   let startedAtMs = performance.now();
   let saving: Promise<void> | undefined;
@@ -268,7 +269,7 @@ function createCheckpoints({ files, folder }: Sink) {
       await settle();
       startedAtMs = performance.now();
       saving = save(state);
-      // It is awaited before the next one; until then its failure must not count as unhandled.
+      // The next checkpoint awaits this promise. Without this handler a failure would be an unhandled rejection.
       saving.catch(() => undefined);
     },
   };
@@ -283,8 +284,8 @@ async function checkSpace(folder: string, neededBytes: number): Promise<void> {
   if (bavail * bsize >= neededBytes) return;
   throw new Refusal(
     'disk_full',
-    `The release needs ${inMegabytes(neededBytes)} more in ${folder}, where ${inMegabytes(bavail * bsize)} ` +
-      'are free. Free some space, or move the indexes folder, and run the same command again.',
+    `The release needs ${inMegabytes(neededBytes)} more in ${folder}, which has ${inMegabytes(bavail * bsize)} free. ` +
+      'Free some space, or move the indexes folder, and run the same command again.',
     { needed_bytes: neededBytes, free_bytes: bavail * bsize },
   );
 }

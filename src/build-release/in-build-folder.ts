@@ -3,9 +3,9 @@ import { openBuildFolder, type BuildFolder } from './build-folder.js';
 import { lockFolder } from '../processes.js';
 
 /**
- * Does the work of a build in its own folder, as the only process there.
- * @param identity  all that the release's bytes depend on
- * Errors  Refusal `build_running`, `disk_full`; those of the work
+ * Runs a build in its folder, under a lock that excludes other processes.
+ * Errors  Refusal `build_running`, `disk_full`; errors of the file system; those of `work`
+ * @param identity  all inputs and options that the bytes of the release depend on
  */
 export async function inBuildFolder<Result>(
   databaseFolder: string,
@@ -30,7 +30,6 @@ function explainFullDisk(cause: unknown, folder: string): unknown {
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return cause;
   return new Refusal(
     'disk_full',
-    `The disk that holds ${folder} is full. What is done is kept: ` +
-      'free some space and run the same command again.',
+    `The disk of ${folder} is full. Free some space and run the same command again, which resumes the build.`,
   );
 }

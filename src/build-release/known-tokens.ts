@@ -23,46 +23,46 @@ import type { BuiltTokens, ProteinTokens } from './protein-tokens.js';
 import { describedBy } from './release-stages.js';
 import { createSequenceTable, type SequenceTable } from './sequence-table.js';
 
-/** Tokens that earlier releases hold for the sequences of a build. */
+/** Tokens of a build's sequences that earlier releases have. */
 export interface KnownTokens {
   readonly isEmpty: boolean;
-  /** Whether every sequence of the build is known. */
+  /** Whether earlier releases have the tokens of every sequence of the build. */
   readonly isComplete: boolean;
   readonly has: (sequence: string) => boolean;
-  /** As they stand in the release; undefined where the sequence has to be made. Errors  Fault of the disk */
+  /** Reads the tokens of a sequence; undefined if no release has them. Errors  Fault or errors of the file system */
   read(sequence: string): Promise<BuiltTokens | undefined>;
-  /** What kept a release from being used, one sentence each. */
+  /** One sentence for each release that could not be used. */
   readonly notes: readonly string[];
   close(): Promise<void>;
 }
 
 export interface ReuseOptions {
   readonly spoolPath: string;
-  /** Residues of the build. */
+  /** Number of residues in the build. */
   readonly residues: number;
   readonly slug: string;
   readonly encoder: Pick<Encoder, 'digest'>;
-  /** How the tokens come by their relatives; absent for those of the encoder alone. */
+  /** Homolog source and rules of the tokens; undefined for tokens of the encoder alone. */
   readonly relatives?: Omit<HomologsManifest, 'counts'>;
   readonly signal?: AbortSignal;
   readonly onBytes?: (done: number, total: number) => void;
 }
 
-/** A release that can give less than this share of its residues is not worth a read of its tokens. */
+/** A release is not read if the build shares less than this part of its residues. */
 const LEAST_SHARE = 1 / 100;
 const UNKNOWN = 0;
 /** A place is (source + 1) × 2³² + target, exact in a double. */
 const SOURCE_UNIT = 2 ** 32;
 
 /**
- * Looks for the sequences of a build in earlier releases, those of its own database first, newest first. A sequence's
- * tokens depend on nothing but the sequence, the encoder and, where it has relatives, background and rules, all of
- * which are compared by digest, and a release's digests are recomputed before it gives any: what is read is what would
- * be made. Releases of given embeddings hold other tokens still, relatives of given alignments go by ids: neither gives
- * any.
- * Errors  those of the file system; the signal's reason
- * Cost    a digest a protein of the build and of the releases looked at, a read of those that give tokens, 32 to 64
- *         bytes a distinct sequence, and 8 to 24 a target of these releases
+ * Finds the sequences of a build in earlier releases: those of its own database first, newest first.
+ *
+ * Tokens depend only on the sequence, the encoder, the homolog source and the rules. All of them are compared by digest,
+ * and the files of a release are hashed before use, so reused tokens equal new ones. Releases from precomputed embeddings
+ * or from alignment files are never used, because their tokens depend on more than the sequence.
+ * Errors  errors of the file system; the signal's reason
+ * Cost    a digest for each protein of the build and of the examined releases; a read of the releases that are used;
+ *         memory of 32 to 64 bytes per distinct sequence, and 8 to 24 per target of these releases
  */
 export async function findKnownTokens(
   releases: readonly FoundRelease[],
@@ -96,54 +96,54 @@ export async function findKnownTokens(
   };
 }
 
-/** The encoder, but for sequences whose tokens are known. */
+/** Wraps an encoder so that it encodes only sequences without known tokens. */
 export function reusingEncoder(encoder: Encoder, known: KnownTokens): Encoder {
   if (known.isEmpty) return encoder;
   return {
     ...encoder,
     async encode(sequences, options) {
-      // Asked of the encoder before anything is awaited, so that calls keep their order there.
+      // Calls the encoder before the first await, so that concurrent calls reach it in order.
       const missing = sequences.filter((sequence) => !known.has(sequence));
-      const [encoded, found] = await Promise.all([
+      const [encoded, reused] = await Promise.all([
         missing.length === 0 ? [] : encoder.encode(missing, options),
         Promise.all(sequences.map((sequence) => known.read(sequence))),
       ]);
       let next = 0;
-      return found.map((built) => built?.tokens ?? encoded[next++]);
+      return reused.map((built) => built?.tokens ?? encoded[next++]);
     },
   };
 }
 
-/** What makes tokens, but for sequences whose tokens are known. */
+/** Wraps a token source so that it encodes only proteins without known tokens. */
 export function reusingTokens(source: ProteinTokens, known: KnownTokens): ProteinTokens {
   if (known.isEmpty) return source;
   return {
     ...source,
     async encode(proteins, signal) {
       const missing = proteins.filter(({ sequence }) => !known.has(sequence));
-      const [made, found] = await Promise.all([
+      const [encoded, reused] = await Promise.all([
         missing.length === 0 ? [] : source.encode(missing, signal),
         Promise.all(proteins.map(({ sequence }) => known.read(sequence))),
       ]);
       let next = 0;
-      return found.map((built) => built ?? made[next++]);
+      return reused.map((built) => built ?? encoded[next++]);
     },
   };
 }
 
-/** Where the sequences of the build are, as far as the releases have been looked at. */
+/** Places of the build's sequences in the releases examined so far. */
 interface Search {
   readonly places: SequenceTable;
-  /** In the order in which they were looked at; undefined for those that give nothing. */
+  /** One item for each examined release; undefined for a release that is not used. */
   readonly sources: (Source | undefined)[];
 }
 
 interface Source extends TokenRows {
-  /** Distinct sequences that it gives. */
+  /** Distinct sequences that come from this release. */
   readonly sequenceCount: number;
 }
 
-/** Tokens by target. */
+/** Reads tokens by the index of their target. */
 interface TokenRows {
   read(target: number, length: number): Promise<BuiltTokens>;
   close(): Promise<void>;
@@ -157,7 +157,7 @@ function sourceOf(place: number): number {
   return Math.floor(place / SOURCE_UNIT) - 1;
 }
 
-/** True where no release that was looked at gives the sequence. */
+/** Whether no release examined so far provides the sequence. */
 function isMissing({ sources }: Search, place: number | undefined): boolean {
   if (place === undefined || place === UNKNOWN) return true;
   const source = sourceOf(place);
@@ -170,11 +170,11 @@ function isCandidateFor({
   relatives: homologs,
 }: ReuseOptions): (release: FoundRelease) => boolean {
   if (homologs?.background.method === 'alignments') return () => false;
-  const wanted = homologs && canonicalJson(homologs);
+  const expected = homologs && canonicalJson(homologs);
   return ({ manifest }) =>
     manifest.encoder.sha256 === encoder.digest &&
     manifest.normalization_id === NORMALIZATION_ID &&
-    homologsOf(manifest) === wanted &&
+    homologsOf(manifest) === expected &&
     manifest.embeddings === undefined &&
     manifest.counts.residues * LEAST_SHARE <= residues;
 }
@@ -198,7 +198,7 @@ async function inOrder(releases: readonly FoundRelease[], slug: string): Promise
     .map(({ release }) => release);
 }
 
-/** Notes where the release has sequences that are missing so far, and opens it; says where it is not to be trusted. */
+/** Places the still missing sequences that the release has, and opens it. A damaged release gives a note instead. */
 async function openSource(
   release: FoundRelease,
   search: Search,
@@ -206,12 +206,12 @@ async function openSource(
 ): Promise<{ readonly source?: Source; readonly note?: string }> {
   const { directory, manifest, slug, id } = release;
   const { targets, tokens, profiles } = manifest.files;
-  const note = `Release ${id.slice(0, 16)} of ${slug} is damaged and gave no tokens; gloaming index verify says where.`;
+  const note = `Release ${id.slice(0, 16)} of ${slug} is damaged and was not reused; run gloaming index verify for details.`;
   if (!(await isIntact(join(directory, TARGETS_FILE), targets.sha256))) return { note };
-  const found = await placeSequences(directory, search, profiles !== undefined);
-  if (found.residues < manifest.counts.residues * LEAST_SHARE) return {};
-  // Opened before they are read, so that a release that is removed meanwhile still gives what it has.
-  const rows = await openRows(directory, manifest, found);
+  const placed = await placeSequences(directory, search, profiles !== undefined);
+  if (placed.residues < manifest.counts.residues * LEAST_SHARE) return {};
+  // The files are opened now and stay readable even if the release is removed during the build.
+  const rows = await openRows(directory, manifest, placed);
   const files = [
     { name: TOKENS_FILE, entry: tokens },
     ...(profiles ? [{ name: PROFILES_FILE, entry: profiles }] : []),
@@ -224,7 +224,7 @@ async function openSource(
     await rows.close();
     return { note };
   }
-  return { source: { ...rows, sequenceCount: found.sequences } };
+  return { source: { ...rows, sequenceCount: placed.sequences } };
 }
 
 async function openRows(
@@ -257,16 +257,16 @@ async function openRows(
   };
 }
 
-/** Of a release: what it gives, and by target its first residue's row and what is known of its relatives. */
+/** Sequences and residues that a release provides; by target, the row of its first residue and its homolog counts. */
 interface Placed {
   readonly sequences: number;
   readonly residues: number;
   readonly starts: readonly number[];
-  /** Empty without relatives. */
+  /** Empty for a release without homologs. */
   readonly homologSets: readonly TargetHomologs[];
 }
 
-/** Places sequences of the build that the release has and no release before it. */
+/** Sets the place of each sequence of the build that this release has and no earlier source provides. */
 async function placeSequences(directory: string, search: Search, hasProfiles: boolean): Promise<Placed> {
   const { places, sources } = search;
   const [starts, homologSets]: [number[], TargetHomologs[]] = [[], []];
@@ -292,7 +292,7 @@ async function placeSequences(directory: string, search: Search, hasProfiles: bo
 
 async function isIntact(path: string, sha256: string, onBytes?: (bytes: number) => void): Promise<boolean> {
   return hashFile(path, onBytes).then(
-    (found) => found.sha256 === sha256,
+    (digest) => digest.sha256 === sha256,
     () => false,
   );
 }

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import type { AttributeValue, FileEntry } from '../release/release.js';
 import { openHashedFile } from '../release/hashed-file.js';
 
-/** A protein as the release will hold it, but for its tokens. */
+/** A protein of the release, without its tokens. */
 export interface SpooledProtein {
   readonly id: string;
   readonly sequence: string;
@@ -11,14 +11,13 @@ export interface SpooledProtein {
 
 export interface SpooledLine {
   readonly protein: SpooledProtein;
-  /** Offset of the next line. */
+  /** Byte offset of the next line. */
   readonly endOffset: number;
 }
 
 /*
- * The proteins of a build, normalised and checked, one canonical JSON array `[id, sequence, {attributes}]`
- * a line. The input is parsed once; encoding and writing then read these lines. Their SHA-256 is the corpus
- * snapshot id.
+ * The spool has the normalised and checked proteins of a build, one canonical JSON array `[id, sequence, {attributes}]`
+ * per line. The input is parsed once; encoding and writing read the spool. Its SHA-256 is the corpus snapshot id.
  */
 
 export interface ProteinSpool {
@@ -27,11 +26,12 @@ export interface ProteinSpool {
   abandon(): Promise<void>;
 }
 
+/** Creates an empty spool. Errors  errors of the file system */
 export async function createProteinSpool(path: string): Promise<ProteinSpool> {
   const file = await openHashedFile(path);
   return {
     append: ({ id, sequence, attributes }) => {
-      // Members in sorted order and JSON.stringify's numbers and strings are what RFC 8785 asks for.
+      // Sorted members with the numbers and strings of JSON.stringify are canonical JSON (RFC 8785).
       const sorted = Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1)));
       return file.write(Buffer.from(`${JSON.stringify([id, sequence, sorted])}\n`));
     },
@@ -40,7 +40,7 @@ export async function createProteinSpool(path: string): Promise<ProteinSpool> {
   };
 }
 
-/** The lines between two offsets, each of which must be the start of one or the file's end. */
+/** Reads the lines between two offsets, each of which must be the start of a line or the end of the file. */
 export async function* readProteinSpool(
   path: string,
   startOffset = 0,
@@ -49,7 +49,7 @@ export async function* readProteinSpool(
   if (startOffset >= endOffset) return;
   let rest: Buffer = Buffer.alloc(0);
   let offset = startOffset;
-  // The stream's own end is the last byte, not the one after it.
+  // The stream's `end` is inclusive.
   const range = { start: startOffset, end: endOffset - 1, highWaterMark: 1 << 20 };
   for await (const chunk of createReadStream(path, range)) {
     const bytes = Buffer.concat([rest, chunk as Buffer]);

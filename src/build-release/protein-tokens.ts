@@ -6,31 +6,33 @@ import type { ReleaseManifest } from '../release/release.js';
 import type { BuildHomologs } from './build-options.js';
 import type { SpooledProtein } from './protein-spool.js';
 
-/** What a protein is in a release. */
+/** Tokens of one protein of a release. */
 export interface BuiltTokens {
   readonly tokens: QueryTokens;
-  /** Relatives that count. */
+  /** Number of homologs in the profile. */
   readonly relatives: number;
 }
 
-/** How a build's proteins become tokens: each depends on nothing but the protein and what the manifest names. */
+/** Encodes the proteins of a build. Tokens depend only on the protein and on what the manifest names. */
 export interface ProteinTokens {
   readonly dimension: number;
   readonly affine: ReleaseManifest['affine'];
   readonly hasProfiles: boolean;
-  /** Proteins that a call is best made for, and calls that are made before the first is awaited. */
+  /** Recommended number of proteins per call. */
   readonly batchProteins: number;
+  /** Number of calls to have pending at a time. */
   readonly aheadBatches: number;
+  /** Errors  those of encoder and finder; the signal's reason */
   encode(proteins: readonly SpooledProtein[], signal?: AbortSignal): Promise<readonly BuiltTokens[]>;
 }
 
 /**
- * Handed to the encoder before the first of them is awaited: enough to hide a long protein among many
- * threads.
+ * Proteins that are given to the encoder before the first is awaited. The number is large enough to occupy all threads
+ * while one of them encodes a long protein.
  */
 const AHEAD_MAX_PROTEINS = 1_024;
 
-/** By the encoder alone. It serves calls in their order, so the first is finished first and a kill costs little. */
+/** Tokens of the encoder alone. The encoder serves calls in order, so that little work is lost if the process is killed. */
 export function plainTokens(encoder: Encoder): ProteinTokens {
   return {
     dimension: encoder.card.dimension,
@@ -46,7 +48,7 @@ export function plainTokens(encoder: Encoder): ProteinTokens {
   };
 }
 
-/** With their relatives, which are looked for while those of the batch before are encoded. */
+/** Tokens with homologs. The search for one batch runs while the previous batch is encoded. */
 function profileTokens(encoder: Encoder, { finder, form }: BuildHomologs): ProteinTokens {
   const { affine, inverse_step: inverseStep } = encoder.card;
   return {
@@ -63,6 +65,7 @@ function profileTokens(encoder: Encoder, { finder, form }: BuildHomologs): Prote
   };
 }
 
+/** Returns the token source of a build, with homologs if the build has them. */
 export function proteinTokens(encoder: Encoder, buildHomologs: BuildHomologs | undefined): ProteinTokens {
   return buildHomologs === undefined ? plainTokens(encoder) : profileTokens(encoder, buildHomologs);
 }

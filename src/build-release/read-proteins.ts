@@ -13,14 +13,14 @@ import { createIdRegister, placeOf } from './duplicates.js';
 import { createProteinSpool, type SpooledProtein } from './protein-spool.js';
 import type { ProteinSource, SourceProtein } from './sources/protein-source.js';
 
-/** What is known of a build's input once all of it has been read and checked. */
+/** Counts, fields and digest of a build's input after it was read and checked. */
 export interface Corpus {
   readonly targets: number;
   readonly residues: number;
   readonly spoolBytes: number;
   readonly corpusSnapshotId: string;
   readonly fields: readonly FilterField[];
-  /** Replaced letters by the letter that was written. */
+  /** Number of replaced residues for each letter of the input. */
   readonly replaced: Readonly<Record<string, number>>;
   /** Taxids of the proteins, ascending, without repeats. */
   readonly taxids: readonly number[];
@@ -28,10 +28,10 @@ export interface Corpus {
 }
 
 /**
- * Reads the whole input once, normalises and checks every protein and spools it, so that anything wrong is
- * said before hours of encoding, and encoding knows how much there is.
- * Errors  Refusal with file, line and record: whatever normaliseProtein refuses, `duplicate_id`,
- *         `invalid_id`, `attribute_too_long`, `release_too_large`
+ * Reads the input once, and normalises, checks and spools every protein. Errors of the input are reported before the
+ * hours of encoding, and the total number of residues is known.
+ * Errors  Refusal with file, line and record: those of normaliseProtein, `duplicate_id`, `invalid_id`,
+ *         `attribute_too_long`, `release_too_large`; those of the source; errors of the file system; the signal's reason
  */
 export async function readProteins(
   source: ProteinSource,
@@ -48,12 +48,12 @@ export async function readProteins(
       checkId(read);
       const id = ids.admit(read);
       if (id === undefined) continue;
-      const given = id === read.id ? read : { ...read, id };
-      if (given !== read) checkId(given);
-      const normalised = normalise(given);
-      const attributes = { ...given.attributes, length: normalised.sequence.length };
-      const protein = { id: given.id, sequence: normalised.sequence, attributes };
-      checkAttributes(given, protein);
+      const admitted = id === read.id ? read : { ...read, id };
+      if (admitted !== read) checkId(admitted);
+      const normalised = normalise(admitted);
+      const attributes = { ...admitted.attributes, length: normalised.sequence.length };
+      const protein = { id: admitted.id, sequence: normalised.sequence, attributes };
+      checkAttributes(admitted, protein);
       tally.add(protein, normalised);
       await spool.append(protein);
     }
@@ -109,19 +109,19 @@ function normalise({ id, text, record }: SourceProtein): NormalisedProtein {
   }
 }
 
-function checkId(given: SourceProtein): void {
-  const { id } = given;
+function checkId(protein: SourceProtein): void {
+  const { id } = protein;
   if (id !== '' && id.length <= FASTA_ID_MAX_CHARACTERS && !/\p{Cc}/u.test(id)) return;
   const fault =
-    id === '' ? 'the record has no id' : `the id ${JSON.stringify(id.slice(0, 40))}… is not usable`;
+    id === '' ? 'the record has no id' : `the id ${JSON.stringify(id.slice(0, 40))}… is not valid`;
   throw new Refusal(
     'invalid_id',
-    `${placeOf(given)}: ${fault}; 1 to ${FASTA_ID_MAX_CHARACTERS} characters are expected, none of control.`,
-    { ...given.record?.place },
+    `${placeOf(protein)}: ${fault}; an id has 1 to ${FASTA_ID_MAX_CHARACTERS} characters and no control characters.`,
+    { ...protein.record?.place },
   );
 }
 
-function checkAttributes(given: SourceProtein, { attributes }: SpooledProtein): void {
+function checkAttributes(source: SourceProtein, { attributes }: SpooledProtein): void {
   let characters = 0;
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'number' || typeof value === 'boolean') continue;
@@ -131,9 +131,9 @@ function checkAttributes(given: SourceProtein, { attributes }: SpooledProtein): 
     if (length > ATTRIBUTE_MAX_CHARACTERS || characters > ATTRIBUTES_MAX_CHARACTERS) {
       throw new Refusal(
         'attribute_too_long',
-        `${placeOf(given)}: the attribute ${name} has ${length} characters; at most ` +
-          `${ATTRIBUTE_MAX_CHARACTERS} each and ${ATTRIBUTES_MAX_CHARACTERS} in all of a protein are supported.`,
-        { ...given.record?.place, attribute: name },
+        `${placeOf(source)}: the attribute ${name} has ${length} characters; the limits are ` +
+          `${ATTRIBUTE_MAX_CHARACTERS} per attribute and ${ATTRIBUTES_MAX_CHARACTERS} per protein.`,
+        { ...source.record?.place, attribute: name },
       );
     }
   }
@@ -142,7 +142,7 @@ function checkAttributes(given: SourceProtein, { attributes }: SpooledProtein): 
 function refuseSize(): Refusal {
   return new Refusal(
     'release_too_large',
-    `A release holds at most ${RELEASE_MAX_TARGETS} proteins and ${RELEASE_MAX_RESIDUES} residues. ` +
+    `A release can have ${RELEASE_MAX_TARGETS} proteins and ${RELEASE_MAX_RESIDUES} residues. ` +
       'Split the input into several databases.',
   );
 }

@@ -20,16 +20,19 @@ import { readProteinSpool } from './protein-spool.js';
 import type { ProteinTokens } from './protein-tokens.js';
 import { readProteins, type Corpus } from './read-proteins.js';
 
-/** Tells how far a stage has come. */
+/** Reports the progress of a stage. */
 export type Report = (stage: BuildProgress['stage'], done: number, total: number) => void;
 
-/** What reading leaves for the other stages. */
+/** Result of the reading stage. */
 export interface ReadResult {
   readonly corpus: Corpus;
   readonly taxonomy?: FileEntry;
 }
 
-/** Reads, checks and spools the input, or finds that an interrupted build had done so. */
+/**
+ * Reads, checks and spools the input, or returns the stored result of an interrupted build.
+ * Errors  those of readProteins and of the input; errors of the file system
+ */
 export async function readStage(
   options: Pick<BuildOptions, 'input' | 'signal'>,
   folder: BuildFolder,
@@ -42,7 +45,7 @@ export async function readStage(
     await writeState(folder.read, result);
     return result;
   } catch (cause) {
-    // What is wrong with the input stays wrong, so there is nothing to go on from.
+    // Invalid input cannot be resumed, because another input has another folder.
     if (cause instanceof Refusal) await dropBuildFolder(folder);
     throw cause;
   }
@@ -68,14 +71,17 @@ async function readInput(
   }
 }
 
-/** What the tables say of each target beside its own fields, in the order of the targets. */
+/** Computed columns of the target table, in the order of the targets. */
 export interface TargetNumbers {
   readonly selfScores: Int32Array;
-  /** Where they have relatives. */
+  /** Homolog counts by target; undefined for a release without homologs. */
   readonly targetHomologs?: (row: number) => TargetHomologs;
 }
 
-/** Writes both tables and the names from the spool and these numbers. */
+/**
+ * Writes the target table, the attribute table and the index of names.
+ * Errors  errors of the file system; the signal's reason
+ */
 export async function writeStage(
   corpus: Corpus,
   folder: BuildFolder,
@@ -103,11 +109,12 @@ export async function writeStage(
   }
 }
 
-/** The manifest but for its files and what is counted on the way to them. */
+/** The manifest without its files and without the homolog counts, which are known only after encoding. */
 export interface ReleaseDescription extends Omit<ReleaseManifest, 'files' | 'relatives'> {
   readonly relatives?: Omit<HomologsManifest, 'counts'>;
 }
 
+/** Returns the description of a release that is about to be encoded. */
 export function describeRelease(
   options: BuildOptions,
   corpus: Corpus,
@@ -135,7 +142,7 @@ export function describeRelease(
   };
 }
 
-/** The manifest's member of relatives, before they are counted. */
+/** Returns the manifest's member `relatives` without its counts. */
 export function describeHomologs({
   homologSource,
   rules,
@@ -156,32 +163,30 @@ export function describeHomologs({
   };
 }
 
-/**
- * The release of this description, if it is there: the rest of it follows from what the description names.
- */
+/** Returns the existing release with this description. The description determines all other bytes of a release. */
 export function findBuilt(
   releases: readonly FoundRelease[],
   slug: string,
   description: ReleaseDescription,
   taxonomy: FileEntry | undefined,
 ): FoundRelease | undefined {
-  const wanted = canonicalJson(description);
+  const canonical = canonicalJson(description);
   return releases.find(
     ({ manifest, ...release }) =>
       release.slug === slug &&
-      canonicalJson(describedBy(manifest)) === wanted &&
+      canonicalJson(describedBy(manifest)) === canonical &&
       manifest.files.taxonomy?.sha256 === taxonomy?.sha256,
   );
 }
 
-/** What the description of this release was. */
+/** Returns the description that a release was built from. */
 export function describedBy({ files: _, relatives: homologs, ...rest }: ReleaseManifest): ReleaseDescription {
   if (homologs === undefined) return rest;
   const { counts: __, ...described } = homologs;
   return { ...rest, relatives: described };
 }
 
-/** Every taxon on a lineage of these, once. */
+/** Returns the given taxa and all their ancestors, each once. */
 function taxaAbove(taxonomy: Taxonomy, taxids: readonly number[]): Iterable<Taxon> {
   const taxa = new Map<number, Taxon>();
   for (const taxid of taxids) for (const taxon of lineageOf(taxonomy, taxid)) taxa.set(taxon.taxid, taxon);

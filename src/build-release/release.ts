@@ -28,32 +28,33 @@ import { gatherShards } from './shards/gather.js';
 import { openPlan, type PlannedShards } from './shards/plan.js';
 
 /**
- * Builds a release: read → encode what no earlier release has → write → rename into place. Killed at any moment, the
- * same call goes on from there (build-folder.ts), and the release is the same to the byte. The caller publishes it in
- * the catalog.
- * Errors  Refusal with file, line and record where the input is wrong; `disk_full`; `build_running`;
- *         `invalid_slug`
- * Cost    the encoder's; memory is bounded but for 16 bytes an id, 32 to 64 bytes a protein where earlier releases are
- *         asked for its tokens, and some 100 bytes for its names
- *         (besides: a batch of 4,096 proteins, a million words)
+ * Builds a release: read → encode what no earlier release has → write → rename into place. If the process is killed, the
+ * same call resumes the build (build-folder.ts), and the bytes of the release are the same. The caller publishes the
+ * release in the catalog.
+ * Errors  Refusal with file, line and record for invalid input; Refusal `disk_full`, `build_running`, `invalid_slug`,
+ *         `invalid_embeddings`, `build_incomplete`, `release_damaged`; those of encoder, finder and file system; the
+ *         signal's reason
+ * Cost    that of the encoder; memory of 16 bytes per id, about 100 bytes per protein for its names, and 32 to 64 bytes
+ *         per protein if earlier releases are searched; besides a constant amount for batches
  */
 export async function buildRelease(options: BuildOptions): Promise<BuildReport> {
   return inFolderOf(options, (folder) => buildInFolder(options, folder));
 }
 
 /**
- * Reads the input of a build and divides its encoding into shards, for tasks on any machines that see the folder
- * (shards/encode-shard.ts); when all are there, `buildRelease` with the same `shardCount` gathers them. The release is
- * that of one machine to the byte, as long as their encoders, and what relatives are looked for in, agree.
- * Returns undefined where this very release is there already
- * Errors  those of reading; Refusal `invalid_option` for a count out of range
+ * Reads the input of a build and divides its encoding into shards. Tasks on any machine that shares the folder encode
+ * them (shards/encode-shard.ts), and `buildRelease` with the same `shardCount` gathers them. The release has the bytes of
+ * a build on one machine if all machines have the same encoder and homolog source.
+ * Returns undefined if an identical release exists already.
+ * Errors  those of reading the input; Refusal `build_running`, `disk_full`, `invalid_slug`; Refusal `invalid_option` for
+ *         a count out of range
  */
 export async function planShards(
   options: BuildOptions,
   shardCount: number,
 ): Promise<PlannedShards | undefined> {
   const { buildHomologs, embeddings, encoder } = options;
-  assert(embeddings === undefined, 'tasks see no embeddings');
+  assert(embeddings === undefined, 'tasks cannot read precomputed embeddings');
   return inFolderOf(options, async (folder) => {
     const { corpus, taxonomy } = await readStage(options, folder, reportTo(options));
     const description = describeRelease(options, corpus, proteinTokens(encoder, buildHomologs), undefined);
@@ -78,7 +79,7 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
   const report = reportTo(options);
   const { corpus, taxonomy } = await readStage(options, folder, report);
   const { replaced } = corpus;
-  const embedded = await checkGiven(options, corpus.targets, folder);
+  const embedded = await checkEmbedded(options, corpus.targets, folder);
   const notesSoFar = [...corpus.notes, ...noteEmbedded(corpus.targets, embedded)];
   const description = describeRelease(options, corpus, tokensOf(options, options.encoder), embedded?.targets);
   const { releases } = await scanReleases(options.indexesFolder);
@@ -125,7 +126,7 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
   };
 }
 
-/** Tokens of all proteins: those that earlier releases have are read there, and the others encoded. */
+/** Encodes all proteins, and reuses the tokens that earlier releases have. */
 async function encodeStage(
   options: BuildOptions,
   { corpus, releases }: { readonly corpus: Corpus; readonly releases: readonly FoundRelease[] },
@@ -148,7 +149,7 @@ async function encodeStage(
       onBytes: (done, total) => report('reuse', done, total),
     });
   const known = await find(releases, buildHomologs);
-  // What families are made of is read only where some have to be made.
+  // Plain tokens, from which profile tokens are computed, are needed only if some profile tokens are missing.
   const plain = buildHomologs === undefined ? known : await find(known.isComplete ? [] : releases, undefined);
   try {
     const made = tokensOf(options, reusingEncoder(encoder, plain));
@@ -168,32 +169,35 @@ async function encodeStage(
   }
 }
 
-/** How the build's proteins become tokens. */
+/** Returns the token source of a build: precomputed embeddings, or the encoder with or without homologs. */
 function tokensOf({ embeddings, buildHomologs }: BuildOptions, encoder: Encoder): ProteinTokens {
   return embeddings === undefined ? proteinTokens(encoder, buildHomologs) : givenTokens(encoder, embeddings);
 }
 
-/** What was found of the given embeddings; undefined where none are given. */
-async function checkGiven(
+/** Checks precomputed embeddings; undefined for a build without them. */
+async function checkEmbedded(
   { encoder, embeddings, buildHomologs, signal }: BuildOptions,
   targets: number,
   folder: BuildFolder,
 ): Promise<EmbeddingCheck | undefined> {
   if (embeddings === undefined) return undefined;
-  assert(buildHomologs === undefined, 'relatives have no embeddings');
+  assert(
+    buildHomologs === undefined,
+    'a build with homologs cannot use precomputed embeddings, which homologs lack',
+  );
   return checkEmbeddings(folder.spool, targets, encoder, embeddings, signal);
 }
 
 function noteEmbedded(targets: number, embedded: EmbeddingCheck | undefined): readonly string[] {
   if (embedded === undefined) return [];
-  const { targets: given, sampleCount, lowestCosine } = embedded;
+  const { targets: embeddedTargets, sampleCount, lowestCosine } = embedded;
   return [
-    `Proteins with given embeddings: ${given}; encoded here: ${targets - given}.`,
-    `A sample of ${sampleCount}, encoded again, agrees: the lowest mean cosine is ${lowestCosine.toFixed(3)}.`,
+    `Proteins with precomputed embeddings: ${embeddedTargets}; encoded now: ${targets - embeddedTargets}.`,
+    `A sample of ${sampleCount} was encoded again for comparison: the lowest mean cosine is ${lowestCosine.toFixed(3)}.`,
   ];
 }
 
-/** All that the release's bytes depend on. */
+/** Everything that the bytes of the release depend on. */
 function identityOf({
   slug,
   title,
@@ -218,7 +222,7 @@ function identityOf({
   };
 }
 
-/** Bytes of all files of a release but its manifest. */
+/** Returns the total size of a release's files, without its manifest. */
 export function sizeOf(manifest: ReleaseManifest): { sizeBytes: number } {
   return { sizeBytes: listedFiles(manifest).reduce((sum, { size_bytes }) => sum + size_bytes, 0) };
 }

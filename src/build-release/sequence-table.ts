@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/** A number by sequence, in 24 bytes a slot however long the sequences are. */
+/** Map from sequences to numbers. Memory does not depend on the length of the sequences. */
 export interface SequenceTable {
-  /** Distinct sequences. */
+  /** Number of distinct sequences. */
   readonly count: number;
   get(sequence: string): number | undefined;
-  /** Stores a number ≥ 0, in place of the one that the sequence may have. */
+  /** Stores a number ≥ 0 for the sequence and replaces an earlier one. */
   set(sequence: string, value: number): void;
 }
 
@@ -13,9 +13,9 @@ const FIRST_SLOTS = 1024;
 const KEY_WORDS = 4;
 
 /**
- * A hash table whose keys are the first 128 bits of each sequence's SHA-256: to be taken for another, a sequence would
- * have to be made for it with 2⁶⁴ digests.
- * Cost    24 bytes a slot, at most three quarters full; a digest for each call
+ * Creates a hash table whose keys are the first 128 bits of each sequence's SHA-256. A collision would cost an attacker
+ * about 2⁶⁴ digests.
+ * Cost    24 bytes per slot, at most three quarters of the slots used; one digest per call
  */
 export function createSequenceTable(): SequenceTable {
   let slots = FIRST_SLOTS;

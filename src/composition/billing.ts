@@ -4,7 +4,7 @@ import { Metering } from '../services/billing/metering.js';
 import { Pricing } from '../services/billing/pricing.js';
 import type { Ground } from './ground.js';
 
-/** What calls cost, what has been used, and what may still be. */
+/** Prices, usage and budgets. */
 export interface BillingCapability {
   readonly budgets: Budgets;
   readonly metering: Metering;

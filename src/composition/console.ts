@@ -23,7 +23,7 @@ export function composeConsole(
     keys,
     catalog,
     engines,
-    // The proteins of the demo have known relations; its own first search is the example.
+    // The homologs in the demo are known by construction. Its example is the query of its self-check.
     exampleOf: ({ manifest }) => (manifest.is_simulated ? selfCheckOf(demoProteins()).query.id : undefined),
     readCalibration: (releaseId) => readCalibrationCard(releaseFolder(ground, releaseId)),
   });

@@ -10,7 +10,7 @@ import { realWorld, type World } from '../world.js';
 import { buildVersion, workerOn } from './identity.js';
 import { openTables, type Tables } from './tables.js';
 
-/** What every capability stands on: settings, kernels, control state and the clock. */
+/** Foundation of every capability: settings, kernels, control state and clock. */
 export interface Ground {
   readonly config: ApplianceConfig;
   readonly backend: KernelBackend;
@@ -22,11 +22,13 @@ export interface Ground {
   readonly serverVersion: string;
   readonly workerOn: (kernels: string) => string;
   readonly world: World;
-  /** That of the world. */
+  /** The clock of the environment. */
   readonly now: () => Date;
 }
 
-/** Errors  Fault where the data folder, the addon or the configured device cannot be used */
+/**
+ * Opens settings, kernels and control state. Errors  Fault if data folder, addon or configured device cannot be used
+ */
 export async function openGround(config: ApplianceConfig, world: World = realWorld): Promise<Ground> {
   const backend = await chooseBackend(backendWishOf(config));
   await requireSoundControlState(config.dataFolder);

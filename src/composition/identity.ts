@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { CONTRACT_VERSION } from '../contract/grammar/headers.js';
 
-/** The contract's version and the commit: the one that a package was built from, or the one that is checked out. */
+/** Returns the contract's version with the commit: that of the package's build, or the one that is checked out. */
 export function buildVersion(packageFolder: string): string {
   const packaged = join(packageFolder, 'COMMIT');
   if (existsSync(packaged)) return `${CONTRACT_VERSION}+${readFileSync(packaged, 'utf8').trim()}`;
@@ -20,7 +20,10 @@ export function buildVersion(packageFolder: string): string {
   }
 }
 
-/** Worker id, stable for this process: host, kernels and process. @param kernels such as `cuda:sm_90` */
+/**
+ * Returns a worker id, stable for this process: host, kernels and process.
+ * @param kernels such as `cuda:sm_90`
+ */
 export function workerOn(kernels: string): string {
   return `${hostname()}:${kernels.replace(':', '-')}:${process.pid}`;
 }

@@ -22,7 +22,7 @@ export function composeMsas({ tables, now }: Ground, search: SearchCapability): 
   return new Msas({ ...search, tables: tables.msas, objects: tables.storage.objects, now });
 }
 
-/** What runs need of the rest. */
+/** Capabilities that runs depend on. */
 export interface RunCapabilities {
   readonly search: SearchCapability;
   readonly msas: Msas;
@@ -30,7 +30,7 @@ export interface RunCapabilities {
   readonly webhooks: Webhooks;
 }
 
-/** Accepts runs; they are worked on between its start and its stop, which the server calls. */
+/** Composes the runs. The server calls start and stop; accepted runs execute between the two. */
 export function composeRuns(ground: Ground, capabilities: RunCapabilities): Runs {
   const { config, tables, pages, serverVersion, workerOn, world, now } = ground;
   const { search, msas, storage, webhooks } = capabilities;
@@ -62,7 +62,7 @@ export function composeRuns(ground: Ground, capabilities: RunCapabilities): Runs
   });
 }
 
-/** ColabFold's MSA interface over these runs; undefined where it is not to be served. */
+/** Composes ColabFold's MSA interface over these runs. Returns undefined if the settings do not enable it. */
 export function composeColabfold(
   { config: { colabfold: settings }, store, tables, now }: Ground,
   { catalog, receipts }: SearchCapability,
@@ -75,7 +75,7 @@ export function composeColabfold(
   return new ColabfoldTickets({ settings, catalog, receipts, runs, table, budgets, idempotency, now });
 }
 
-/** Names of all that can be named. */
+/** Composes the lookup of names of databases, targets, runs and files. */
 export function composeRefs(ground: Ground, { catalog, engines }: SearchCapability): Refs {
   return new Refs({
     catalog,

@@ -5,7 +5,7 @@ import { findEncoder } from '../encoder/find.js';
 import { findEncoderVersion, storeEncoder } from '../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
 import { createCatalog, type Catalog } from '../services/search/catalog.js';
-import { createEngines, type Engines } from '../services/search/engines.js';
+import { createEngines, type Engines } from '../engine/engines.js';
 import { createHomology, type Homology } from '../services/search/homology.js';
 import { createReceipts, type Receipts } from '../services/search/receipts.js';
 import { createTargetSpaces, type TargetSpaces } from '../services/search/target-spaces.js';
@@ -14,22 +14,22 @@ import { createPartitionResults, type PartitionResults } from '../services/worke
 import { createWorkers, type Workers } from '../services/workers/workers.js';
 import type { Ground } from './ground.js';
 
-/** Searching releases, which are opened, as encoders are, when they are first used. */
+/** Searches releases. Releases and encoders open at their first use. */
 export interface SearchCapability {
   readonly catalog: Catalog;
   readonly engines: Engines;
   readonly targetSpaces: TargetSpaces;
   readonly receipts: Receipts;
   readonly homology: Homology;
-  /** Looks at the bytes of releases between its start and its stop, which the server calls. */
+  /** Verifies the bytes of releases. The server calls start and stop. */
   readonly releaseWatch: ReleaseWatch;
-  /** Present where the settings name workers: what looks at parts of the targets in this appliance's place. */
+  /** Present if the settings name workers. The workers scan partitions of the targets in place of this appliance. */
   readonly workers?: Workers;
-  /** Present where the settings let others have parts looked at here. */
+  /** Present if the settings allow other appliances to have partitions scanned here. */
   readonly partitionResults?: PartitionResults;
-  /** An installed encoder by id, ready to encode; the caller closes it. */
+  /** Opens an installed encoder by id. The caller closes it. */
   readonly loadEncoder: (encoderId: string) => Promise<Encoder>;
-  /** Keeps the installed version of this encoder for the releases that it made. */
+  /** Persists the installed version of this encoder for the releases that it encoded. */
   storeEncoder(encoderId: string): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export function composeSearch(ground: Ground): SearchCapability {
   };
 }
 
-/** Where the files of a release are: in the folder of a database that holds it. */
+/** Returns the folder of a release, within the folder of a database that contains it. */
 export function releaseFolder({ config, tables }: Ground, releaseId: string): string {
   const [holder] = tables.releases.holders(releaseId);
   return releaseDirectory(config.indexesFolder, holder.slug, releaseId);

@@ -6,7 +6,7 @@ import { Sql } from '../services/sql/sql.js';
 import { SqlWorlds } from '../services/sql/worlds.js';
 import type { Ground } from './ground.js';
 
-/** SQL over the world of each organization, and the credentials that open it. */
+/** SQL over the data of each organization, and its credentials. */
 export interface SqlCapability {
   readonly sql: Sql;
   readonly sqlCredentials: SqlCredentials;

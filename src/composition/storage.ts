@@ -3,7 +3,7 @@ import { AddressRules } from '../services/webhooks/address.js';
 import { Webhooks } from '../services/webhooks/webhooks.js';
 import type { Ground } from './ground.js';
 
-/** Delivers between its start and its stop, which the server calls. */
+/** Composes webhooks. The server calls start and stop; deliveries are sent between the two. */
 export function composeWebhooks({ config, tables, pages, world, now }: Ground): Webhooks {
   return new Webhooks({
     table: tables.webhooks,
@@ -15,7 +15,7 @@ export function composeWebhooks({ config, tables, pages, world, now }: Ground): 
   });
 }
 
-/** Takes and serves files; cleans up between its start and its stop, which the server calls. */
+/** Composes the storage of files. The server calls start and stop; cleanup runs between the two. */
 export function composeStorage(
   { config, tables, sealingKey, world, now }: Ground,
   webhooks: Webhooks,

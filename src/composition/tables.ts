@@ -20,8 +20,8 @@ import { WebhookTable } from '../store/tables/webhooks.js';
 export type Tables = ReturnType<typeof openTables>;
 
 /**
- * The tables of the control state. What one of them writes and another must learn of commits in one transaction: events
- * become deliveries, and a completed run is billed.
+ * Opens the tables of the control state. Changes that span tables commit in one transaction: events become deliveries,
+ * and a completed run is billed.
  */
 export function openTables(store: ControlStore, dataFolder: string, now: () => Date, disk?: Disk) {
   const webhooks = new WebhookTable(store);

@@ -14,7 +14,7 @@ type Who =
   | { readonly state: 'out'; readonly problem?: string }
   | { readonly state: 'in'; readonly visitor: Visitor };
 
-/** Who is there decides what is shown: the views, or the way in. */
+/** Renders the views for a signed-in or open visitor, the sign-in page otherwise. */
 function App() {
   const route = useRoute();
   const [who, setWho] = useState<Who>({ state: 'unknown' });
@@ -23,7 +23,7 @@ function App() {
   }, []);
   const leave = (): void => {
     const isOpen = who.state === 'in' && who.visitor.is_open;
-    // A visitor who has not signed in has nothing to sign out of.
+    // An open visitor has no session to end.
     if (isOpen) return setWho({ state: 'out' });
     forgetRecent();
     void signOut().then(() => setWho({ state: 'out' }));
@@ -50,7 +50,10 @@ function App() {
   );
 }
 
-/** @param link token of a link that the command line has printed; it is taken out of the address at once */
+/**
+ * Signs in.
+ * @param link token of a link that the command line printed. The function removes it from the address at once
+ */
 async function enter(link: string | undefined): Promise<Who> {
   try {
     if (link !== undefined) {

@@ -1,7 +1,7 @@
 import type { HomologyCandidate, HomologyCandidateSet } from '../clients/typescript/types/homology.js';
 import { hitOf, type ResultSet } from './result/hits.js';
 
-/** What a report file holds, as the command line writes it (src/cli/report/report.ts). */
+/** Content of a report file, as src/cli/report/report.ts writes it. */
 interface ReportFile {
   readonly format: 'gloaming-report/1';
   readonly title: string;

@@ -6,7 +6,7 @@ import { ResultView } from './result/result-view.js';
 import { readReport, type Report } from './report-data.js';
 import { surprise } from './result/colour.js';
 
-/** The results of a file, without a server: all queries beside the one that is looked at. */
+/** Shows the results of a file without a server: a list of the queries beside the selected one. */
 function ReportView({ report }: { readonly report: Report }) {
   const { results, title, madeBy } = report;
   const [at, setAt] = useState(0);

@@ -50,7 +50,7 @@ const SELECTION = enumeration(
   },
 );
 
-/** How rows are chosen of those that pass the cut-offs. */
+/** Selection of rows from those that pass the cut-offs. */
 const CHOICE = {
   maximum_depth: defaulted(
     MSA_DEFAULT_DEPTH,
@@ -99,7 +99,7 @@ const PARAMETERS = {
   sort: Type.Optional(Sort),
 };
 
-/** How an export chooses the rows of an alignment, beside its own cut-offs and order. */
+/** Selection of an alignment's rows in an export, in addition to its own cut-offs and order. */
 export const MsaChoice = named(
   'MsaChoice',
   closed(CHOICE, {
@@ -177,7 +177,7 @@ export const Msa = named(
       unaligned_count: count('Those without a pair of residues that scores above zero.'),
       filtered_count: count('Those that coverage, identity or E-value excludes.'),
       duplicate_count: count('Those whose row equals one before it, the query included.'),
-      // Absent of alignments that an earlier version made.
+      // Absent from alignments of an earlier version.
       redundant_count: Type.Optional(count('Those that are too much like a row before them.')),
       beyond_depth_count: count('Those that the depth leaves out.'),
       row_count: count('Rows, the query included.', { minimum: 1 }),

@@ -3,7 +3,7 @@ import { SCHEMA_URL } from './grammar/envelope.js';
 import { defineRoute } from './grammar/route.js';
 import { closed, enumeration, named, quantity, text } from './grammar/schema.js';
 
-/** Calls or units of one endpoint, bounded so that products stay exact decimals of a sensible length. */
+/** Calls or units of one endpoint. The bound keeps products exact decimals of moderate length. */
 const QUANTITY = { minimum: 0, maximum: 1_000_000_000_000 } as const;
 
 const EndpointQuantity = closed(

@@ -4,7 +4,7 @@ import { envelopeOf, listOf } from './grammar/envelope.js';
 import { defineRoute } from './grammar/route.js';
 import { closed, constant, count, enumeration, moment, named, text } from './grammar/schema.js';
 
-/** Events that are delivered to webhooks; others are seen by who asks. */
+/** Events that webhooks deliver. Callers poll for all other events. */
 export const WEBHOOK_EVENTS = {
   'run.completed': 'a run has its result',
   'run.failed': 'a run ended without a result',

@@ -1,38 +1,37 @@
 import { assert } from '../errors.js';
 import type { SimulatedDatabase, SimulatedProtein } from './simulate.js';
 
-/** A search whose right answer is known: a protein of the simulated database and all its true relatives there. */
+/** A search with a known answer: a simulated protein and all its true homologs in the database. */
 export interface SelfCheck {
   readonly query: SimulatedProtein;
-  /** Ids, the query's own left out. */
-  readonly relatives: readonly string[];
+  /** Ids of the homologs, without the query. */
+  readonly homologs: readonly string[];
 }
 
-/** A query with enough relatives to say something and few enough to fit on one screen. */
-const FEWEST_RELATIVES = 15;
-const MOST_RELATIVES = 25;
+/** Numbers of homologs that are large enough to be informative and small enough for one screen. */
+const FEWEST_HOMOLOGS = 15;
+const MOST_HOMOLOGS = 25;
 
-/** Ids of the proteins that share a domain with this one, itself left out. */
-export function trueRelatives({ proteins }: SimulatedDatabase, id: string): readonly string[] {
+/** Returns the ids of the proteins that share a domain with this one, without itself. */
+export function trueHomologs({ proteins }: SimulatedDatabase, id: string): readonly string[] {
   const domains = new Set(proteins.find((protein) => protein.id === id)?.domains);
   return proteins
     .filter((protein) => protein.id !== id && protein.domains.some((domain) => domains.has(domain)))
     .map((protein) => protein.id);
 }
 
-/** The first protein, in the order of the database, with a good number of relatives; not chosen by its result. */
+/** Returns the check of the first protein, in database order, with 15 to 25 homologs. Search results play no part. */
 export function selfCheckOf(database: SimulatedDatabase): SelfCheck {
   for (const query of database.proteins) {
-    const relatives = trueRelatives(database, query.id);
-    if (relatives.length >= FEWEST_RELATIVES && relatives.length <= MOST_RELATIVES)
-      return { query, relatives };
+    const homologs = trueHomologs(database, query.id);
+    if (homologs.length >= FEWEST_HOMOLOGS && homologs.length <= MOST_HOMOLOGS) return { query, homologs };
   }
-  assert(false, 'a simulated database large enough for a demo has a family of middling size');
+  assert(false, 'a simulated database large enough for a demo has a family of 16 to 26 proteins');
 }
 
-/** How many true relatives stand among the first n candidates besides the query, n being the number there are. */
-export function foundRelatives({ query, relatives }: SelfCheck, rankedIds: readonly string[]): number {
+/** Counts the true homologs among the first n ranked targets without the query, where n is the number of homologs. */
+export function foundHomologs({ query, homologs }: SelfCheck, rankedIds: readonly string[]): number {
   const others = rankedIds.filter((id) => id !== query.id);
-  const wanted = new Set(relatives);
-  return others.slice(0, relatives.length).filter((id) => wanted.has(id)).length;
+  const ids = new Set(homologs);
+  return others.slice(0, homologs.length).filter((id) => ids.has(id)).length;
 }

@@ -33,12 +33,15 @@ const FIELDS: readonly SourceField[] = [
   { name: 'reviewed', type: 'boolean' },
 ];
 
-/** The simulated proteins of the demo database: the same everywhere. */
+/** Simulates the proteins of the demo database, which are the same on every machine. */
 export function demoProteins(): SimulatedDatabase {
   return simulateProteins(DEMO_SEED, DEMO_PROTEINS);
 }
 
-/** Builds the demo release by the same way as every other one. */
+/**
+ * Builds the demo release by the same code as any other release.
+ * Errors  those of `buildRelease`
+ */
 export function buildDemo(
   database: SimulatedDatabase,
   encoder: Encoder,
@@ -92,7 +95,7 @@ function simulatedSource({ proteins, taxonomy: tree }: SimulatedDatabase): Prote
     },
     notes: () => [],
     close() {
-      // Nothing is open: the proteins are in memory.
+      // The proteins are in memory, so that there is nothing to close.
     },
   };
 }

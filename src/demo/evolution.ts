@@ -4,35 +4,38 @@ import { cumulative, draw } from './draws.js';
 import { ENVIRONMENT_FREQUENCIES, randomLoop, type SiteTraits } from './structure.js';
 
 /*
- * Sequence evolution in small steps of time. Only additions, multiplications, divisions, comparisons and one square
- * root are used, which IEEE 754 fixes to the bit: the same random numbers give the same proteins on every machine.
+ * Simulates sequence evolution in small time steps. It uses only additions, multiplications, divisions, comparisons and
+ * one square root, which IEEE 754 defines to the bit. Equal random numbers give equal proteins on every machine.
  *
- * Substitution   continuous-time Markov process of each environment of the fold: rate(a → b) = odds(a, b) ×
- *                frequency(b), where odds are those of BLOSUM62 (2 to the power of half its score: Henikoff &
- *                Henikoff 1992); reversible, so that the frequencies of the environment are its equilibrium
+ * Substitution   a continuous-time Markov process for each environment of the fold. The rate a → b is odds(a, b) ×
+ *                frequency(b), with the odds 2^(score ÷ 2) of BLOSUM62 (Henikoff & Henikoff 1992). The process is
+ *                reversible, so that the frequencies of the environment are its equilibrium.
  * Rates          four classes of sites, the means of the quarters of an exponential distribution (discrete gamma
  *                of shape 1: Yang 1994)
- * Indels         as many insertions as deletions, of geometric length, rarer at slow sites
+ * Indels         equal numbers of insertions and deletions with geometric lengths, rarer at slow sites
  * Unit of time   expected substitutions per site of average rate
  */
 
-/** A protein under evolution: for each site its amino acid (index in AMINO_ACIDS), environment and rate. */
+/** The sites of an evolving protein. Shape: [sites] each */
 export interface Sites {
+  /** Indices in AMINO_ACIDS. */
   readonly residues: Uint8Array;
+  /** Indices in ENVIRONMENT_FREQUENCIES. */
   readonly environments: Uint8Array;
+  /** 0 (slow) to 3 (fast). */
   readonly rateClasses: Uint8Array;
 }
 
 const RATES = [0.136954, 0.476752, 1, 2.386294];
 const STEPS_PER_UNIT = 32;
-/** Insertions and deletions together, for each substitution. */
+/** Insertions and deletions per substitution. */
 const INDEL_RATE = 0.015;
 const INDEL_EXTENSION = 0.6;
 const INDEL_MAX_RESIDUES = 20;
 
 const processes = ENVIRONMENT_FREQUENCIES.map(substitutionProcess);
 
-/** Amino acids drawn from the equilibrium of their sites. */
+/** Draws the amino acid of each site from the equilibrium of its environment. */
 export function populate(traits: readonly SiteTraits[], random: Random): Sites {
   return {
     residues: Uint8Array.from(traits, ({ environment }) => draw(processes[environment].equilibrium, random)),
@@ -41,7 +44,7 @@ export function populate(traits: readonly SiteTraits[], random: Random): Sites {
   };
 }
 
-/** What the sites have become after some time. */
+/** Returns the sites after some time. Unit: expected substitutions per site of average rate */
 export function evolve(sites: Sites, time: number, random: Random): Sites {
   let now: Sites = { ...sites, residues: sites.residues.slice() };
   const steps = Math.round(time * STEPS_PER_UNIT);
@@ -49,6 +52,7 @@ export function evolve(sites: Sites, time: number, random: Random): Sites {
   return now;
 }
 
+/** Concatenates sites. */
 export function joinSites(parts: readonly Sites[]): Sites {
   const gather = (key: keyof Sites): Uint8Array => Uint8Array.from(parts.flatMap((part) => [...part[key]]));
   return {
@@ -58,11 +62,12 @@ export function joinSites(parts: readonly Sites[]): Sites {
   };
 }
 
+/** Returns the sequence of one-letter codes. */
 export function sequenceOf({ residues }: Sites): string {
   return Array.from(residues, (residue) => AMINO_ACIDS[residue]).join('');
 }
 
-/** Substitutes in place; at most one indel per step, which is rare enough to come one at a time. */
+/** Substitutes in place and applies at most one indel. Two indels in one step are rare enough to ignore. */
 function evolveOneStep(sites: Sites, random: Random): Sites {
   const { residues, environments, rateClasses } = sites;
   let indel: number | undefined;
@@ -87,7 +92,7 @@ function insertAt(sites: Sites, site: number, random: Random): Sites {
 
 function deleteAt(sites: Sites, site: number, random: Random): Sites {
   const end = site + indelLength(random);
-  // A protein never dwindles to nothing.
+  // Deletions never shorten a protein below 40 residues.
   if (sites.residues.length - (end - site) < 2 * INDEL_MAX_RESIDUES) return sites;
   return joinSites([slice(sites, 0, site), slice(sites, end)]);
 }
@@ -107,11 +112,11 @@ function indelLength(random: Random): number {
 }
 
 interface SubstitutionProcess {
-  /** Running sums of the frequencies. */
+  /** Cumulative sums of the frequencies. */
   readonly equilibrium: readonly number[];
-  /** Rate of leaving each amino acid; one substitution per unit of time on average. */
+  /** Substitution rate of each amino acid; one substitution per unit of time on average. */
   readonly leaving: readonly number[];
-  /** Where it goes to from each, as running sums. */
+  /** Probabilities of the new amino acid for each old one, as cumulative sums. */
   readonly targets: readonly (readonly number[])[];
 }
 
@@ -128,7 +133,7 @@ function substitutionProcess(frequencies: readonly number[]): SubstitutionProces
   };
 }
 
-/** 2 to the power of half the score, without a power function, whose last bit machines may disagree on. */
+/** Returns 2^(score ÷ 2). A power function could differ in the last bit between machines. */
 function odds(score: number): number {
   const whole = Math.floor(score / 2);
   const power = whole < 0 ? 1 / (1 << -whole) : 1 << whole;

@@ -4,47 +4,47 @@ import { between, integer, pick } from './draws.js';
 import { randomLoop, randomStructure } from './structure.js';
 import { ROOT_TAXID, type SimulatedTaxonomy, type TaxonomyNode } from './taxonomy.js';
 
-/** A stretch of sequence that evolves as one and may be joined to others. */
+/** A part of a protein that evolves as a unit and can be combined with others. */
 export interface Domain {
   readonly label: string;
   readonly sites: Sites;
 }
 
-/** The founder of a family: which domains it has, and what all its descendants are called. */
+/** The common ancestor of a family. */
 export interface Founder {
   readonly family: string;
-  /** The domain that arose in this family, and which others may take up. */
+  /** The domain that arose in this family and that later families may acquire. */
   readonly ownDomain: Domain;
-  /** Labels of its domains; two proteins that share one are related. */
+  /** Labels of its domains. Two proteins that share a label are homologs. */
   readonly domains: readonly string[];
   readonly sites: Sites;
-  /** Enzyme class in the manner of EC numbers; absent where the family is no enzyme. */
+  /** Enzyme class in the form of an EC number; absent if the family is not an enzyme. */
   readonly ecClass?: string;
 }
 
-/** A protein of today with the species that it is found in. */
+/** A present-day protein with its species. */
 export interface Descendant {
   readonly sites: Sites;
   readonly species: TaxonomyNode;
 }
 
-/** Share of families that took up a second domain, from a family that was there before. */
+/** Share of families that acquire a second domain from an earlier family. */
 const SHUFFLED_SHARE = 0.35;
 const ENZYME_SHARE = 0.6;
-/** Age of the youngest split: nearer relatives would be copies of each other. */
+/** Age of the youngest split. Closer homologs would be copies of each other. */
 const LEAST_AGE = 0.05;
 
 /**
- * The founder of the next family: a domain of its own, often one shuffled in from an earlier family, and
- * fast-evolving linkers around them.
+ * Creates the founder of the next family: a new domain, often a domain of an earlier family, and fast-evolving linkers
+ * around them.
  */
-export function found(index: number, earlier: readonly Founder[], random: Random): Founder {
+export function createFounder(index: number, earlier: readonly Founder[], random: Random): Founder {
   const family = `F${String(index + 1).padStart(3, '0')}`;
   const structure = randomStructure(integer(random, 60, 200), random);
   const ownDomain = { label: `D${family.slice(1)}`, sites: populate(structure, random) };
   const donor =
     earlier.length > 0 && random.share() < SHUFFLED_SHARE ? pick(earlier, random).ownDomain : undefined;
-  // The donor's domain has gone its own way for a while before it is joined to this one.
+  // The acquired domain has diverged from the donor's before it is joined.
   const taken = donor && { ...donor, sites: evolve(donor.sites, between(random, 0.3, 0.8), random) };
   const domains: Domain[] = taken === undefined ? [ownDomain] : [ownDomain, taken];
   if (random.share() < 0.5) domains.reverse();
@@ -60,8 +60,8 @@ export function found(index: number, earlier: readonly Founder[], random: Random
 }
 
 /**
- * Descendants of a founder along a random tree. All are equally old; the two sides of a split at height h have
- * diverged for about 2 × h substitutions per site, so that a family holds near and far relatives.
+ * Evolves the descendants of a founder along a random tree. All have the same age. The two sides of a split at height h
+ * differ by about 2 × h substitutions per site, so that a family contains close and remote homologs.
  */
 export function diverge(
   founder: Founder,
@@ -82,14 +82,14 @@ export function diverge(
   return descend(founder.sites, count, height, ROOT_TAXID);
 }
 
-/** A species drawn from those below a taxon. */
+/** Draws a species below a taxon. */
 export function speciesBelow(taxid: number, taxonomy: SimulatedTaxonomy, random: Random): TaxonomyNode {
   const children = taxonomy.children.get(taxid)!;
   if (children.length === 0) return taxonomy.nodes.find((node) => node.taxid === taxid)!;
   return speciesBelow(pick(children, random).taxid, taxonomy, random);
 }
 
-/** Near relatives mostly live in near organisms: a split of the genes is often one of the species too. */
+/** Draws the taxon of one side of a split. Half of the splits of genes are splits of species, too. */
 function narrower(taxid: number, taxonomy: SimulatedTaxonomy, random: Random): number {
   const children = taxonomy.children.get(taxid)!;
   return children.length > 0 && random.share() < 0.5 ? pick(children, random).taxid : taxid;

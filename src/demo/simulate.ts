@@ -1,11 +1,11 @@
 import { populate, sequenceOf, type Sites } from './evolution.js';
-import { diverge, found, type Founder, speciesBelow } from './families.js';
+import { createFounder, diverge, type Founder, speciesBelow } from './families.js';
 import { frozenRandom, type Random } from '../random.js';
 import { between, integer } from './draws.js';
 import { randomStructure } from './structure.js';
 import { ROOT_TAXID, type SimulatedTaxonomy, simulatedTaxonomy, type TaxonomyNode } from './taxonomy.js';
 
-/** One simulated protein and all that is known of it. */
+/** One simulated protein with its annotation and its true descent. */
 export interface SimulatedProtein {
   readonly id: string;
   readonly name: string;
@@ -14,9 +14,9 @@ export interface SimulatedProtein {
   readonly taxid: number;
   readonly ecClass?: string;
   readonly reviewed: boolean;
-  /** True descent, which no real database knows: absent for background proteins, which are related to nothing. */
+  /** True descent, which real databases lack; absent for unrelated proteins, which have no homologs. */
   readonly family?: string;
-  /** Labels of its domains; two proteins are true relatives if they share one. */
+  /** Labels of its domains. Two proteins are true homologs if they share a label. */
   readonly domains: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export const SIMULATED_DESCRIPTION =
   'families, among unrelated background. ' +
   'Organisms and enzyme classes are invented.';
 
-/** Share of proteins that belong to a family; the others are background. */
+/** Share of proteins that belong to a family. The others have no homologs. */
 const FAMILY_SHARE = 0.8;
 const ENZYME_CLASSES = [
   'oxidoreductase',
@@ -48,9 +48,9 @@ const ENZYME_CLASSES = [
 type Unnamed = Omit<SimulatedProtein, 'id'>;
 
 /**
- * A protein database of which everything is known, the same for the same seed on every machine.
- * Within a family, identities go from about 90 % down to the 20 % of the twilight zone.
- * Order   families and background are mixed, so that the position of a protein says nothing about it
+ * Simulates a protein database with known homology. Equal seeds give equal databases on every machine. Sequence
+ * identities within a family range from 90 % to the 20 % of the twilight zone.
+ * Order   random, so that the position of a protein does not depend on its family
  * Cost    about a second for 2,000 proteins
  */
 export function simulateProteins(seed: number, count: number): SimulatedDatabase {
@@ -60,7 +60,7 @@ export function simulateProteins(seed: number, count: number): SimulatedDatabase
   const founders: Founder[] = [];
   const familyProteins = Math.round(count * FAMILY_SHARE);
   while (proteins.length < familyProteins) {
-    const founder = found(founders.length, founders, random);
+    const founder = createFounder(founders.length, founders, random);
     founders.push(founder);
     const size = Math.min(integer(random, 4, 40), familyProteins - proteins.length);
     const descendants = diverge(founder, size, between(random, 0.5, 2.2), taxonomy, random);
@@ -87,7 +87,7 @@ function describe(
   species: TaxonomyNode,
   random: Random,
 ): Unnamed {
-  // Annotation is never complete: one enzyme in five has lost its class.
+  // As in real databases, annotation is incomplete: one enzyme in five lacks its class.
   const isAnnotated = random.share() < 0.8;
   const reviewed = random.share() < 0.3;
   const ecClass = isAnnotated ? founder?.ecClass : undefined;
@@ -104,7 +104,7 @@ function describe(
   };
 }
 
-/** Source  Fisher & Yates, as in Durstenfeld 1964 */
+/** Returns the items in random order. Source: Fisher & Yates, as in Durstenfeld 1964 */
 function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
   const order = [...items];
   for (let last = order.length - 1; last > 0; last -= 1) {

@@ -3,8 +3,8 @@ import type { Random } from '../random.js';
 import { integer } from './draws.js';
 
 /*
- * Where a site stands in the fold decides which amino acids it takes and how freely: without this, simulated
- * relatives would share no more than letters, while real ones share the pattern of their structure.
+ * The position of a site in the fold determines its amino-acid frequencies and its rate. Real homologs share the sequence
+ * pattern of their structure. Without this model simulated homologs would share only residues.
  */
 
 /** Index of a site's environment in ENVIRONMENT_FREQUENCIES. */
@@ -16,9 +16,10 @@ const LOOP_BURIED = 4;
 const LOOP_EXPOSED = 5;
 
 /**
- * Equilibrium share of each amino acid in each environment: the background of real proteins, times the propensity
- * for helix or strand (Chou & Fasman 1978; a loop takes what both avoid), times the liking for the inside or the
- * outside (linear in the hydropathy of Kyte & Doolittle 1982).
+ * Equilibrium frequency of each amino acid in each environment. It is proportional to the background frequency times the
+ * propensity for helix or strand (Chou & Fasman 1978), or for neither in a loop. A third factor is linear in the
+ * hydropathy of Kyte & Doolittle 1982: rising for buried sites, falling for exposed ones.
+ * Shape  [environment][amino acid]; each row sums to 1
  */
 export const ENVIRONMENT_FREQUENCIES: readonly (readonly number[])[] = [
   ...bothSides(({ helix }) => helix * helix),
@@ -34,7 +35,7 @@ export interface SiteTraits {
   readonly rateClass: number;
 }
 
-/** Environments and rates of a domain of this length: helices, strands or both, with loops between them. */
+/** Draws the environments and rates of a domain: helices, strands or both, separated by loops. */
 export function randomStructure(length: number, random: Random): SiteTraits[] {
   const helixShare = [0, 0.5, 1][integer(random, 0, 2)];
   const sites: SiteTraits[] = [];
@@ -43,7 +44,7 @@ export function randomStructure(length: number, random: Random): SiteTraits[] {
     if (random.share() < helixShare) {
       const phase = integer(random, 0, 6);
       for (let left = integer(random, 9, 18); left > 0; left -= 1) {
-        // One side of a helix faces the core: two of its turns take seven residues.
+        // One side of a helix faces the core. Two turns of a helix have about seven residues.
         const isBuried = [0, 3, 4].includes((left + phase) % 7);
         sites.push(site(isBuried ? HELIX_BURIED : HELIX_EXPOSED, isBuried, random));
       }
@@ -57,7 +58,7 @@ export function randomStructure(length: number, random: Random): SiteTraits[] {
   return sites.slice(0, length);
 }
 
-/** A linker or an insertion: exposed, and free to change. */
+/** Returns the sites of a linker or an insertion: exposed loops of the fastest rate class. */
 export function randomLoop(length: number): SiteTraits[] {
   return Array.from({ length }, () => ({ environment: LOOP_EXPOSED, rateClass: RATE_CLASSES - 1 }));
 }
@@ -66,7 +67,7 @@ function loopSite(random: Random): SiteTraits {
   return random.share() < 0.2 ? site(LOOP_BURIED, true, random) : site(LOOP_EXPOSED, false, random);
 }
 
-/** The core changes slowly, the surface fast; over both the four classes are about equally frequent. */
+/** Draws the rate of a site. Buried sites are slow and exposed ones fast; overall the classes are equally frequent. */
 function site(environment: number, isBuried: boolean, random: Random): SiteTraits {
   const rates = [integer(random, 0, RATE_CLASSES - 1), integer(random, 0, RATE_CLASSES - 1)];
   return { environment, rateClass: isBuried ? Math.min(...rates) : Math.max(...rates) };
@@ -77,12 +78,15 @@ interface Propensities {
   readonly strand: number;
 }
 
+/** Returns the frequencies of buried and of exposed sites. */
 function bothSides(propensity: (propensities: Propensities) => number): number[][] {
   const { helix, strand, hydropathy } = SCALES;
-  const shares = (liking: (hydropathy: number) => number): number[] => {
+  const shares = (preference: (hydropathy: number) => number): number[] => {
     const weights = BACKGROUND.map(
       (share, residue) =>
-        share * propensity({ helix: helix[residue], strand: strand[residue] }) * liking(hydropathy[residue]),
+        share *
+        propensity({ helix: helix[residue], strand: strand[residue] }) *
+        preference(hydropathy[residue]),
     );
     const total = weights.reduce((sum, weight) => sum + weight, 0);
     return weights.map((weight) => weight / total);

@@ -1,4 +1,4 @@
-/** A node of the simulated tree of life. */
+/** A node of the simulated taxonomy. */
 export interface TaxonomyNode {
   readonly taxid: number;
   /** The root is its own parent. */
@@ -13,7 +13,7 @@ export interface SimulatedTaxonomy {
 }
 
 export const ROOT_TAXID = 1;
-/** Far above the ids that NCBI has given out, so that a simulated organism is never taken for a real one. */
+/** Far above the ids of NCBI, so that no simulated organism has the id of a real one. */
 const FIRST_SIMULATED_TAXID = 900_000_001;
 
 const DOMAINS = [
@@ -31,7 +31,7 @@ const GENUS_STEMS: Readonly<Record<string, string>> = {
 };
 const EPITHETS = ['fictus', 'imaginarius', 'simulatus'];
 
-/** Root, 3 domains, 6 phyla, 18 genera and 54 species, all of them invented, and named so that it shows. */
+/** Returns a root, 3 domains, 6 phyla, 18 genera and 54 species. All are invented and have obviously invented names. */
 export function simulatedTaxonomy(): SimulatedTaxonomy {
   const nodes: TaxonomyNode[] = [
     { taxid: ROOT_TAXID, parentTaxid: ROOT_TAXID, rank: 'no rank', name: 'root' },

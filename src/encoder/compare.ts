@@ -62,7 +62,7 @@ export async function holdAgainstCpu(encoder: Encoder, cpu: Encoder, isAccepted:
 }
 
 /** `12 of 32 proteins and 40 of 6,400 residues differ, components by at most 1`. */
-export function describeComparison(comparison: TokenComparison): string {
+function describeComparison(comparison: TokenComparison): string {
   const count = (value: number): string => value.toLocaleString('en-US');
   return (
     `${count(comparison.differingProteinCount)} of ${count(comparison.proteinCount)} proteins and ` +

@@ -1,42 +1,42 @@
 import { Refusal } from '../errors.js';
 import type { Homolog } from '../homologs/homolog-set.js';
 
-/** One row of an alignment: upper-case letters and `-` in columns, lower-case letters and `.` between them. */
+/** Row of an A3M alignment: upper-case letters and `-` are columns, lower-case letters and `.` are insertions. */
 export interface AlignmentRow {
   readonly id: string;
   readonly text: string;
 }
 
-/** Rows of an A3M (or FASTA) alignment. Errors  Refusal `invalid_alignment` */
+/** Parses an A3M or FASTA alignment. Errors  Refusal `invalid_alignment` */
 export function a3mRows(text: string, file: string): readonly AlignmentRow[] {
   const rows: { id: string; text: string }[] = [];
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line.startsWith('>')) rows.push({ id: line.slice(1).split(/\s/)[0], text: '' });
     else if (line.startsWith('#') || line.trim() === '') continue;
-    else if (rows.length === 0) throw refuse(file, index, 'stands before the first header');
+    else if (rows.length === 0) throw refuse(file, index, 'comes before the first header');
     else rows[rows.length - 1].text += checked(line.trim(), file, index);
   }
   return rows;
 }
 
-/** Rows of a Stockholm alignment, whose blocks are put together. Errors  Refusal `invalid_alignment` */
+/** Parses a Stockholm alignment and joins its blocks. Errors  Refusal `invalid_alignment` */
 export function stockholmRows(text: string, file: string): readonly AlignmentRow[] {
   const rows = new Map<string, string>();
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line.startsWith('//')) break;
     if (line.startsWith('#') || line.trim() === '') continue;
     const [id, letters, ...rest] = line.trim().split(/\s+/);
-    if (letters === undefined || rest.length > 0) throw refuse(file, index, 'is no name with its letters');
+    if (letters === undefined || rest.length > 0)
+      throw refuse(file, index, 'is not a name followed by letters');
     rows.set(id, (rows.get(id) ?? '') + checked(letters, file, index));
   }
-  // Every character is a column here, whatever its case, and a dot is a gap like any other.
+  // In Stockholm every character is a column, in either case, and a dot is a gap.
   return [...rows].map(([id, letters]) => ({ id, text: letters.replaceAll('.', '-').toUpperCase() }));
 }
 
 /**
- * A row as it stands over the protein; undefined where it has no letter over any of its residues.
- * A column of the alignment is one of the protein where the protein has a letter there, whatever its case; in A3M only
- * upper-case letters and `-` have columns, and both rows count theirs alike.
+ * Aligns a row to the protein by the columns of both rows. Residues of the protein in insertions (lower case) count too.
+ * Returns undefined if no pair of residues shares a column, or if the rows differ in their number of columns.
  */
 export function overProtein(row: AlignmentRow, own: AlignmentRow, sequence: string): Homolog | undefined {
   const [protein, homolog] = [columnsOf(own.text), columnsOf(row.text)];
@@ -44,10 +44,10 @@ export function overProtein(row: AlignmentRow, own: AlignmentRow, sequence: stri
   const steps: string[] = [];
   let residues = '';
   let [at, pairs, identical, start, end] = [0, 0, 0, -1, -1];
-  /** Residues of the protein, and of the relative, that face a gap since the last pair. */
+  /** `I` for each unpaired residue of the protein, and letters of the homolog, since the last pair. */
   let [missing, extra] = ['', ''];
   for (let column = 0; column <= protein.columns.length; column += 1) {
-    // Letters between columns stand before the column that follows them.
+    // Insertions come before the column that follows them.
     if (start >= 0) extra += homolog.between[column];
     for (const _ of protein.between[column]) [at, missing] = [at + 1, start >= 0 ? `${missing}I` : ''];
     if (column === protein.columns.length) break;
@@ -73,7 +73,7 @@ export function overProtein(row: AlignmentRow, own: AlignmentRow, sequence: stri
   return { id: row.id, eValue: 0, identity, coverage, round: 1, residues, start, residueStart: 0, cigar };
 }
 
-/** What stands in columns, upper-case, and between them, one more than there are columns. */
+/** Returns the letters of the columns, and the upper-case insertions before each column and after the last. */
 function columnsOf(text: string): { readonly columns: string; readonly between: readonly string[] } {
   let columns = '';
   const between = [''];
@@ -90,7 +90,7 @@ function columnsOf(text: string): { readonly columns: string; readonly between: 
 
 function checked(letters: string, file: string, index: number): string {
   if (/^[A-Za-z.\-*]*$/.test(letters)) return letters.replaceAll('*', 'X');
-  throw refuse(file, index, 'has characters that no alignment has');
+  throw refuse(file, index, 'has characters other than letters, "-", "." and "*"');
 }
 
 function refuse(file: string, index: number, what: string): Refusal {

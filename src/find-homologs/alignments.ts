@@ -13,21 +13,25 @@ import { a3mRows, overProtein, stockholmRows, type AlignmentRow } from './alignm
 const BATCH_PROTEINS = 64;
 const EXTENSIONS = ['.a3m', '.sto', '.stk'] as const;
 
-/** A folder of alignments, named by the ids of their proteins. */
+/** A folder of alignment files. A file's name is the id of its protein. */
 export interface AlignmentFolder {
   readonly path: string;
-  /** Of every alignment's name and content. */
+  /** SHA-256 over the name and content digest of every alignment, in hexadecimal. */
   readonly sha256: string;
 }
 
-/** Errors  Refusal `invalid_alignment` where the folder cannot be read or has no alignment */
+/**
+ * Lists and hashes the alignments of a folder.
+ * Errors  Refusal `invalid_alignment` where the folder cannot be read, has no alignment or has one that is too large;
+ *         errors of the file system
+ */
 export async function openAlignments(path: string): Promise<AlignmentFolder> {
   const names = await readdir(path).catch(() => []);
   const files = names.filter((name) => EXTENSIONS.some((extension) => name.endsWith(extension))).sort();
   if (files.length === 0) {
     throw new Refusal(
       'invalid_alignment',
-      `${path} holds no alignments: expected are files <id>.a3m, .sto or .stk.`,
+      `${path} has no alignments. Name the files <id>.a3m, <id>.sto or <id>.stk.`,
     );
   }
   const digests: [string, string][] = [];
@@ -36,9 +40,9 @@ export async function openAlignments(path: string): Promise<AlignmentFolder> {
 }
 
 /**
- * Relatives as the lab's own alignments have them. They are taken as relatives whatever made them; rows that cover too
- * little of the protein or are near copies do not count.
- * Errors  Refusal `invalid_alignment` that names the file
+ * Returns a finder that reads homologs from alignment files. Rows have no E-value and all count as homologs, except rows
+ * with low coverage and near copies.
+ * Errors  none here; the finder rejects with Refusal `invalid_alignment`, which names the file
  */
 export function alignedHomologs({ path }: Pick<AlignmentFolder, 'path'>, rules: HomologRules): HomologFinder {
   return {
@@ -57,13 +61,13 @@ export function alignedHomologs({ path }: Pick<AlignmentFolder, 'path'>, rules: 
   };
 }
 
-/** Ids stand for plain file names only. */
+/** Returns no homologs for an id that is not a plain file name, so that an id cannot name a file outside the folder. */
 async function readHomologs(folder: string, id: string, sequence: string): Promise<readonly Homolog[]> {
   if (basename(id) !== id || id.startsWith('.')) return [];
   for (const extension of EXTENSIONS) {
     const file = join(folder, `${id}${extension}`);
     const isThere = await stat(file).then(
-      (found) => found.isFile(),
+      (status) => status.isFile(),
       () => false,
     );
     if (!isThere) continue;
@@ -79,7 +83,7 @@ function homologsOf(rows: readonly AlignmentRow[], sequence: string, file: strin
   if (own < 0) {
     throw new Refusal(
       'invalid_alignment',
-      `${file} has no row that is the protein itself, letter for letter, so that its columns could be placed.`,
+      `${file} needs a row with exactly the sequence of its protein, to which the other rows are aligned.`,
     );
   }
   return rows
@@ -98,7 +102,7 @@ async function readAlignment(file: string): Promise<Buffer> {
   if (size > ALIGNMENT_MAX_BYTES) {
     throw new Refusal(
       'invalid_alignment',
-      `${file} has ${size} bytes; at most ${ALIGNMENT_MAX_BYTES} are read. Keep its nearest rows.`,
+      `${file} has ${size} bytes; the limit is ${ALIGNMENT_MAX_BYTES}. Keep only the rows nearest to the protein.`,
     );
   }
   return readFile(file);

@@ -7,18 +7,18 @@ import { checkSlug } from '../release/catalog.js';
 import { mmseqsVersion, runMmseqs } from './mmseqs.js';
 
 /*
- * Backgrounds that are searched by mmseqs alone: `<indexes>/backgrounds/<name>/`, with background.json and the files of
- * an mmseqs database. They hold no tokens, so that hundreds of millions of sequences fit where a release would not.
+ * Homolog sources for mmseqs: folders `<indexes>/backgrounds/<name>/` with background.json and the files of an mmseqs
+ * database. They have no tokens, so hundreds of millions of sequences fit on a disk that is too small for a release.
  */
 
-/** background.json. */
+/** Content of background.json. */
 export interface StoredHomologSource {
   readonly format: 'gloaming-background/1';
   readonly name: string;
-  /** Of the FASTA files' bytes, in the order in which they were given. */
+  /** SHA-256 of the concatenated FASTA files, in hexadecimal. */
   readonly sha256: string;
   readonly sequences: number;
-  /** Of mmseqs when the database was made. */
+  /** Version of mmseqs that created the database. */
   readonly mmseqs_version: string;
 }
 
@@ -29,12 +29,15 @@ function homologSourcesFolder(indexesFolder: string): string {
   return join(indexesFolder, 'backgrounds');
 }
 
-/** Path of the mmseqs database of a background. */
+/** Returns the path of the mmseqs database of a homolog source. */
 export function homologSourceDatabase(indexesFolder: string, name: string): string {
   return join(homologSourcesFolder(indexesFolder), name, DATABASE);
 }
 
-/** The background of this name; undefined where there is none. */
+/**
+ * Reads the card of a homolog source; undefined if there is none with this name.
+ * Errors  Refusal `invalid_slug`; errors of the file system other than ENOENT; SyntaxError for a damaged card
+ */
 export async function findHomologSource(
   indexesFolder: string,
   name: string,
@@ -48,20 +51,25 @@ export async function findHomologSource(
   }
 }
 
-/** What the files of a background will take: mmseqs keeps letters and headers as they are, and an index beside them. */
+/**
+ * Estimates the size of a homolog source from the size of its FASTA files. mmseqs stores letters and headers uncompressed,
+ * with an index.
+ * Errors  errors of the file system
+ */
 export async function estimateHomologSource(fasta: readonly string[]): Promise<{ readonly bytes: number }> {
   let bytes = 0;
   for (const path of fasta) bytes += (await stat(path)).size * (path.endsWith('.gz') ? GZIP_RATIO : 1);
   return { bytes: Math.ceil(bytes * DATABASE_RATIO) };
 }
 
-/** Of protein sequences. */
+/** Typical compression ratio of protein sequences. */
 const GZIP_RATIO = 2;
 const DATABASE_RATIO = 1.1;
 
 /**
- * Makes a background of FASTA files, plain or gzip.
- * Errors  Refusal `background_exists`, `tool_missing`, `invalid_slug`; Fault where mmseqs cannot read the files
+ * Creates a homolog source from FASTA files, plain or gzip.
+ * Errors  Refusal `background_exists`, `tool_missing`, `invalid_slug`; Fault where mmseqs cannot read the files; errors
+ *         of the file system; the signal's reason
  */
 export async function addHomologSource(
   indexesFolder: string,
@@ -71,7 +79,7 @@ export async function addHomologSource(
 ): Promise<StoredHomologSource> {
   const folder = join(homologSourcesFolder(indexesFolder), checkSlug(name));
   if ((await findHomologSource(indexesFolder, name)) !== undefined) {
-    throw new Refusal('background_exists', `There is a background ${name} already, in ${folder}.`);
+    throw new Refusal('background_exists', `The homolog source ${name} already exists in ${folder}.`);
   }
   const version = await mmseqsVersion();
   if (version === undefined) await runMmseqs(['version'], { signal });
@@ -79,7 +87,7 @@ export async function addHomologSource(
   const scratch = await mkdtemp(join(homologSourcesFolder(indexesFolder), '.adding-'));
   try {
     const database = join(scratch, DATABASE);
-    // A path that begins with a dash would be an option.
+    // mmseqs would read a path that begins with a dash as an option.
     const files = fasta.map((path) => (path.startsWith('-') ? `./${path}` : path));
     await runMmseqs(['createdb', ...files, database, '-v', '1'], { signal });
     const card: StoredHomologSource = {

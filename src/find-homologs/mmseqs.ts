@@ -13,27 +13,27 @@ import { listHomologs, selectRounds } from '../homologs/select.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../limits.js';
 import { signalGroup } from '../processes.js';
 
-/** A child that takes longer is stopped, whatever it was given. */
+/** Time limit of one mmseqs process. Unit: ms */
 const CHILD_MAX_MS = 12 * 60 * 60 * 1000;
 const TABLE_MAX_BYTES = 8 * GIBIBYTE_BYTES;
 const COMPLAINT_MAX_BYTES = MEBIBYTE_BYTES / 16;
 const MEMORY_LIMIT = '8G';
-/** A child reads the background's index anew, so that few large calls cost least. */
+/** Each process reads the index of the homolog source again, so a few large calls cost least. */
 const BATCH_PROTEINS = 2_000;
-/** Hits of a protein that are looked at to make its tokens. */
+/** Largest number of hits per protein from which the homologs of a profile are selected. */
 const MAX_HITS = 300;
-/** The default sensitivity, named because results follow from it. */
+/** Default sensitivity of mmseqs, stated explicitly because results depend on it. */
 const SENSITIVITY = '5.7';
 
-/** A background that mmseqs searches. */
+/** A homolog source that mmseqs searches. */
 export interface MmseqsSource {
-  /** Path of its database, as createdb left it. */
+  /** Path of a database that `mmseqs createdb` wrote. */
   readonly database: string;
-  /** 1, or 2: the profiles of what the first search finds are searched again. */
+  /** 1 or 2. The second round searches with profiles of the first round's hits. */
   readonly rounds: number;
 }
 
-/** Version of the installed mmseqs; undefined where there is none. */
+/** Returns the version of the installed mmseqs; undefined if it cannot be run. Errors  none */
 export async function mmseqsVersion(): Promise<string | undefined> {
   try {
     return (await runMmseqs(['version'], {})).trim();
@@ -43,15 +43,15 @@ export async function mmseqsVersion(): Promise<string | undefined> {
 }
 
 /**
- * Relatives by mmseqs, with its masking of low complexity and its correction for composition.
- * Errors  Refusal `tool_missing`; Fault with what it complained of where it fails; the signal's reason
+ * Returns a finder that runs mmseqs, with its low-complexity masking and its correction for composition.
+ * Errors  none here; the finder rejects with Refusal `tool_missing`, a Fault that quotes mmseqs, or the signal's reason
  */
 export function mmseqsHomologs(
   homologSource: MmseqsSource,
   rules: HomologRules,
   threads: number,
 ): HomologFinder & { readonly list: ListHomologs } {
-  /** Of each round those of each protein. */
+  /** Returns the hits, indexed by round and by protein. */
   const searchRounds = async (
     proteins: readonly HomologQuery[],
     maxHits: number,
@@ -76,7 +76,7 @@ export function mmseqsHomologs(
       return proteins.map(({ sequence }, index) =>
         selectRounds(
           sequence,
-          rounds.map((found) => found[index]),
+          rounds.map((hits) => hits[index]),
           rules,
         ),
       );
@@ -84,7 +84,7 @@ export function mmseqsHomologs(
     async list(sequence, limit, { signal } = {}) {
       const rounds = await searchRounds([{ sequence }], limit, signal);
       return listHomologs(
-        rounds.flatMap(([found]) => found),
+        rounds.flatMap(([hits]) => hits),
         rules,
       ).slice(0, limit);
     },
@@ -102,8 +102,9 @@ interface SearchRules extends Pick<HomologRules, 'maxEValue' | 'minCoverage'> {
 }
 
 /**
- * A table of hits for each round, a line for each; queries are named by their place, so that no id is anybody's file or
- * option.
+ * Runs the searches and returns the path of each round's table of hits. Queries are named by their index, so that no id
+ * can be read as a file or an option.
+ * Errors  those of runMmseqs; errors of the file system
  */
 async function searchHomologSource(
   proteins: readonly HomologQuery[],
@@ -140,26 +141,26 @@ async function searchHomologSource(
   }
 }
 
-/** What a line of a table has. */
+/** Columns of a table of hits, in the notation of `mmseqs convertalis`. */
 export const MMSEQS_COLUMNS = 'query,target,evalue,fident,qstart,qend,qlen,tstart,tend,cigar,tseq';
 
-/** Relatives of each query by its place. */
+/** Reads a table of hits; the result has one list for each query. Errors  Fault for an unreadable table */
 async function readTable(path: string, queries: number, round: number): Promise<readonly FoundHomolog[][]> {
   const { size } = await stat(path);
   if (size > TABLE_MAX_BYTES)
-    throw new Fault(`mmseqs wrote ${size} bytes of hits; fewer proteins at once may go.`);
-  const found: FoundHomolog[][] = Array.from({ length: queries }, () => []);
+    throw new Fault(`mmseqs wrote ${size} bytes of hits, more than the limit of ${TABLE_MAX_BYTES}.`);
+  const hits: FoundHomolog[][] = Array.from({ length: queries }, () => []);
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
     const { query, homolog } = parseMmseqsLine(line, round);
-    if (found[query] === undefined) throw unreadable(line);
-    found[query].push(homolog);
+    if (hits[query] === undefined) throw unreadable(line);
+    hits[query].push(homolog);
   }
-  return found;
+  return hits;
 }
 
 /**
- * One line of the table; its positions are one-based with inclusive ends.
- * Errors  Fault where it has another form
+ * Parses a line of the table of hits. Positions in the line are one-based with inclusive ends.
+ * Errors  Fault for any other form
  */
 export function parseMmseqsLine(
   line: string,
@@ -188,25 +189,29 @@ export function parseMmseqsLine(
 }
 
 function unreadable(line: string): Fault {
-  return new Fault(`mmseqs answered with a line that is no alignment: ${line.slice(0, 200)}`);
+  return new Fault(`mmseqs wrote a line that is not an alignment: ${line.slice(0, 200)}`);
 }
 
 const INTERRUPTIONS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Runs mmseqs to its end; what it prints. */
+/**
+ * Runs mmseqs and returns its standard output, cut off after COMPLAINT_MAX_BYTES.
+ * Errors  Refusal `tool_missing`; Fault where mmseqs fails or exceeds the time limit; the signal's reason
+ */
 export async function runMmseqs(
   args: readonly string[],
   { signal }: { readonly signal?: AbortSignal },
 ): Promise<string> {
   signal?.throwIfAborted();
-  // A search is a script with processes of its own: all of them end, and only then may its folder go.
+  // A search is a script that starts processes. Its own process group lets all of them be killed before its folder is
+  // removed.
   const child = spawn('mmseqs', args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const ending = new Promise<number | null>((resolve, reject) => {
     child.on('error', (cause: NodeJS.ErrnoException) => reject(cause.code === 'ENOENT' ? missing() : cause));
     child.on('close', resolve);
   });
   const end = (): void => signalGroup(child, 'SIGKILL');
-  // A group of its own does not hear the terminal's Ctrl-C.
+  // The terminal's Ctrl-C does not reach another process group.
   const interrupted = (name: NodeJS.Signals): void => {
     end();
     if (process.listenerCount(name) === 0) process.kill(process.pid, name);
@@ -214,12 +219,12 @@ export async function runMmseqs(
   for (const name of INTERRUPTIONS) process.once(name, interrupted);
   const tooLong = setTimeout(end, CHILD_MAX_MS);
   signal?.addEventListener('abort', end);
-  const said = { stdout: '', stderr: '' };
-  // Where this process has no file descriptors left the child has no streams, and only its error tells.
-  const streams: Partial<Record<keyof typeof said, Readable>> = child;
+  const output = { stdout: '', stderr: '' };
+  // If no file descriptor is left, the child has no streams, and only its error event reports the failure.
+  const streams: Partial<Record<keyof typeof output, Readable>> = child;
   for (const name of ['stdout', 'stderr'] as const) {
     streams[name]?.setEncoding('utf8').on('data', (text: string) => {
-      if (said[name].length < COMPLAINT_MAX_BYTES) said[name] += text;
+      if (output[name].length < COMPLAINT_MAX_BYTES) output[name] += text;
     });
   }
   const status = await ending.finally(() => {
@@ -228,14 +233,11 @@ export async function runMmseqs(
     signal?.removeEventListener('abort', end);
   });
   signal?.throwIfAborted();
-  if (status === 0) return said.stdout;
-  const complaint = (said.stderr || said.stdout).trim().slice(-1_000);
-  throw new Fault(`mmseqs ${args[0]} failed: ${complaint || 'it was stopped, or ran longer than 12 hours'}`);
+  if (status === 0) return output.stdout;
+  const complaint = (output.stderr || output.stdout).trim().slice(-1_000);
+  throw new Fault(`mmseqs ${args[0]} failed: ${complaint || 'it was killed or ran longer than 12 hours'}`);
 }
 
 function missing(): Refusal {
-  return new Refusal(
-    'tool_missing',
-    'mmseqs is not installed here (Debian and Ubuntu: apt-get install mmseqs2).',
-  );
+  return new Refusal('tool_missing', 'mmseqs is not installed (Debian and Ubuntu: apt-get install mmseqs2).');
 }

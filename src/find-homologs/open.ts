@@ -15,19 +15,19 @@ import { mmseqsHomologs, mmseqsVersion } from './mmseqs.js';
 import { searchedHomologs } from './search.js';
 import { createProfileEncoder } from './profile-encoder.js';
 
-/** Where backgrounds are. */
+/** Access to homolog sources. */
 export interface HomologSourceDeps {
   readonly indexesFolder: string;
-  /** Of children that search backgrounds. */
+  /** Threads of mmseqs processes. */
   readonly threads: number;
   /**
-   * The engine of a background release with its calibration.
-   * Errors  Refusal or Fault where it is not there
+   * Opens the engine of a release that serves as homolog source, with its calibration.
+   * Errors  Refusal or Fault where the release cannot be opened
    */
   openEngine(releaseId: string): Promise<SearchEngine>;
 }
 
-/** What gives queries of a release their relatives; undefined where its targets have none. */
+/** Returns the profile encoder for queries of a release; undefined if its targets were encoded without homologs. */
 export function openProfileEncoder(
   manifest: ReleaseManifest,
   encoder: Encoder,
@@ -40,8 +40,8 @@ export function openProfileEncoder(
 }
 
 /**
- * Finds relatives of proteins that stand for themselves in a background as a manifest names it.
- * Errors  Refusal `relatives_unavailable` at the first search where it is another now, or not there
+ * Returns a finder for the homolog source that a manifest names. Proteins need no id.
+ * Errors  none here; the finder rejects with Refusal `relatives_unavailable` if the source is missing or has changed
  */
 export function openFinder(
   homologSource: HomologSource,
@@ -68,7 +68,7 @@ export function openFinder(
       };
     }
     case 'alignments':
-      // They were given with the targets; a query stands alone.
+      // Only targets have alignment files; queries are encoded without homologs.
       return {
         batchProteins: 1,
         find: async (proteins) => proteins.map(({ sequence }) => withoutHomologs(sequence)),
@@ -84,38 +84,41 @@ async function openHomologSource(
   sources: HomologSourceDeps,
 ): Promise<SearchEngine> {
   const engine = await sources.openEngine(releaseId).catch((cause: Error) => {
-    throw unavailable(`release ${releaseId} cannot be searched here: ${cause.message}`);
+    throw unavailable(`release ${releaseId} cannot be searched: ${cause.message}`);
   });
   if (engine.calibration?.id !== calibrationId) {
     const now = engine.calibration?.id ?? 'none';
     throw unavailable(
-      `release ${releaseId} was judged by calibration ${calibrationId}, and now it has ${now}.`,
+      `release ${releaseId} had calibration ${calibrationId} when the targets were encoded, and now has ${now}.`,
     );
   }
-  // Searched exhaustively then, it is searched exhaustively now, whatever it has been qualified for since.
+  // Targets' homologs came from an exhaustive search. A policy qualified later must not change how queries are searched.
   if (qualificationId === undefined) return { ...engine, qualification: undefined };
   if (engine.qualification?.id === qualificationId) return engine;
   const now = engine.qualification?.id ?? 'none';
-  throw unavailable(`release ${releaseId} was searched by policy ${qualificationId}, and now it has ${now}.`);
+  throw unavailable(
+    `release ${releaseId} had policy ${qualificationId} when the targets were encoded, and now has ${now}.`,
+  );
 }
 
 async function requireHomologSource(
   { name, sha256, version }: ByMmseqs,
   indexesFolder: string,
 ): Promise<void> {
-  const kept = await findHomologSource(indexesFolder, name);
-  if (kept === undefined) throw unavailable(`there is no background ${name} here.`);
-  if (kept.sha256 !== sha256) throw unavailable(`the background ${name} holds other sequences now.`);
+  const source = await findHomologSource(indexesFolder, name);
+  if (source === undefined) throw unavailable(`the homolog source ${name} does not exist.`);
+  if (source.sha256 !== sha256)
+    throw unavailable(`the sequences of the homolog source ${name} have changed.`);
   const installed = await mmseqsVersion();
   if (installed === version) return;
-  throw unavailable(`it was searched by mmseqs ${version}, and here is ${installed ?? 'none'}.`);
+  throw unavailable(`it was searched by mmseqs ${version}; installed is ${installed ?? 'none'}.`);
 }
 
 function unavailable(why: string): Refusal {
   return new Refusal(
     'relatives_unavailable',
-    `Relatives cannot be looked for as those of the targets were: ${why} ` +
-      'Build the database again, or ask for relatives "none".',
+    `Homologs of the query cannot be searched as for the targets: ${why} ` +
+      'Build the database again, or request relatives "none".',
   );
 }
 

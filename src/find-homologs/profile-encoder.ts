@@ -6,13 +6,13 @@ import type { EncodedProfile, ProfileEncoder } from '../homologs/profile-encoder
 import type { ProfileTokenForm } from '../homologs/tokens.js';
 import { FAMILY_CACHE_MAX_BYTES } from '../limits.js';
 
-/** Queries' tokens by a finder; those of the last queries are kept. */
+/** Encodes queries with the homologs of a finder, and caches the tokens of the latest queries. */
 export function createProfileEncoder(
   encoder: Encoder,
   finder: HomologFinder,
   form: ProfileTokenForm,
 ): ProfileEncoder {
-  const known = new LRUCache<string, EncodedProfile>({
+  const cache = new LRUCache<string, EncodedProfile>({
     maxSize: FAMILY_CACHE_MAX_BYTES,
     sizeCalculation: ({ tokens }, sequence) =>
       sequence.length + tokens.values.length + (tokens.profile?.length ?? 0),
@@ -22,7 +22,7 @@ export function createProfileEncoder(
     ...(finder.list && { list: finder.list }),
     async encode(sequences, options) {
       options?.signal?.throwIfAborted();
-      const missing = [...new Set(sequences)].filter((sequence) => !known.has(sequence));
+      const missing = [...new Set(sequences)].filter((sequence) => !cache.has(sequence));
       const fresh = new Map<string, EncodedProfile>();
       for (let start = 0; start < missing.length; start += finder.batchProteins) {
         const batch = missing.slice(start, start + finder.batchProteins);
@@ -35,9 +35,10 @@ export function createProfileEncoder(
           fresh.set(sequence, { tokens: tokens[index], homologs: homologs.length });
         }
       }
-      const found = sequences.map((sequence) => fresh.get(sequence) ?? known.get(sequence)!);
-      for (const [sequence, homologSet] of fresh) known.set(sequence, homologSet);
-      return found;
+      // Reads the cache before it adds to it, because an addition may evict a profile of this call.
+      const profiles = sequences.map((sequence) => fresh.get(sequence) ?? cache.get(sequence)!);
+      for (const [sequence, profile] of fresh) cache.set(sequence, profile);
+      return profiles;
     },
   };
 }

@@ -1,18 +1,19 @@
 import type { HomologFinder } from '../homologs/finder.js';
 import type { TargetTable } from '../release/release.js';
 
-/** What a few proteins of a release show of all. */
+/** Result of a homolog search with a sample of a release's proteins. */
 export interface HomologsSample {
+  /** Proteins in the sample. */
   readonly proteins: number;
-  /** Those of them that have a relative at all. */
+  /** Proteins of the sample with at least one homolog. */
   readonly related: number;
-  /** What looking for those of all proteins takes at the rate of these. Unit: ms */
+  /** Estimated time of the search with all proteins of the release. Unit: ms */
   readonly allMs: number;
 }
 
 /**
- * Looks for the relatives of evenly spread targets of a release: equal releases show equal numbers of them.
- * Errors  the finder's, or the signal's reason
+ * Searches homologs of targets at even distances in a release. Counts are reproducible for equal releases.
+ * Errors  those of the finder; the signal's reason
  */
 export async function sampleHomologs(
   targets: TargetTable,

@@ -11,18 +11,17 @@ import { searchMany } from '../search/search.js';
 import type { Candidate, SearchEngine, SearchResult } from '../search/search-types.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
 
-/** Nearest targets that are aligned and judged; only those within the rules' E-value are relatives. */
+/** Nearest targets that are aligned and get an E-value, which decides whether they are homologs. */
 const CANDIDATES = 500;
-/** The release's tokens are read once for all of a batch. */
+/** One scan of the release's tokens serves all proteins of a batch. */
 const BATCH_PROTEINS = 32;
 
 /**
- * Relatives by our own search of a background: the nearest of a release by MaxSim, aligned by affine score, with the
- * E-values of its calibration. Their vectors are those that the release has of them, seen in the whole protein, so
- * that nothing but the protein itself is encoded.
- * @param open  the background's engine, calibrated, and searched by its approximate policy where it has one; asked for
- *              at each call, because engines may be closed between two
- * Errors  Refusal `significance_unavailable` where the background has no calibration; Faults of encoder and kernels
+ * Returns a finder that searches a release: nearest targets by MaxSim, alignments by affine score, E-values by the
+ * release's calibration. Homologs get the vectors that the release stores, so only the protein itself is encoded.
+ * Errors  none here; the finder rejects with those of `open`, with Faults of encoder and kernels, or the signal's reason
+ * @param open  returns the engine of a calibrated release; called for each search, because engines may be closed in
+ *              between
  */
 export function searchedHomologs(open: () => Promise<SearchEngine>, rules: HomologRules): HomologFinder {
   return {
@@ -46,8 +45,8 @@ export function searchedHomologs(open: () => Promise<SearchEngine>, rules: Homol
     async list(sequence, limit, { signal } = {}) {
       const homologSource = await open();
       const [{ candidates }] = await searchAligned([sequence], { limit, ...rules }, homologSource, signal);
-      const found = candidates.flatMap((candidate) => homologOf(candidate, homologSource.release) ?? []);
-      return listHomologs(found, rules);
+      const hits = candidates.flatMap((candidate) => homologOf(candidate, homologSource.release) ?? []);
+      return listHomologs(hits, rules);
     },
   };
 }
@@ -70,8 +69,8 @@ function searchAligned(
   return searchMany(queries, settings, homologSource, signal);
 }
 
-/** A relative with its target in the background. */
-interface Found extends FoundHomolog {
+/** A homolog with the index of its target in the searched release. */
+interface Hit extends FoundHomolog {
   readonly targetIndex: number;
 }
 
@@ -82,10 +81,10 @@ async function homologSetOf(
   reader: RowReader,
   rules: HomologRules,
 ): Promise<SelectedHomologSet> {
-  const found = candidates.flatMap((candidate) => homologOf(candidate, release) ?? []);
-  if (found.length === 0) return withoutHomologs(sequence);
-  const homologSet = selectHomologs({ sequence, homologs: found }, rules);
-  const byId = new Map(found.map((homolog) => [homolog.id, homolog]));
+  const hits = candidates.flatMap((candidate) => homologOf(candidate, release) ?? []);
+  if (hits.length === 0) return withoutHomologs(sequence);
+  const homologSet = selectHomologs({ sequence, homologs: hits }, rules);
+  const byId = new Map(hits.map((homolog) => [homolog.id, homolog]));
   const vectors: QueryTokens[] = [];
   for (const { id, residues } of homologSet.averaged) {
     const { targetIndex, targetStart } = byId.get(id)!;
@@ -98,8 +97,8 @@ async function homologSetOf(
   return { ...homologSet, vectors };
 }
 
-/** The candidate as a row over the query; undefined where nothing supports an E-value or nothing is aligned. */
-function homologOf(candidate: Candidate, { targets }: Release): Found | undefined {
+/** Returns the candidate as a homolog of the query; undefined if it has no E-value or no alignment. */
+function homologOf(candidate: Candidate, { targets }: Release): Hit | undefined {
   const { alignment, targetIndex } = candidate;
   const eValue = eValueOf(candidate);
   if (alignment === undefined || alignment.cigar === '' || eValue === undefined) return undefined;

@@ -8,7 +8,7 @@ import {
   EXCEEDANCE_SHARE,
   FEWEST_FIT_EXCEEDANCES,
   excessesOf,
-  familyTail,
+  profiledTail,
   fitPooled,
   quantile,
   thresholdOf,
@@ -17,26 +17,29 @@ import {
 } from './tail.js';
 
 const MAX_STRATA = 4;
-/** Exceedances that a bin needs before the lengths are split more finely. */
-const WANTED_EXCEEDANCES = 600;
+/** Average number of exceedances per bin that justifies a finer split by length. */
+const EXCEEDANCES_PER_BIN = 600;
 const FEWEST_HOLDOUT_EXCEEDANCES = 20;
-/** A hold-out distance above this, beyond what chance gives a sample of its size, disqualifies a bin. */
+/** Largest hold-out distance of a qualified bin, beyond the distance expected by chance. */
 const LARGEST_DISTANCE = 0.05;
-/** 5 % of distances of a true model exceed this ÷ √count. Source: Kolmogorov's distribution. */
+/** 95 % quantile of √count × distance under the true model. Source: Kolmogorov's distribution. */
 const CHANCE_DISTANCE = 1.36;
 const BODY_POINTS = 40;
 
-/** Bins between strata of length, and what they are judged by. */
+/** One bin for each pair of length strata. */
 export interface StratifiedBins {
   readonly edges: readonly number[];
   readonly bins: readonly BinCard[];
 }
 
 /**
- * Bins of as many strata as the sample supports; of fewer where a small one misses what qualifies it and those of fewer
- * do not: its pairs would have no E-values at all. A sample of 4,000 SCOPe domains with relatives lost those of its
- * shortest proteins so, by a distance of .166 where .163 is allowed; of another seed it is .114.
- * @param decoys  coordinates of each reversed protein with the whole sample; none where the sample is large
+ * Fits bins for as many length strata as the sample supports. If a bin does not qualify, fewer strata are tried, because
+ * pairs of an unqualified bin have no E-values. In a sample of 4,000 SCOPe domains with homologs, the bin of the
+ * shortest proteins had a distance of .166, with .163 allowed; with another seed it was .114.
+ * @param decoys  rows of `reversedCoordinates`; empty for a large sample
+ * Shape   decoys [sample.proteinCount][sample.proteinCount], or empty
+ * Unit    tail coordinates
+ * Range   any finite number
  */
 export function fitStrata(sample: NullSample, fit: NullFit, decoys: readonly Float64Array[]): StratifiedBins {
   const fitted = (strata: number): StratifiedBins => {
@@ -55,35 +58,37 @@ function areQualified({ bins }: StratifiedBins): boolean {
 }
 
 function strataCount({ pairCount }: NullSample): number {
-  const wanted = Math.floor(Math.sqrt((pairCount * EXCEEDANCE_SHARE) / WANTED_EXCEEDANCES));
-  return Math.min(MAX_STRATA, Math.max(1, wanted));
+  const supported = Math.floor(Math.sqrt((pairCount * EXCEEDANCE_SHARE) / EXCEEDANCES_PER_BIN));
+  return Math.min(MAX_STRATA, Math.max(1, supported));
 }
 
-/** Edges of length strata of equal counts. */
+/** Returns the edges of length strata with equal numbers of proteins. */
 function stratumEdges(sample: NullSample, strata: number): readonly number[] {
   const sorted = sample.lengths.slice().sort();
   const edges = Array.from(
     { length: strata - 1 },
     (_, edge) => sorted[Math.floor(((edge + 1) * sorted.length) / strata)],
   );
-  // Where many proteins have one length, two edges can meet.
+  // If many proteins have one length, two edges can coincide.
   return [...new Set(edges)].filter((edge) => edge > sorted[0]);
 }
 
 interface BinScores {
-  /** Coordinates, ascending; decoys are of any protein here, of fitted ones there. */
+  /** Coordinates of all pairs and decoys. */
   readonly all: BinCoordinates;
+  /** Coordinates of pairs and decoys of two proteins that are not held out. */
   readonly fitted: BinCoordinates;
   readonly heldOut: readonly HeldOutPair[];
 }
 
+/** Two held-out proteins and their tail coordinate. */
 export interface HeldOutPair {
   readonly score: number;
   readonly first: number;
   readonly second: number;
 }
 
-/** One bin for each unordered pair of strata, in order. */
+/** Fits one bin for each unordered pair of strata, in order. */
 function fitBins(
   sample: NullSample,
   fit: NullFit,
@@ -93,8 +98,8 @@ function fitBins(
   const scores = collectScores(sample, fit, edges, decoys);
   const all = fitPooled(scores.map((bin) => bin.all));
   const tails = {
-    // What searches of families find differs from the sample, by which a bin is judged all the same.
-    all: sample.hasProfiles ? familyTail(all) : all,
+    // Searches with profiles have a different tail than the sample. The hold-out test uses the sample's tail.
+    all: sample.hasProfiles ? profiledTail(all) : all,
     fitted: fitPooled(scores.map((bin) => bin.fitted)),
   };
   return scores.flatMap((bin, cell) => {
@@ -103,7 +108,7 @@ function fitBins(
   });
 }
 
-/** Coordinates of all pairs that are not connected, and of decoys of proteins that are not, by pair of strata. */
+/** Collects the coordinates of unconnected pairs, and of decoys with unconnected proteins, by pair of strata. */
 function collectScores(
   sample: NullSample,
   { coordinates, isConnected, areConnected }: NullFit,
@@ -145,9 +150,8 @@ function collectScores(
 }
 
 /**
- * A bin is judged by how well the tail of the fitted proteins meets its held-out ones; what it answers with is then
- * fitted to all of them.
- * @param scores  of all pairs, of pairs of fitted and of pairs of held-out proteins; ascending
+ * Fits one bin. Its status follows from the hold-out distance of the tail of fitted proteins. The tail of its card is
+ * that of all proteins.
  */
 function fitBin(
   scores: BinScores,
@@ -159,13 +163,13 @@ function fitBin(
   const { distance, holdoutCount, independentCount } = qualify(scores, tails.fitted);
   const all = scores.all.pairs;
   const threshold = thresholdOf(all);
-  const { tail, ceiling, foundShare = 1 } = tails.all;
+  const { tail, ceiling, tailShare = 1 } = tails.all;
   const fitCount = excessesOf(all, threshold, ceiling).excesses.length;
-  // Of the exceedances below the ceiling some are relatives; of the unrelated ones a few lie above it.
+  // Homologs are subtracted from the exceedances below the ceiling, and unrelated pairs above it are added.
   const share =
     tail === undefined
       ? EXCEEDANCE_SHARE
-      : (foundShare * (1 - tail.relativeShare) * fitCount) / (all.length * massBelow(tail, ceiling));
+      : (tailShare * (1 - tail.homologShare) * fitCount) / (all.length * massBelow(tail, ceiling));
   return {
     name: `${stratumName(query, edges)} × ${stratumName(target, edges)}`,
     query_stratum: query,
@@ -182,7 +186,7 @@ function fitBin(
     holdout_independent_count: independentCount,
     holdout_significance_level: kolmogorovProbability(distance, independentCount),
     ceiling: threshold + ceiling,
-    relative_share: tail?.relativeShare ?? 0,
+    relative_share: tail?.homologShare ?? 0,
     tail: {
       threshold,
       log_exceedance_probability: Math.log(share),
@@ -195,7 +199,7 @@ function fitBin(
   };
 }
 
-/** Distance between the tail of the fitted proteins and the exceedances of the held-out ones; 1 where there is none. */
+/** Returns the distance between the tail of the fitted proteins and held-out exceedances; 1 without a tail. */
 function qualify(
   { fitted, heldOut }: BinScores,
   { tail, ceiling }: PooledTail,
@@ -211,9 +215,10 @@ function qualify(
 }
 
 /**
- * What the exceedances count for by chance. A protein that is close to everything has many of them, and they rise and
- * fall together: no more than the number of proteins that would share them evenly.
- * Source  effective sample size (Kish 1965), each pair counted for both of its proteins
+ * Returns the effective number of independent exceedances. Exceedances that share a protein are correlated, and a hub
+ * has many of them. The result is the number of proteins that would have the exceedances in equal shares.
+ * Range   0..exceedances.length
+ * Source  effective sample size (Kish 1965), with each pair counted for both of its proteins
  */
 export function independentCountOf(exceedances: readonly HeldOutPair[]): number {
   const counts = new Map<number, number>();
@@ -240,8 +245,8 @@ function judgeBin(
 }
 
 /**
- * ln P(score ≥ x) at shares of the sample that fall evenly in the logarithm, from all of it to the threshold, where
- * the share of relatives has come off.
+ * Returns points of ln P(score ≥ x) down to the threshold, evenly spaced in ln P. At the threshold the share of homologs
+ * is subtracted; between 1 and there it is interpolated in ln P.
  */
 function bodyOf(scores: Float64Array, threshold: number, logShare: number): BinCard['body'] {
   const points: { score: number; log_probability: number }[] = [];
@@ -254,7 +259,7 @@ function bodyOf(scores: Float64Array, threshold: number, logShare: number): BinC
   return [...points, { score: threshold, log_probability: logShare }];
 }
 
-/** The empirical distribution at points that fall evenly in the logarithm, down to single pairs. */
+/** Returns the empirical distribution at points that are evenly spaced in ln P, down to a single pair. */
 function observedOf(scores: Float64Array): BinCard['observed'] {
   if (scores.length === 0) return [];
   const last = -Math.log(scores.length);

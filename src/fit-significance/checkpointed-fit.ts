@@ -3,33 +3,33 @@ import { assert } from '../errors.js';
 import type { SeededRandom } from '../random.js';
 import type { NullFit } from './null.js';
 import type { NullSample } from './sample.js';
-import { runPhase, type Workplace } from './checkpoints.js';
+import { runPhase, type CheckpointFolder } from './checkpoints.js';
 
-/** A fit that later phases rest on. */
+/** A fit with the digest that identifies it in later checkpoints. */
 export interface CheckpointedFit extends NullFit {
-  /** Equal digests are equal fits. */
+  /** Equal digests mean equal fits. */
   readonly digest: string;
 }
 
-/** What of a fit is not an array, and where the random numbers are behind it. */
-type Figures = Omit<NullFit, 'coordinates' | 'isConnected' | 'areConnected'> & {
+/** The parameters of a fit, without per-pair values, and the state of the random numbers after it. */
+type FitParameters = Omit<NullFit, 'coordinates' | 'isConnected' | 'areConnected'> & {
   readonly place: readonly number[];
 };
 
-/** Member names of `Figures` as JSON. A checkpoint of another form is not resumed, and its phase starts again. */
-const FIGURES_FORM = 2;
+/** Version of the JSON form of `FitParameters`. A checkpoint of another version is not resumed. */
+const PARAMETERS_FORM = 2;
 /** Coordinates of one step: 32 MiB. */
 const STEP_PAIRS = 4 * 1024 * 1024;
-/** Figures, groups of relatives; then come coordinates. */
+/** The steps of the parameters and of the groups of connected proteins; the steps of the coordinates follow. */
 const STEPS_BEFORE = 2;
 
 /**
- * The fit that the work has, or a new one. Either way the random numbers go on behind it.
- * @param inputs  what the fit depends on beside the pairs
- * Errors  those of the fit
+ * Restores the fit from its checkpoint, or makes and stores it. In both cases the random numbers continue after it.
+ * @param inputs  a JSON value of everything that the fit depends on beside the pairs
+ * Errors  those of `fitNull` and of the file system
  */
 export async function checkpointFit(
-  work: Workplace,
+  checkpoints: CheckpointFolder,
   inputs: unknown,
   sample: NullSample,
   random: SeededRandom,
@@ -37,43 +37,43 @@ export async function checkpointFit(
 ): Promise<CheckpointedFit> {
   const { proteinCount, pairCount, firsts, seconds } = sample;
   const coordinates = new Float64Array(pairCount);
-  let figures: Figures | undefined;
+  let parameters: FitParameters | undefined;
   let groups = new Uint32Array(0);
-  let made: NullFit | undefined;
-  const fitted = (): NullFit => (made ??= fitNull());
-  await runPhase(work, {
+  let newFit: NullFit | undefined;
+  const fitted = (): NullFit => (newFit ??= fitNull());
+  await runPhase(checkpoints, {
     name: 'fit',
-    inputs: { inputs, form: FIGURES_FORM },
+    inputs: { inputs, form: PARAMETERS_FORM },
     stepCount: STEPS_BEFORE + Math.ceil(pairCount / STEP_PAIRS),
     step(index) {
       const fit = fitted();
-      if (index === 0) return figuresRecord(fit, random);
+      if (index === 0) return parametersRecord(fit, random);
       if (index === 1) return groupsOf(proteinCount, fit);
       const start = (index - STEPS_BEFORE) * STEP_PAIRS;
       return fit.coordinates.subarray(start, start + STEP_PAIRS);
     },
     take(record, index) {
-      if (index === 0) figures = JSON.parse(Buffer.from(record).toString()) as Figures;
+      if (index === 0) parameters = JSON.parse(Buffer.from(record).toString()) as FitParameters;
       else if (index === 1) groups = new Uint32Array(record);
       else coordinates.set(new Float64Array(record), (index - STEPS_BEFORE) * STEP_PAIRS);
     },
   });
-  assert(figures !== undefined, 'the first step was taken');
-  const { place, ...rest } = figures;
+  assert(parameters !== undefined, 'runPhase passes the record of step 0 to take');
+  const { place, ...rest } = parameters;
   random.goTo(Uint32Array.from(place));
   const areConnected = (a: number, b: number): boolean => groups[a] === groups[b];
   return {
     ...rest,
-    digest: canonicalSha256({ figures, inputs }),
+    digest: canonicalSha256({ figures: parameters, inputs }),
     coordinates,
     areConnected,
     isConnected: (pair) => areConnected(firsts[pair], seconds[pair]),
   };
 }
 
-function figuresRecord(fit: NullFit, random: SeededRandom): Uint8Array {
+function parametersRecord(fit: NullFit, random: SeededRandom): Uint8Array {
   const { pairNull, linkCount, linkLogProbability, connectedPairCount, largestComponent } = fit;
-  const figures: Figures = {
+  const parameters: FitParameters = {
     pairNull,
     linkCount,
     linkLogProbability,
@@ -81,15 +81,15 @@ function figuresRecord(fit: NullFit, random: SeededRandom): Uint8Array {
     largestComponent,
     place: Array.from(random.place()),
   };
-  return Buffer.from(JSON.stringify(figures));
+  return Buffer.from(JSON.stringify(parameters));
 }
 
-/** The first protein that each is connected with. */
+/** Returns the group of each protein, as the smallest index of a protein that is connected with it. */
 function groupsOf(count: number, { areConnected }: NullFit): Uint32Array {
   const firsts: number[] = [];
   return Uint32Array.from({ length: count }, (_, protein) => {
-    const known = firsts.find((first) => areConnected(first, protein));
-    if (known === undefined) firsts.push(protein);
-    return known ?? protein;
+    const group = firsts.find((first) => areConnected(first, protein));
+    if (group === undefined) firsts.push(protein);
+    return group ?? protein;
   });
 }

@@ -4,42 +4,45 @@ import { join } from 'node:path';
 import { canonicalSha256 } from '../canonical.js';
 
 /*
- * What an unfinished calibration has done lies beside its release in `<release>.calibration.work/`, a file for each
- * phase, so that one that was killed at any moment goes on from there and ends with the same bytes:
+ * Checkpoints of an unfinished calibration. They lie beside the release in `<release>.calibration.work/`, one file per
+ * phase. A calibration that was killed continues from them and writes the same bytes. A file consists of:
  *
- *   header    SHA-256 of what the phase depends on: another header, and all is done anew
- *   record    length of its payload (uint32, little-endian), SHA-256 of the payload, payload
+ *   header    SHA-256 of the inputs of the phase; a phase with other inputs starts anew
+ *   record    length of the payload (uint32, little-endian), SHA-256 of the payload, payload
  *   record …  in the order of the steps
  *
- * A step that is cut off or damaged, and all that follow it, are done again.
+ * A step whose record is truncated or damaged is repeated, with all steps that follow it.
  */
 
-/** Where an unfinished calibration keeps its phases. */
-export interface Workplace {
+/** The checkpoint folder of one calibration. */
+export interface CheckpointFolder {
   readonly folder: string;
-  /** All that every phase depends on: release, sample, kernels, encoder, method. */
+  /** A JSON value of the inputs of every phase: release, sample, kernels, encoder, method. */
   readonly identity: unknown;
 }
 
-/** A phase of the work: steps in order, each of which gives a record. */
+/** A sequence of steps, each of which returns a record. */
 export interface Phase {
   readonly name: string;
-  /** What it depends on beside the identity of the workplace; a value of JSON. */
+  /** A JSON value of the inputs of this phase beside the identity of the folder. */
   readonly inputs: unknown;
   readonly stepCount: number;
-  /** Does a step. All before it have been taken. */
+  /** Computes a step. `take` has received the records of all earlier steps. */
   readonly step: (index: number) => Promise<ArrayBufferView> | ArrayBufferView;
-  /** Takes what a step gave, now or before a kill; in order. */
+  /** Receives the record of each step in order, whether restored or new. */
   readonly take: (record: ArrayBuffer, index: number) => void;
-  /** Told how many steps are done: those of before at once, and then each. */
+  /** Called with the number of finished steps: once after the restored ones, then after each step. */
   readonly report?: (doneCount: number) => void;
 }
 
 const DIGEST_BYTES = 32;
 const LENGTH_BYTES = 4;
 
-/** Errors  those of a step and of the file system; the steps before it are kept */
-export async function runPhase({ folder, identity }: Workplace, phase: Phase): Promise<void> {
+/**
+ * Restores the finished steps of a phase, runs the others, and stores a record for each.
+ * Errors  those of `step`, `take` and the file system; the records of earlier steps stay
+ */
+export async function runPhase({ folder, identity }: CheckpointFolder, phase: Phase): Promise<void> {
   const { name, inputs, stepCount, step, take, report } = phase;
   await mkdir(folder, { recursive: true });
   const file = await openFile(join(folder, `${name}.steps`), canonicalSha256({ identity, inputs }));
@@ -67,21 +70,21 @@ export async function runPhase({ folder, identity }: Workplace, phase: Phase): P
   }
 }
 
-/** The phase's file with this header; empty behind it where it had another. */
+/** Opens the file of a phase. A file with another header is emptied and gets this header. */
 async function openFile(path: string, digest: string): Promise<FileHandle> {
-  const file = await open(path, 'a').then(async (made) => {
-    await made.close();
+  const file = await open(path, 'a').then(async (created) => {
+    await created.close();
     return open(path, 'r+');
   });
-  const wanted = Buffer.from(digest, 'hex');
-  const header = await readExactly(file, 0, DIGEST_BYTES);
-  if (header !== undefined && wanted.equals(header)) return file;
+  const header = Buffer.from(digest, 'hex');
+  const storedHeader = await readExactly(file, 0, DIGEST_BYTES);
+  if (storedHeader !== undefined && header.equals(storedHeader)) return file;
   await file.truncate(0);
-  await file.write(wanted, 0, DIGEST_BYTES, 0);
+  await file.write(header, 0, DIGEST_BYTES, 0);
   return file;
 }
 
-/** The payload of the record that begins here; undefined where there is none that is whole. */
+/** Returns the payload of the record at `start`; undefined if it is truncated, damaged or absent. */
 async function readRecord(file: FileHandle, start: number): Promise<ArrayBuffer | undefined> {
   const head = await readExactly(file, start, LENGTH_BYTES + DIGEST_BYTES);
   if (head === undefined) return undefined;

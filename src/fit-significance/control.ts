@@ -3,30 +3,30 @@ import { tailCoordinate } from '../significance/pair-null.js';
 import { controlScores } from '../search/control.js';
 import type { HubnessSample } from './hubness.js';
 import type { NullFit } from './null.js';
-import type { CalibrateOptions } from './options.js';
+import type { CalibrationAccess } from './options.js';
 import { pairStart } from './pairs.js';
-import type { TokenReader } from '../release/rows/token-reader.js';
 import type { CheckpointedFit } from './checkpointed-fit.js';
-import { runPhase, type Workplace } from './checkpoints.js';
+import { runPhase } from './checkpoints.js';
 
 /**
- * The fit with the coordinates of striking pairs after their controls, as a search finds them; pairs of relatives,
- * which nothing is fitted to, stay as they are.
- * Errors  Fault of encoder or kernels; the signal's reason between two proteins
- * Cost    an alignment for each such pair and, without relatives, one encoding of each protein that is struck
+ * Corrects the coordinates of high-scoring pairs by their reversed-query controls, as a search does. Pairs that links
+ * connect stay unchanged, because no tail is fitted to them.
+ * Shape   targets [sample.proteinCount]
+ * Unit    target indices; coordinates are tail coordinates
+ * Range   0..targets of the release − 1, ascending
+ * Errors  Fault of encoder, kernels or token file; the signal's reason between two proteins; those of the file system
+ * Cost    one alignment for each such pair, and one encoding for each protein with such a pair
  */
 export async function controlPairs(
-  options: CalibrateOptions,
+  access: CalibrationAccess,
   targets: Uint32Array,
-  reader: TokenReader,
   sample: HubnessSample,
   fit: CheckpointedFit,
-  work: Workplace,
   onProtein: (done: number) => void,
 ): Promise<CheckpointedFit> {
-  const { release, signal, threads } = options;
+  const { release, reader, checkpoints, signal, threads } = access;
   const coordinates = fit.coordinates.slice();
-  await runPhase(work, {
+  await runPhase(checkpoints, {
     name: 'controls',
     inputs: fit.digest,
     stepCount: targets.length,
@@ -37,12 +37,12 @@ export async function controlPairs(
       const target = targets[first];
       const query = { sequence: release.targets.sequence(target), tokens: await reader.read(target) };
       const others = highScoring.map((pair) => targets[sample.seconds[pair]]);
-      return controlScores(query, others, options, { signal, threads });
+      return controlScores(query, others, access, { signal, threads });
     },
     take(record, first) {
-      const found = new Int32Array(record);
+      const affineScores = new Int32Array(record);
       highScoringPairs(first, targets.length, fit).forEach((pair, at) => {
-        const score = { affineScore: found[at], meanClosestCosine: sample.meanClosestCosine[pair] };
+        const score = { affineScore: affineScores[at], meanClosestCosine: sample.meanClosestCosine[pair] };
         const control = tailCoordinate(fit.pairNull, sample.pairAt(pair), score);
         coordinates[pair] = controlledCoordinate(coordinates[pair], control);
       });
@@ -52,7 +52,7 @@ export async function controlPairs(
   return { ...fit, coordinates };
 }
 
-/** Pairs of one protein with later ones that no chain of relatives connects and that chance hardly explains. */
+/** Returns the unconnected pairs of a protein with later proteins whose coordinate exceeds CHANCE_COORDINATE. */
 function highScoringPairs(first: number, count: number, { coordinates, isConnected }: NullFit): Uint32Array {
   const pairs: number[] = [];
   for (let pair = pairStart(first, count); pair < pairStart(first + 1, count); pair += 1) {

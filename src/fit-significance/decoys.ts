@@ -5,7 +5,7 @@ import {
   proteinMoments,
   type ProjectedMoments,
 } from '../significance/moments.js';
-import { tailCoordinate, type PairNull } from '../significance/pair-null.js';
+import { tailCoordinate } from '../significance/pair-null.js';
 import { hubnessContribution, hubnessesOf, createHubnessTable } from '../significance/hubness.js';
 import { canonicalSha256 } from '../canonical.js';
 import { encodeHomologSets } from '../homologs/encode.js';
@@ -16,36 +16,35 @@ import { controlScores } from '../search/control.js';
 import { profileTokenFormOf } from '../search/family-form.js';
 import { maxsimDistances } from '../search/maxsim.js';
 import type { HubnessSample } from './hubness.js';
-import type { CalibrateOptions } from './options.js';
+import type { CheckpointedFit } from './checkpointed-fit.js';
+import type { CalibrateOptions, CalibrationAccess } from './options.js';
 import { momentsOfPair } from './sample.js';
-import { runPhase, type Workplace } from './checkpoints.js';
+import { runPhase } from './checkpoints.js';
 
-/** The fitted null, and the sample whose proteins decoys are paired with. */
+/** Inputs of decoy scoring: the fitted null, and the sample whose proteins each decoy is paired with. */
 export interface DecoyScoring {
-  readonly options: CalibrateOptions;
+  readonly access: CalibrationAccess;
   /** Target index of each sampled protein. */
   readonly targets: Uint32Array;
-  /** Their sequences (`targetTexts`). */
+  /** Concatenated sequences of the sampled proteins (`targetTexts`). */
   readonly texts: Uint8Array;
   readonly sample: HubnessSample;
   readonly moments: readonly ProjectedMoments[];
   readonly basis: { readonly rank: number; readonly basis: Float32Array };
-  readonly pairNull: PairNull;
-  readonly work: Workplace;
-  /** Of the fit that the null is of. */
-  readonly fitDigest: string;
+  readonly fit: CheckpointedFit;
   readonly report: Report;
 }
 
-/** Told how many decoys of a phase are done. */
+/** Called with the number of finished decoys of a phase. */
 type Report = (phase: 'reversed' | 'decoys', done: number) => void;
 
-/** Tail coordinates of one decoy with every protein of the sample, as a search with it would find them. */
+/** Computes the tail coordinates of one decoy with every protein of the sample, controls included, as a search does. */
 async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promise<Float64Array> {
-  const { options, targets, sample, moments, basis, pairNull } = scoring;
-  const { backend, store, release, signal, threads } = options;
+  const { access, targets, sample, moments, basis } = scoring;
+  const { pairNull } = scoring.fit;
+  const { backend, store, release, signal, threads } = access;
   const { inverse_step: inverseStep } = release.manifest.encoder;
-  const tokens = await encodeDecoy(sequence, options);
+  const tokens = await encodeDecoy(sequence, access);
   const parameters = affineParameters(release, { sequence, tokens }, targets, scoring.texts);
   const { scores, ...sums } = await backend.measure(store, tokens, targets, parameters, { signal, threads });
   const own = proteinMoments(tokens, momentForm(release.manifest));
@@ -56,8 +55,8 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
     ...momentsOfPair(decoy, moment),
   }));
   const meanClosestCosine = shapes.map(({ targetLength }, index) => {
-    const found = { queryToTarget: sums.queryToTarget[index], targetToQuery: sums.targetToQuery[index] };
-    return 1 - maxsimDistances(found, tokens.length, targetLength, inverseStep).bidirectional;
+    const pairSums = { queryToTarget: sums.queryToTarget[index], targetToQuery: sums.targetToQuery[index] };
+    return 1 - maxsimDistances(pairSums, tokens.length, targetLength, inverseStep).bidirectional;
   });
   const table = createHubnessTable(sample.hubness, {
     referenceSetSize: sample.referenceSet.length,
@@ -71,24 +70,24 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
     ),
   );
   const decoyHubness = table.of(0);
-  const place = (index: number, affineScore: number): number => {
+  const coordinateOf = (index: number, affineScore: number): number => {
     const pair = { ...shapes[index], ...hubnessesOf(decoyHubness, sample.hubnesses[index]) };
     return tailCoordinate(pairNull, pair, { affineScore, meanClosestCosine: meanClosestCosine[index] });
   };
-  const coordinates = Float64Array.from(shapes, (_, index) => place(index, scores[index]));
+  const coordinates = Float64Array.from(shapes, (_, index) => coordinateOf(index, scores[index]));
   const highScoring = Uint32Array.from(shapes.keys()).filter(
     (index) => coordinates[index] > CHANCE_COORDINATE,
   );
   if (highScoring.length === 0) return coordinates;
   const others = highScoring.map((index) => targets[index]);
-  const found = await controlScores({ sequence, tokens }, others, options, { signal, threads });
+  const controls = await controlScores({ sequence, tokens }, others, access, { signal, threads });
   highScoring.forEach((index, at) => {
-    coordinates[index] = controlledCoordinate(coordinates[index], place(index, found[at]));
+    coordinates[index] = controlledCoordinate(coordinates[index], coordinateOf(index, controls[at]));
   });
   return coordinates;
 }
 
-/** A decoy has no relatives, whatever its target has. */
+/** Encodes a decoy. In a release with profiles its homolog set is the decoy alone. */
 async function encodeDecoy(
   sequence: string,
   { encoder, release, signal }: CalibrateOptions,
@@ -102,8 +101,12 @@ async function encodeDecoy(
 }
 
 /**
- * Coordinates of each decoy with the whole sample.
- * @param name  of the phase that keeps them
+ * Passes the tail coordinates of each decoy with the whole sample to `take`, in order. Each decoy is a checkpoint.
+ * @param name  name of the checkpointed phase
+ * Shape   coordinates [sample.proteinCount]
+ * Unit    tail coordinates
+ * Range   any finite number
+ * Errors  Fault of encoder or kernels; the signal's reason; those of the file system
  */
 export async function eachDecoy(
   name: string,
@@ -112,10 +115,10 @@ export async function eachDecoy(
   take: (coordinates: Float64Array, index: number) => void,
   report: (done: number) => void,
 ): Promise<void> {
-  const { work, fitDigest } = scoring;
-  await runPhase(work, {
+  const { access, fit } = scoring;
+  await runPhase(access.checkpoints, {
     name,
-    inputs: { fit: fitDigest, sequences: canonicalSha256(sequences) },
+    inputs: { fit: fit.digest, sequences: canonicalSha256(sequences) },
     stepCount: sequences.length,
     step: (index) => decoyCoordinates(sequences[index], scoring),
     take: (record, index) => take(new Float64Array(record), index),
@@ -123,10 +126,17 @@ export async function eachDecoy(
   });
 }
 
-/** For each sampled protein the coordinates of its reversed sequence with the whole sample. */
+/**
+ * Scores the reversed sequence of each sampled protein against the whole sample.
+ * Shape   [sample.proteinCount][sample.proteinCount]
+ * Unit    tail coordinates
+ * Range   any finite number
+ * Errors  those of `eachDecoy`
+ * Source  reversed-sequence decoys (Karplus, Karchin, Shackelford & Hughey 2005)
+ */
 export async function reversedCoordinates(scoring: DecoyScoring): Promise<readonly Float64Array[]> {
-  const { options, targets, report } = scoring;
-  const sequences = Array.from(targets, (target) => reversed(options.release.targets.sequence(target)));
+  const { access, targets, report } = scoring;
+  const sequences = Array.from(targets, (target) => reversed(access.release.targets.sequence(target)));
   const rows: Float64Array[] = [];
   const take = (row: Float64Array): unknown => rows.push(row);
   await eachDecoy('reversed', sequences, scoring, take, (done) => report('reversed', done));

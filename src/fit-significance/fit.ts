@@ -21,42 +21,44 @@ import type { NullSample } from './sample.js';
 import { fitQuantile } from './statistics/linear-quantile.js';
 import { isSmallSample } from './tail.js';
 
-/** Share of pairs above the regression, where the tail coordinate is 0. */
+/** Share of pairs above the quantile regression, which defines tail coordinate 0. */
 export const EXCEEDANCE_SHARE = 0.03;
-/** Mean excesses up to which the scale is fitted: above them relatives weigh too much. */
+/** Ceiling of the scale fit. Unit: mean excesses. Above it homologs have too much weight. */
 const SCALE_CEILING_EXCESSES = 3.5;
 
-/** Pairs that the regression sees; more would not move its weights. */
+/** Upper bound of the pairs in the regression. More pairs would not change its weights. */
 const REGRESSION_PAIRS = 200_000;
-/** Pairs that the slopes of the rate see: a few in a hundred of them exceed. */
+/** Upper bound of the pairs in the fit of the rate. About 3 % of them are exceedances. */
 const RATE_PAIRS = 1_000_000;
-/** Below this many fitted pairs its weights follow the noise. */
+/** With fewer fitted pairs the weights of the regression would be noise. */
 export const FEWEST_PAIRS = 1_000;
 /**
- * Relatives have a high mean cosine and spread too: the full weights of the moments, and their full slopes where they
- * make the tail fall more slowly, would take more from them than the null gains. Where they make it fall faster there
- * are no relatives to lose: pairs of a membrane protein with others have half the mean excess, and with .58 both ways
- * they found a third of the hits claimed. With these parts the null is even over structural classes. Releases with
- * profiles were measured with one share for both; and so are small samples, whose slopes are half noise: of 308
- * simulated proteins, a family of nine lost its members to them.
+ * Shrinkage of the weights and slopes of the token moments. Homologs, too, have a high mean cosine and spread, so that
+ * full weights would lower their scores by more than the null improves. The same holds for the slopes if they make the
+ * tail fall more slowly. If they make it fall faster, no homologs are lost, and the full slopes are used. Pairs of a
+ * membrane protein with others have half the mean excess; with .58 both ways, their observed hits were a third of the
+ * claimed ones. With these shares E-values are accurate in all structural classes. Releases with profiles and small
+ * samples have one share for both. The slopes of a small sample are half noise: among 308 simulated proteins, a family
+ * of nine lost its members to them.
  */
 const MOMENT_WEIGHT_SHARE = 0.92;
 const UNEVEN_SHARES = { faster: 1, slower: 0.4 };
 const EVEN_SHARES = { faster: 0.58, slower: 0.58 };
 /**
- * Far out short proteins fall off a little more slowly than long ones; near the threshold, where the rate is fitted,
- * pairs of unlike length fall off faster, and a fit would follow them.
+ * Fixed slope of the log shorter length. Far out, the tail of short proteins falls slightly more slowly than that of
+ * long ones. Near the threshold, pairs of unequal length fall faster, so that a fitted slope would be wrong far out.
  */
 const SLOPE_OF_LENGTH = -0.05;
-/** A profile's covariate lies within so many spreads of its centre: its far ends are a handful of odd families. */
+/** Profile covariates are clipped to this many standard deviations. Only a few unusual homolog sets lie beyond. */
 const PROFILE_SPREADS = 5;
 const SLOPE_LIMIT = 1;
 const SEARCH_STEPS = 30;
 const RATE_SWEEPS = 4;
 
 /**
- * Lengths and moments to threshold and scale, from the pairs that are to be fitted and not left out.
- * Errors  undefined where the pairs are too few or do not vary, so that nothing can be told from them
+ * Fits the null model to the fitted pairs that are not left out: a quantile regression for the threshold, then the mean
+ * excess over it.
+ * Errors  returns undefined if there are too few pairs, or if their scores do not vary
  */
 export function fitPairNull(
   sample: HubnessSample,
@@ -71,7 +73,7 @@ export function fitPairNull(
   const scales = {
     shape,
     hubness: scaleOf(Float64Array.from(sample.hubnesses, ({ hubness }) => hubness)),
-    hubnessComponents: hubnessComponents,
+    hubnessComponents,
   };
   const termCount = nullTermCount(shape);
   const terms = new Float64Array(chosen.length * termCount);
@@ -84,14 +86,14 @@ export function fitPairNull(
   if (!weights.every(Number.isFinite)) return undefined;
   for (const term of MOMENT_TERMS) weights[term] *= MOMENT_WEIGHT_SHARE;
   weights[0] += exceededExcess(terms, evidence, weights);
-  const judged = sampleDistinct(usable.length, RATE_PAIRS, random).map((index) => usable[index]);
+  const ratePairs = sampleDistinct(usable.length, RATE_PAIRS, random).map((index) => usable[index]);
   const isEven = sample.hasProfiles || isSmallSample(sample.pairCount);
   const shares = isEven ? EVEN_SHARES : UNEVEN_SHARES;
-  const found = fitRate(exceedancesOf(sample, judged, scales, weights), slopeTerms(shape).length, shares);
-  return found && { ...scales, weights, ...found, scorePerCosine: sample.scorePerCosine };
+  const rate = fitRate(exceedancesOf(sample, ratePairs, scales, weights), slopeTerms(shape).length, shares);
+  return rate && { ...scales, weights, ...rate, scorePerCosine: sample.scorePerCosine };
 }
 
-/** What the two proteins of each pair lean to, by direction; nothing without profiles. */
+/** Returns the hubness components of each pair, one array per direction; empty without profiles. */
 function hubnessComponentProducts(sample: HubnessSample, pairs: Uint32Array): readonly Float64Array[] {
   if (!sample.hasProfiles) return [];
   return Array.from({ length: HUBNESS_COMPONENT_COUNT }, (_, at) =>
@@ -99,16 +101,17 @@ function hubnessComponentProducts(sample: HubnessSample, pairs: Uint32Array): re
   );
 }
 
-/** What the share of pairs that is to exceed has beyond what the weights expect. */
+/** Returns the correction of the constant term after which EXCEEDANCE_SHARE of the pairs exceed the regression. */
 function exceededExcess(terms: Float64Array, evidence: Float64Array, weights: readonly number[]): number {
   const excesses = evidence.map((value, row) => value - expectedOf(weights, terms, row * weights.length));
   return excesses.sort()[Math.floor((1 - EXCEEDANCE_SHARE) * excesses.length)];
 }
 
-/** A pair beyond the regression. */
+/** A pair above the regression. */
 interface Exceedance {
+  /** Unit: evidence. */
   readonly excess: number;
-  /** Its terms that the mean excess follows. */
+  /** The terms on which the mean excess depends. */
   readonly terms: readonly number[];
 }
 
@@ -119,7 +122,7 @@ function exceedancesOf(
   weights: readonly number[],
 ): readonly Exceedance[] {
   const exceedances: Exceedance[] = [];
-  // Where all scores are equal, rounding leaves excesses of a few ulp: no tail.
+  // If all scores are equal, rounding leaves excesses of a few ulp, which are no tail.
   const rounding = 1e-6 * Math.max(...weights.map(Math.abs));
   const terms = new Float64Array(MOST_TERMS);
   const places = slopeTerms(scales.shape);
@@ -136,9 +139,10 @@ interface Rate extends RateModel {
 }
 
 /**
- * Mean excess and how it changes with the terms: exponential, truncated at a ceiling that relatives lie above.
- * @param shares  of what the moments say, that are taken
- * Source  coordinate ascent; each section of the likelihood has one maximum
+ * Fits the mean excess and its dependence on the terms: a maximum-likelihood exponential, truncated at a ceiling below
+ * most homologs.
+ * @param shares  shrinkage of the slopes of the token moments
+ * Source  coordinate ascent; the likelihood is unimodal along each coordinate
  */
 function fitRate(
   exceedances: readonly Exceedance[],
@@ -147,7 +151,7 @@ function fitRate(
 ): Pick<PairNull, 'scale' | 'rate'> | undefined {
   const sorted = Float64Array.from(exceedances, ({ excess }) => excess).sort();
   if (sorted.length === 0) return undefined;
-  // Of an exponential the median is ln 2 times the mean; relatives high in the tail do not move it.
+  // The median of an exponential is ln 2 times its mean. Homologs high in the tail do not change the median.
   const mean = sorted[sorted.length >>> 1] / Math.LN2;
   const ceiling = SCALE_CEILING_EXCESSES * mean;
   const below = exceedances.filter(({ excess }) => excess <= ceiling);
@@ -163,8 +167,8 @@ function fitRate(
     const value = (slope: number): number => logLikelihood(below, ceiling, withSlope(slope));
     return withSlope(maximise(value, -SLOPE_LIMIT, SLOPE_LIMIT, SEARCH_STEPS));
   };
-  const unknown = new Array<number>(slopeCount).fill(0).with(LENGTH_SLOPE, SLOPE_OF_LENGTH);
-  let full: Rate = { logScale: Math.log(mean), slopes: unknown, slowerShare: 1 };
+  const initialSlopes = new Array<number>(slopeCount).fill(0).with(LENGTH_SLOPE, SLOPE_OF_LENGTH);
+  let full: Rate = { logScale: Math.log(mean), slopes: initialSlopes, slowerShare: 1 };
   for (let sweep = 0; sweep < RATE_SWEEPS; sweep += 1) {
     full = scaled(full);
     for (let at = LENGTH_SLOPE + 1; at < slopeCount; at += 1) full = sloped(full, at);
@@ -185,7 +189,7 @@ function logLikelihood(exceedances: readonly Exceedance[], ceiling: number, rate
   return sum;
 }
 
-/** Places and spreads of lengths and moments over the sample. */
+/** Measures the scales of lengths and moments on pairs of the sample. */
 export function measureShapes(sample: NullSample, random: Random): ShapeScales {
   const pairs = sampleDistinct(sample.pairCount, REGRESSION_PAIRS, random);
   const columns = Array.from({ length: 7 }, () => new Float64Array(pairs.length));
@@ -225,7 +229,7 @@ function scaleOf(values: Float64Array): CovariateScale {
   for (const value of sorted) variance += (value - centre) ** 2 / sorted.length;
   return {
     centre,
-    // A covariate that never varies has no say.
+    // A constant covariate standardises to 0.
     spread: variance > 0 ? Math.sqrt(variance) : 1,
     minimum: sorted[0],
     maximum: sorted[sorted.length - 1],

@@ -24,26 +24,31 @@ import type { NullSample } from './sample.js';
 import type { TokenReader } from '../release/rows/token-reader.js';
 import { leadingDirections } from './statistics/leading-directions.js';
 import { weightedLeastSquares } from './statistics/linear-quantile.js';
-import { runPhase, type Workplace } from './checkpoints.js';
+import { runPhase, type CheckpointFolder } from './checkpoints.js';
 
-/** Sampled proteins that biases are measured on: chance moves a bias by a third of how far biases differ. */
+/** Size of the reference set. The sampling error of a hubness is a third of the spread of hubnesses. */
 export const REFERENCE_SET_COUNT = 160;
 const REGRESSION_PAIRS = 200_000;
-/** Ends of what one panel member contributes, as quantiles over all pairs; the upper one is where relatives begin. */
+/** Quantiles over all pairs that bound the contribution of one member. Pairs above the upper one may be homologs. */
 const LOWER_SHARE = 0.02;
 const UPPER_SHARE = 0.95;
 const SPARE_DIRECTIONS = 2;
 
-/** A sample whose proteins' biases are known. */
+/** A sample with the hubness of each protein. */
 export interface HubnessSample extends NullSample {
   readonly hubness: HubnessModel;
-  /** Places of the panel within the sample, ascending. */
+  /** Indices of the reference set within the sample, ascending. */
   readonly referenceSet: Uint32Array;
-  /** Of each sampled protein. */
+  /** One per sampled protein. */
   readonly hubnesses: readonly ProteinHubness[];
+  /** Returns all covariates of a pair. */
   pairAt(pair: number): NullPair;
 }
 
+/**
+ * Draws the reference set, fits the hubness model to pairs of the sample, and measures each sampled protein. The
+ * expected similarity of a pair is a linear regression on the terms of its shape.
+ */
 export function measureSampleHubness(sample: NullSample, scales: ShapeScales, random: Random): HubnessSample {
   const chosen = sampleDistinct(sample.pairCount, REGRESSION_PAIRS, random);
   const termCount = shapeTermCount(scales);
@@ -69,7 +74,7 @@ export function measureSampleHubness(sample: NullSample, scales: ShapeScales, ra
     : plain;
   const table = tableOf(hubness, contributions, memberAt);
   const hubnesses = contributions.map((_, protein) => table.of(protein));
-  // Member by member: spreading the shape takes half of the time of a fit.
+  // Copied member by member: spreading the shape takes half of the time of a fit.
   const pairAt = (pair: number): NullPair => {
     const shape = sample.shapeAt(pair);
     const [first, second] = [hubnesses[sample.firsts[pair]], hubnesses[sample.seconds[pair]]];
@@ -89,14 +94,14 @@ export function measureSampleHubness(sample: NullSample, scales: ShapeScales, ra
   return Object.freeze({ ...sample, hubness, referenceSet, hubnesses, pairAt });
 }
 
-/** Place in the panel of each protein; −1 for those that are not in it. */
+/** Returns the index of each protein in the reference set, or −1. */
 function membersOf(referenceSet: Uint32Array, proteinCount: number): Int32Array {
   const members = new Int32Array(proteinCount).fill(-1);
   referenceSet.forEach((protein, member) => (members[protein] = member));
   return members;
 }
 
-/** What each member of the panel contributes to each protein of the sample; NaN for a protein and itself. */
+/** Returns the contribution of each member of the reference set to each sampled protein; NaN for itself. */
 function contributionsOf(
   { proteinCount, pairCount, firsts, seconds }: NullSample,
   referenceSet: Uint32Array,
@@ -107,9 +112,9 @@ function contributionsOf(
   for (let pair = 0; pair < pairCount; pair += 1) {
     const [first, second] = [firsts[pair], seconds[pair]];
     if (memberAt[first] < 0 && memberAt[second] < 0) continue;
-    const found = contributionAt(pair);
-    if (memberAt[second] >= 0) rows[first][memberAt[second]] = found;
-    if (memberAt[first] >= 0) rows[second][memberAt[first]] = found;
+    const contribution = contributionAt(pair);
+    if (memberAt[second] >= 0) rows[first][memberAt[second]] = contribution;
+    if (memberAt[first] >= 0) rows[second][memberAt[first]] = contribution;
   }
   return rows;
 }
@@ -132,7 +137,7 @@ function tableOf(
   return table;
 }
 
-/** The directions of the panel in which the sample's proteins differ most, beyond their biases. */
+/** Computes the leading principal components of the contributions, after each protein's hubness is subtracted. */
 function findHubnessComponents(
   contributions: readonly Float64Array[],
   plain: HubnessModel,
@@ -145,18 +150,18 @@ function findHubnessComponents(
     return row.map((value) => value - hubness);
   });
   const centres = Array.from(contributions[0], (_, member) => {
-    const known = rest.map((row) => row[member]).filter((value) => !Number.isNaN(value));
-    return known.reduce((sum, value) => sum + value, 0) / Math.max(1, known.length);
+    const values = rest.map((row) => row[member]).filter((value) => !Number.isNaN(value));
+    return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
   });
   const rows = rest.map((row) =>
     row.map((value, member) => (Number.isNaN(value) ? 0 : value - centres[member])),
   );
-  // More directions than are kept make these settle sooner.
-  const found = leadingDirections(rows, HUBNESS_COMPONENT_COUNT + SPARE_DIRECTIONS, random).slice(
+  // Orthogonal iteration converges faster with a few more directions than needed.
+  const leading = leadingDirections(rows, HUBNESS_COMPONENT_COUNT + SPARE_DIRECTIONS, random).slice(
     0,
     HUBNESS_COMPONENT_COUNT,
   );
-  const directions = found.map((direction) => {
+  const directions = leading.map((direction) => {
     let squares = 0;
     for (const row of rows) squares += row.reduce((sum, value, at) => sum + value * direction[at], 0) ** 2;
     return Array.from(direction, (value) => value / Math.sqrt(squares / rows.length));
@@ -174,19 +179,24 @@ export interface HubnessMeasurement {
   readonly hubness: HubnessModel;
   /** Ascending target indices. */
   readonly referenceSet: Uint32Array;
-  readonly work: Workplace;
-  /** What the moments follow from. */
+  readonly checkpoints: CheckpointFolder;
+  /** Digest of the basis, which determines the moments. */
   readonly basisDigest: string;
-  readonly options: KernelOptions;
+  readonly signal?: KernelOptions['signal'];
+  readonly threads?: KernelOptions['threads'];
   readonly onReferenceSet: (done: number, total: number) => void;
 }
 
-/** Members of the panel between two records of the sums: they are as long as the release has targets. */
+/** Members of the reference set in one checkpoint record, which holds the sums of all targets. */
 const STEP_MEMBERS = 8;
 
-/** The bias of every target of the release. Cost: one search of the release for each panel member. */
+/**
+ * Measures the hubness of every target of the release.
+ * Errors  Fault of kernels or token file; the signal's reason between two members; those of the file system
+ * Cost    one MaxSim scan of the release for each member of the reference set
+ */
 export async function measureHubnesses(measurement: HubnessMeasurement): Promise<HubnessTable> {
-  const { release, referenceSet, hubness, scales, basisDigest, work, onReferenceSet } = measurement;
+  const { release, referenceSet, hubness, scales, basisDigest, checkpoints, onReferenceSet } = measurement;
   const proteinCount = release.targets.count;
   const memberAt = membersOf(referenceSet, proteinCount);
   const size = {
@@ -195,7 +205,7 @@ export async function measureHubnesses(measurement: HubnessMeasurement): Promise
     memberOf: (protein: number) => memberAt[protein],
   };
   let table = createHubnessTable(hubness, size);
-  await runPhase(work, {
+  await runPhase(checkpoints, {
     name: 'panel',
     inputs: { basis: basisDigest, bias: hubness, scales, panel: Array.from(referenceSet) },
     stepCount: Math.ceil(referenceSet.length / STEP_MEMBERS),
@@ -215,23 +225,24 @@ export async function measureHubnesses(measurement: HubnessMeasurement): Promise
   return table;
 }
 
-/** Adds what a member of the panel contributes to the bias of every other target. */
+/** Adds the contribution of one member of the reference set to the hubness of every other target. */
 async function addContributions(
-  { release, backend, store, reader, moments, hubness, scales, referenceSet, options }: HubnessMeasurement,
+  { release, backend, store, reader, moments, hubness, scales, ...measurement }: HubnessMeasurement,
   place: number,
   table: HubnessTable,
 ): Promise<void> {
-  options.signal?.throwIfAborted();
+  const { referenceSet, signal, threads } = measurement;
+  signal?.throwIfAborted();
   const { targets, manifest } = release;
   const inverseStep = manifest.encoder.inverse_step;
   const member = referenceSet[place];
   const tokens = await reader.read(member);
-  const [found] = await backend.maxsim(store, [tokens], undefined, options);
+  const [sums] = await backend.maxsim(store, [tokens], undefined, { signal, threads });
   const own = await readMoments(release, reader, member);
   const projected = projectMoments(own, moments.basis, moments.rank);
   for (let target = 0; target < targets.count; target += 1) {
     if (target === member) continue;
-    const pair = { queryToTarget: found.queryToTarget[target], targetToQuery: found.targetToQuery[target] };
+    const pair = { queryToTarget: sums.queryToTarget[target], targetToQuery: sums.targetToQuery[target] };
     const length = targets.length(target);
     const meanClosestCosine = 1 - maxsimDistances(pair, tokens.length, length, inverseStep).bidirectional;
     const shape = {

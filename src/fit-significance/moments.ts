@@ -13,14 +13,19 @@ import { sha256Hex } from '../canonical.js';
 import type { Random } from '../random.js';
 import type { Release } from '../release/release.js';
 import type { TokenReader } from '../release/rows/token-reader.js';
-import { runPhase, type Workplace } from './checkpoints.js';
+import { runPhase } from './checkpoints.js';
+import type { CalibrationAccess } from './options.js';
 import { leadingDirections } from './statistics/leading-directions.js';
 
-/** Sketch length: on SCOPe domains 64 coordinates keep 99 % of how pairs differ in spread; 32 keep 97 %. */
+/** Length of a sketch. On SCOPe domains 64 components preserve 99 % of the variance of cosine spreads; 32 preserve 97 %. */
 const RANK = 64;
-/** Proteins that the basis is taken from: enough that rare kinds (membrane, metal-binding) are among them. */
+/** Upper bound of the proteins that determine the basis. It is large enough to include membrane and metal-binding ones. */
 const BASIS_PROTEINS = 1_500;
 
+/**
+ * Reads the tokens of a target and computes its moments.
+ * Errors  those of the token reader
+ */
 export async function readMoments(
   release: Release,
   reader: TokenReader,
@@ -29,7 +34,24 @@ export async function readMoments(
   return proteinMoments(await reader.read(target), momentForm(release.manifest));
 }
 
-/** Directions of second moments that a sketch keeps. Shape: [rank × dimension × (dimension + 1) ÷ 2]. */
+/**
+ * Reads the moments of every sampled target, in order.
+ * Shape   targets [sample size]
+ * Unit    target indices
+ * Range   0..targets of the release − 1
+ * Errors  those of the token reader
+ */
+export async function readSampleMoments(
+  release: Release,
+  reader: TokenReader,
+  targets: Uint32Array,
+): Promise<readonly ProteinMoments[]> {
+  const moments: ProteinMoments[] = [];
+  for (const target of targets) moments.push(await readMoments(release, reader, target));
+  return moments;
+}
+
+/** Computes the basis of the sketches: the leading right singular vectors of the second moments. */
 export function momentBasis(moments: readonly ProteinMoments[], random: Random): MomentBasis {
   const stride = Math.ceil(moments.length / BASIS_PROTEINS);
   const chosen = moments.filter((_, index) => index % stride === 0).map(({ second }) => second);
@@ -39,24 +61,27 @@ export function momentBasis(moments: readonly ProteinMoments[], random: Random):
   return { rank: directions.length, basis, digest: sha256Hex(new Uint8Array(basis.buffer)) };
 }
 
-/** Directions that sketches are made in. */
+/** Basis of the moment sketches. */
 export interface MomentBasis {
   readonly rank: number;
+  /** [rank × dimension × (dimension + 1) ÷ 2], row-major, orthonormal rows. */
   readonly basis: Float32Array;
+  /** SHA-256 of the basis. */
   readonly digest: string;
 }
 
-/** Targets between two records. */
+/** Targets of one checkpoint record. */
 const STEP_TARGETS = 256;
 
-/** Means and sketches of every target. Cost: linear in the release's residues. */
+/**
+ * Computes means and sketches of every target of the release.
+ * Errors  those of the token reader; the signal's reason between two targets; those of the file system
+ * Cost    linear in the release's residues
+ */
 export async function measureMoments(
-  release: Release,
-  reader: TokenReader,
+  { release, reader, checkpoints, signal }: CalibrationAccess,
   { rank, basis, digest }: MomentBasis,
-  work: Workplace,
   onTargets: (done: number) => void,
-  signal?: AbortSignal,
 ): Promise<MomentTable> {
   const { dimension, profileScale } = momentForm(release.manifest);
   const { count } = release.targets;
@@ -75,7 +100,7 @@ export async function measureMoments(
         ]),
   ];
   const rowWidth = columns.reduce((sum, { width }) => sum + width, 0);
-  await runPhase(work, {
+  await runPhase(checkpoints, {
     name: 'moments',
     inputs: digest,
     stepCount: Math.ceil(count / STEP_TARGETS),
@@ -104,10 +129,11 @@ export async function measureMoments(
   return { dimension, rank, means, sketches, basis, profiles };
 }
 
-/** What the table has of a protein, in the order of its columns. */
+/** Returns the values of a protein in the order of the table's columns. */
 function rowOf({ mean, sketch, profile }: ProjectedMoments): readonly number[] {
-  const ofProfile = profile === undefined ? [] : [...profile.mean, ...profile.second, profile.logEffective];
-  return [...mean, ...sketch, ...ofProfile];
+  const profileValues =
+    profile === undefined ? [] : [...profile.mean, ...profile.second, profile.logEffective];
+  return [...mean, ...sketch, ...profileValues];
 }
 
 function emptyProfiles(count: number): ProfileTable {

@@ -5,30 +5,34 @@ import { createComponents, type Components } from './statistics/links.js';
 import type { HubnessSample } from './hubness.js';
 import type { NullSample } from './sample.js';
 
-/** The null of a sample after everything that evident relatives connect has been left out. */
+/** The null model of a sample, fitted without the pairs that links connect. */
 export interface NullFit {
   readonly pairNull: PairNull;
   /** Tail coordinate of every pair of the sample. */
   readonly coordinates: Float64Array;
+  /** Returns whether a chain of links connects the two proteins of a pair. */
   readonly isConnected: (pair: number) => boolean;
-  /** The same of two proteins; true of a protein and itself. */
+  /** Returns whether a chain of links connects two proteins. True for a protein and itself. */
   readonly areConnected: (a: number, b: number) => boolean;
   readonly linkCount: number;
-  /** ln P below which a pair of unrelated proteins counts as a link: less than one such pair is expected by chance. */
+  /** ln P below which a pair counts as a link. Less than one unrelated pair of the sample is expected below it. */
   readonly linkLogProbability: number;
   readonly connectedPairCount: number;
   readonly largestComponent: number;
 }
 
-/** Fits, links, leaves out, and fits again: the second fit is hardly moved by relatives, the third not at all. */
+/** Each round fits and links. The second fit is hardly affected by homologs, and the third not at all. */
 const ROUNDS = 3;
 
 /**
- * The null model of a sample that holds relatives nobody has labelled. A pair whose score would be reached by less than
- * one unrelated pair of the sample is a link; all pairs within a group of linked proteins are left out, whatever their
- * scores, so that leaving out hardly truncates the null.
- * @param labels  optional group of each protein (cluster, family): equal labels are links too; −1 is none
- * Errors  undefined where the sample does not support a fit
+ * Fits the null model of a sample that contains unlabelled homologs. A pair is a link if less than one unrelated pair of
+ * the sample is expected to reach its score. All pairs within a group of linked proteins are left out, whatever their
+ * scores, so that the null is hardly truncated.
+ * @param labels  optional group of each protein (cluster, family); proteins with equal labels are linked
+ * Shape   labels [sample.proteinCount]
+ * Unit    group numbers
+ * Range   0 or more; −1 for a protein without a group
+ * Errors  returns undefined if the sample does not support a fit
  */
 export function fitNull(
   sample: HubnessSample,
@@ -42,9 +46,10 @@ export function fitNull(
   let coordinates: Float64Array = new Float64Array(0);
   let linkCount = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
-    const known = components;
-    const isKnown = (pair: number): boolean => known.isConnected(sample.firsts[pair], sample.seconds[pair]);
-    pairNull = fitPairNull(sample, shape, isKnown, random);
+    const previous = components;
+    const isLeftOut = (pair: number): boolean =>
+      previous.isConnected(sample.firsts[pair], sample.seconds[pair]);
+    pairNull = fitPairNull(sample, shape, isLeftOut, random);
     if (pairNull === undefined) return undefined;
     coordinates = coordinatesOf(sample, pairNull);
     components = linkLabels(sample, labels);
@@ -78,7 +83,7 @@ function linkLabels(sample: NullSample, labels: Int32Array | undefined): Compone
   return components;
 }
 
-/** Links every pair beyond the bound; the coordinate falls off as e^(−coordinate) above its threshold at 0. */
+/** Links every pair above the bound. Above 0, P falls as EXCEEDANCE_SHARE · e^(−coordinate). Returns their number. */
 function linkHits(
   sample: NullSample,
   coordinates: Float64Array,

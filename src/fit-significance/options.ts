@@ -1,36 +1,47 @@
 import type { KernelBackend, TokenStore } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
+import type { TokenReader } from '../release/rows/token-reader.js';
 import type { Encoder } from '../encoder/encoder.js';
+import type { CheckpointFolder } from './checkpoints.js';
 
 export interface CalibrateOptions {
   readonly release: Release;
   readonly backend: KernelBackend;
   readonly store: TokenStore;
-  /** Encodes the reversed and shuffled sequences of the second, reported population. */
+  /** Encodes reversed and shuffled sequences. */
   readonly encoder: Encoder;
-  /** 1..2³²−1; the same seed gives the same calibration to the bit. */
+  /** Range: 1..2³²−1; default 1. Equal seeds give bit-identical calibrations. */
   readonly seed?: number;
-  /** Proteins whose pairs are scored; 2..65,535. More take quadratically longer and resolve smaller probabilities. */
+  /**
+   * Number of proteins whose pairs are scored. Range: 2..65,535; default 4,000. The time grows with its square, and
+   * more proteins resolve smaller probabilities.
+   */
   readonly sampleCount?: number;
-  /** Known relatives (cluster, family) by target id: proteins with one label are left out as pairs. */
+  /** Label of a group of homologs (cluster, family) by target id. Pairs with equal labels are left out of the fit. */
   readonly labels?: ReadonlyMap<string, string>;
   readonly threads?: number;
   readonly signal?: AbortSignal;
-  /** Told once of all that is going to be done. */
+  /** Called once with all phases, before the first. */
   readonly onPlan?: (phases: readonly CalibratePhase[]) => void;
   readonly onProgress?: (progress: CalibrateProgress) => void;
 }
 
-/** A part of the work. */
+/** Everything that a phase needs to read the release, to run kernels and to store checkpoints. */
+export interface CalibrationAccess extends CalibrateOptions {
+  readonly reader: TokenReader;
+  readonly checkpoints: CheckpointFolder;
+}
+
+/** One phase of a calibration. */
 export interface CalibratePhase {
   readonly name: 'pairs' | 'controls' | 'reversed' | 'decoys' | 'moments' | 'panel';
-  /** Pairs, proteins or searches. */
+  /** Number of units: pairs, proteins or searches. */
   readonly count: number;
-  /** All of it, in pairs that would take as long. */
+  /** Estimated duration of the phase. Unit: the time of one pair. */
   readonly weight: number;
 }
 
-/** How far all phases together are, in pairs that would take as long. */
+/** Progress of all phases together. Unit: the time of one pair. */
 export interface CalibrateProgress {
   readonly stage: 'calibrate';
   readonly phase: CalibratePhase['name'];
@@ -40,22 +51,22 @@ export interface CalibrateProgress {
 
 type PhaseName = CalibratePhase['name'];
 
-/** What one unit of a phase takes, in pairs: measured with 4,000 proteins of 380 residues in the mean. */
+/** Duration of one unit of a phase in times of one pair, measured with 4,000 proteins of 380 residues on average. */
 const PAIRS_PER_CONTROL = 260;
 const PAIRS_PER_MOMENTS = 2;
 const PAIRS_PER_COMPARISON = 0.7;
 
-/** What a calibration is going to do. */
+/** Numbers of units of a calibration. */
 interface Extent {
   readonly sampleCount: number;
   readonly targetCount: number;
-  /** Reversed proteins that a small sample needs beside it; 0 for others. */
+  /** Reversed-sequence decoys for the tail of a small sample; 0 for larger samples. */
   readonly reversedCount: number;
   readonly decoyCount: number;
   readonly referenceSetCount: number;
 }
 
-/** The phases in their order, with their units and what each takes of the whole. */
+/** Returns the phases of a calibration in order. Phases without units are left out. */
 export function calibratePhases(extent: Extent): readonly CalibratePhase[] {
   const { sampleCount, targetCount, reversedCount, decoyCount, referenceSetCount } = extent;
   const pairCount = (sampleCount * (sampleCount - 1)) / 2;
@@ -74,7 +85,10 @@ export function calibratePhases(extent: Extent): readonly CalibratePhase[] {
   ].filter(({ count }) => count > 0);
 }
 
-/** Tells of all phases as of one piece of work. @returns how many units of a phase are done → told */
+/**
+ * Combines the progress of all phases into one.
+ * @returns a function that takes a phase and the number of its finished units, and reports the sum
+ */
 export function phaseMeter(
   phases: readonly CalibratePhase[],
   onProgress: ((progress: CalibrateProgress) => void) | undefined,

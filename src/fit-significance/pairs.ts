@@ -2,11 +2,12 @@ import type { KernelBackend, KernelOptions, TokenStore } from '../kernels/kernel
 import type { Release } from '../release/release.js';
 import { affineParameters, targetTexts } from '../search/affine.js';
 import type { TokenReader } from '../release/rows/token-reader.js';
-import { runPhase, type Workplace } from './checkpoints.js';
+import { runPhase, type CheckpointFolder } from './checkpoints.js';
 
 /**
- * Kernel results of every unordered pair of a sample of targets: row i holds its pairs with i + 1, i + 2, …
+ * Kernel results of every unordered pair of a sample of targets. Row i holds the pairs of protein i with i + 1, i + 2, …
  * Shape  [count × (count − 1) ÷ 2] each
+ * Unit   affine: Smith–Waterman scores; sums: MaxSim sums of int8 products, from row to column protein and back
  */
 export interface PairScores {
   readonly affine: Int32Array;
@@ -14,7 +15,7 @@ export interface PairScores {
   readonly backwardSums: Int32Array;
 }
 
-/** Where the pairs of a row start. */
+/** Returns the index of the first pair of a row. For row = count it is the number of all pairs. */
 export function pairStart(row: number, count: number): number {
   return (row * (2 * count - row - 1)) / 2;
 }
@@ -26,16 +27,20 @@ export interface PairScoring {
   readonly reader: TokenReader;
   /** Ascending target indices. */
   readonly sample: Uint32Array;
-  readonly work: Workplace;
-  readonly options: KernelOptions;
+  readonly checkpoints: CheckpointFolder;
+  readonly signal?: KernelOptions['signal'];
+  readonly threads?: KernelOptions['threads'];
   readonly onPairs: (done: number, total: number) => void;
 }
 
 const VALUES_PER_PAIR = 3;
 
-/** Errors  Fault of the kernels or the file; the signal's reason between two rows */
+/**
+ * Scores every unordered pair of a sample. Each row is a checkpoint.
+ * Errors  Fault of kernels or token file; the signal's reason between two rows; those of the file system
+ */
 export async function scorePairs(scoring: PairScoring): Promise<PairScores> {
-  const { sample, onPairs, work } = scoring;
+  const { sample, onPairs, checkpoints } = scoring;
   const count = sample.length;
   const total = pairStart(count, count);
   const texts = createTexts(scoring);
@@ -44,12 +49,12 @@ export async function scorePairs(scoring: PairScoring): Promise<PairScores> {
     forwardSums: new Int32Array(total),
     backwardSums: new Int32Array(total),
   };
-  await runPhase(work, {
+  await runPhase(checkpoints, {
     name: 'pairs',
     inputs: null,
     stepCount: count - 1,
     async step(row) {
-      scoring.options.signal?.throwIfAborted();
+      scoring.signal?.throwIfAborted();
       return scoreRow(scoring, row, texts);
     },
     take(record, row) {
@@ -65,20 +70,20 @@ export async function scorePairs(scoring: PairScoring): Promise<PairScores> {
 }
 
 async function scoreRow(scoring: PairScoring, row: number, texts: TextsFrom): Promise<Int32Array> {
-  const { backend, store, release, reader, sample, options } = scoring;
+  const { backend, store, release, reader, sample, signal, threads } = scoring;
   const tokens = await reader.read(sample[row]);
   const others = sample.slice(row + 1);
   const own = { sequence: release.targets.sequence(sample[row]), tokens };
   const parameters = affineParameters(release, own, others, texts(row + 1));
-  const found = await backend.measure(store, tokens, others, parameters, options);
+  const measures = await backend.measure(store, tokens, others, parameters, { signal, threads });
   const values = new Int32Array(others.length * VALUES_PER_PAIR);
-  values.set(found.scores);
-  values.set(found.queryToTarget, others.length);
-  values.set(found.targetToQuery, 2 * others.length);
+  values.set(measures.scores);
+  values.set(measures.queryToTarget, others.length);
+  values.set(measures.targetToQuery, 2 * others.length);
   return values;
 }
 
-/** Sequences of the sample from a row on: every row meets a tail of the same text. */
+/** Returns the concatenated sequences of the sample from a row on, as a view of one buffer. */
 type TextsFrom = (row: number) => Uint8Array;
 
 function createTexts({ release, sample }: PairScoring): TextsFrom {

@@ -4,12 +4,10 @@ import { sampleDistinct, type Random } from '../random.js';
 import { reversed } from '../significance/control.js';
 import { openBins } from '../significance/sidecar.js';
 import { eachDecoy, type DecoyScoring } from './decoys.js';
-import type { NullFit } from './null.js';
 
-/** A fitted null and what it is to be held against. */
+/** A fitted null with its bins. */
 export interface Observation {
   readonly decoys: DecoyScoring;
-  readonly fit: NullFit;
   readonly bins: readonly BinCard[];
   readonly edges: readonly number[];
   readonly random: Random;
@@ -17,20 +15,22 @@ export interface Observation {
 
 /** Tail probabilities at which observed and expected counts are compared. */
 const PROBABILITIES: readonly number[] = [1e-1, 1e-2, 1e-3, 1e-4];
-/** Proteins whose reversed and shuffled sequences are scored against the whole sample. */
+/** Number of proteins whose reversed and shuffled sequences are scored against the whole sample. */
 const DECOYS = 64;
-/** Reversed and shuffled. */
+/** Returns the number of decoys, reversed and shuffled. */
 export const decoyCountOf = (sampleCount: number): number => 2 * Math.min(DECOYS, sampleCount);
 
 /**
- * How often populations that the null was not fitted to reach its tail: held-out proteins, and the decoys that other
- * tools calibrate on. Decoys that stay far below 1 are why this null is made of real proteins.
+ * Counts how often populations that the fit has not used reach the tail: pairs of held-out proteins, reversed decoys and
+ * shuffled decoys. Other tools calibrate on such decoys. Their observed counts lie far below the expected ones, which is
+ * why this null is fitted to real proteins.
+ * Errors  those of `eachDecoy`
  */
 export async function observePopulations(observation: Observation): Promise<readonly PopulationCard[]> {
   const { random } = observation;
-  const { options, targets } = observation.decoys;
+  const { access, targets } = observation.decoys;
   const chosen = sampleDistinct(targets.length, DECOYS, random);
-  const sequences = Array.from(chosen, (index) => options.release.targets.sequence(targets[index]));
+  const sequences = Array.from(chosen, (index) => access.release.targets.sequence(targets[index]));
   const shuffled = sequences.map((sequence) => shuffle(sequence, random));
   return [
     observeHoldout(observation),
@@ -39,8 +39,8 @@ export async function observePopulations(observation: Observation): Promise<read
   ];
 }
 
-function observeHoldout({ decoys, fit, bins, edges }: Observation): PopulationCard {
-  const { sample } = decoys;
+function observeHoldout({ decoys, bins, edges }: Observation): PopulationCard {
+  const { sample, fit } = decoys;
   const opened = openBins(bins, edges);
   const counter = createCounter('heldout_release_pairs/1', opened, edges);
   for (const pair of sample.holdoutPairs) {
@@ -51,7 +51,7 @@ function observeHoldout({ decoys, fit, bins, edges }: Observation): PopulationCa
   return counter.card();
 }
 
-/** @param before decoys that were observed already */
+/** @param before  number of decoys of earlier populations, for progress */
 async function observeDecoys(
   id: string,
   sequences: readonly string[],
@@ -98,7 +98,7 @@ function createCounter(id: string, bins: readonly (readonly Bin[])[], edges: rea
   };
 }
 
-/** Source: Fisher & Yates 1938. */
+/** Returns the letters in random order. Source: Fisher & Yates 1938. */
 function shuffle(sequence: string, random: Random): string {
   const letters = [...sequence];
   for (let last = letters.length - 1; last > 0; last -= 1) {

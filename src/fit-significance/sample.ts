@@ -4,19 +4,21 @@ import type { Release } from '../release/release.js';
 import { maxsimDistances } from '../search/maxsim.js';
 import { pairStart, type PairScores } from './pairs.js';
 
-/** Which part of the calibration a protein serves; pairs of two parts serve neither. */
+/** Role of a protein in the fit. Pairs of two different roles belong neither to the fit nor to the hold-out. */
 export const ROLE_FIT = 0;
 export const ROLE_HOLDOUT = 1;
 
-/** All unordered pairs of the sampled proteins, with what the null needs of each. */
+/** All unordered pairs of the sampled proteins, with their scores and covariates. */
 export interface NullSample {
   readonly proteinCount: number;
   readonly pairCount: number;
   /** Whether its proteins have profiles. */
   readonly hasProfiles: boolean;
+  /** Residues of each protein. */
   readonly lengths: Uint32Array;
+  /** ROLE_FIT or ROLE_HOLDOUT of each protein. */
   readonly roles: Uint8Array;
-  /** Combined score of each pair (significance/pair-null.ts). */
+  /** Combined score of each pair (`pairEvidence`). */
   readonly evidence: Float64Array;
   readonly scorePerCosine: number;
   /** Pairs of two fitted proteins. */
@@ -26,11 +28,17 @@ export interface NullSample {
   /** The two proteins of a pair, smaller index first. */
   readonly firsts: Uint16Array;
   readonly seconds: Uint16Array;
-  /** Mean of both directions' mean closest cosines. */
+  /** MaxSim similarity of each pair: the mean of both directions' mean closest cosines. */
   readonly meanClosestCosine: Float64Array;
   shapeAt(pair: number): PairShape;
 }
 
+/**
+ * Combines kernel scores and moments into a sample.
+ * Shape   targets, roles [protein count]
+ * Unit    target indices; ROLE_FIT or ROLE_HOLDOUT
+ * Range   targets ascending; at most 65,535 of them, because protein indices are uint16
+ */
 export function createNullSample(
   release: Release,
   targets: Uint32Array,
@@ -74,7 +82,7 @@ export function createNullSample(
   });
 }
 
-/** The two proteins of every pair, with lengths and moments. */
+/** Computes proteins, lengths and moments of every pair. */
 function shapesOf(
   lengths: Uint32Array,
   moments: readonly ProjectedMoments[],
@@ -92,13 +100,13 @@ function shapesOf(
     for (let second = first + 1; second < count; second += 1, pair += 1) {
       firsts[pair] = first;
       seconds[pair] = second;
-      const found = momentsOfPair(moments[first], moments[second]);
-      means[pair] = found.meanCosine;
-      spreads[pair] = found.cosineSpread;
+      const shared = momentsOfPair(moments[first], moments[second]);
+      means[pair] = shared.meanCosine;
+      spreads[pair] = shared.cosineSpread;
       if (!hasProfiles) continue;
-      profileMeans[pair] = found.logProfileMean;
-      profileSpreads[pair] = found.logProfileSpread;
-      effective[pair] = found.logEffective;
+      profileMeans[pair] = shared.logProfileMean;
+      profileSpreads[pair] = shared.logProfileSpread;
+      effective[pair] = shared.logEffective;
     }
   }
   const shapeAt = (pair: number): PairShape => ({
@@ -113,7 +121,7 @@ function shapesOf(
   return { firsts, seconds, hasProfiles, shapeAt };
 }
 
-/** Mean of both directions' mean closest cosines of every pair. */
+/** Computes the MaxSim similarity of every pair. */
 function meanClosestCosinesOf(
   release: Release,
   shapeAt: (pair: number) => PairShape,
@@ -127,7 +135,7 @@ function meanClosestCosinesOf(
   });
 }
 
-/** The same as significance/moments.ts finds against a table. */
+/** Returns the covariates of a pair of proteins, as `pairMoments` does for a protein and a row of a table. */
 export function momentsOfPair(a: ProjectedMoments, b: ProjectedMoments): PairMoments {
   const [first, second] = [a.profile, b.profile];
   return pairOf(
@@ -142,7 +150,7 @@ export function momentsOfPair(a: ProjectedMoments, b: ProjectedMoments): PairMom
   );
 }
 
-/** Affine score that one unit of cosine adds to a pair of residues. */
+/** Returns the affine score that one unit of cosine adds to a pair of residues. */
 function scorePerCosineOf({ affine, manifest }: Release): number {
   const { multiplier } = affine.withProfiles ?? affine;
   return (multiplier * manifest.encoder.inverse_step ** 2) / 65_536;

@@ -1,53 +1,58 @@
 import { fitExponential, fitTail, type CeiledExcesses, type TailFit } from '../significance/tail-model.js';
 
-/** Share of a bin's pairs above its threshold; far enough out that the two tails of the mixture come apart. */
+/** Share of a bin's pairs above its threshold, far enough out that the two components of the mixture separate. */
 export const EXCEEDANCE_SHARE = 0.02;
 export const FEWEST_FIT_EXCEEDANCES = 50;
-/** Excesses up to which a tail is fitted, in units of the coordinate; evident relatives lie above. */
+/** Largest excess in the fit of a mixture. Unit: tail coordinate. Clear homologs lie above it. */
 const CEILING = 11;
-/** The same for one exponential, in units of its own mean excess. */
+/** Largest excess in the fit of a single exponential. Unit: its mean excess. */
 const CAUTIOUS_CEILING = 3;
-/** A mixture that holds more of the exceedances for relatives is not believed. */
-const LARGEST_RELATIVE_SHARE = 0.4;
-/** Fewer do not tell the two apart: of those of 4,000 SCOPe domains a fifth is held for relatives, of 500 none. */
+/** A mixture with a larger share of homologs is rejected. */
+const LARGEST_HOMOLOG_SHARE = 0.4;
+/**
+ * With fewer exceedances the components of the mixture do not separate. The mixture assigns a fifth of the exceedances
+ * of 4,000 SCOPe domains to homologs, and none of those of 500 domains.
+ */
 const FEWEST_MIXTURE_EXCEEDANCES = 25_000;
 
-/** Coordinates of one pair of length strata, ascending. */
+/** Tail coordinates of one pair of length strata, ascending. */
 export interface BinCoordinates {
   readonly pairs: Float64Array;
-  /** Of reversed proteins with real ones, where the sample is small (`isSmallSample`); else none. */
+  /** Reversed-sequence decoys with real proteins if the sample is small (`isSmallSample`); else empty. */
   readonly decoys: Float64Array;
 }
 
-/** Where one tail serves all bins. */
+/** The tail that all bins share. */
 export interface PooledTail {
+  /** Undefined if no tail could be fitted. */
   readonly tail: TailFit | undefined;
+  /** Largest excess in the fit. Unit: tail coordinate. */
   readonly ceiling: number;
-  /** Share of the tail that searches find; default: all of it. */
-  readonly foundShare?: number;
+  /** Factor on the exceedance probability of searches with profiles. Range: 0..1; default 1 */
+  readonly tailShare?: number;
 }
 
-/** Whether the tail of so many pairs needs decoys beside them. */
+/** Returns whether a sample of this many pairs is too small for a mixture, so that its tail needs decoys. */
 export function isSmallSample(pairCount: number): boolean {
   return EXCEEDANCE_SHARE * pairCount < FEWEST_MIXTURE_EXCEEDANCES;
 }
 
 /**
- * The one tail of all bins: the coordinate is made so that they differ in where it begins and in nothing else, and a
- * bin alone has too few exceedances to tell unrelated pairs from relatives.
+ * Fits one tail to the pooled exceedances of all bins. By construction of the tail coordinate, bins differ only in their
+ * thresholds. A single bin has too few exceedances to separate unrelated pairs from homologs.
  *
- * It is the mixture where that can be told apart. A sample that is small, or mostly relatives, would pass unrelated
- * pairs for relatives: it has one exponential under a low ceiling. Relatives are mostly of like length, so that this is
- * fitted to the other bins, where there are any; what relatives are left make it fall too slowly. Reversed proteins
- * have none, and fall a little too fast, lacking what real proteins share beside an ancestor: the tail of a small
- * sample falls half-way between the two.
- * @param bins  each pair of strata, row by row; empty below the diagonal
+ * A large sample gets the mixture. In a small sample, or one of mostly homologs, a mixture would assign unrelated pairs
+ * to homologs. Such a sample gets one exponential under a low ceiling. Homologs mostly have similar lengths, so the
+ * exponential is fitted to bins of two different strata if there are any. The remaining homologs make it fall too
+ * slowly. Reversed-sequence decoys have no homologs and fall slightly too fast, because they lack the non-homologous
+ * similarity of real proteins. The rate of a small sample is the geometric mean of both.
+ * @param bins  pairs of strata, row-major; empty below the diagonal
  */
 export function fitPooled(bins: readonly BinCoordinates[]): PooledTail {
   const excesses = poolExcesses(bins, 'pairs', CEILING);
   const isEnough = excesses.excesses.length >= FEWEST_MIXTURE_EXCEEDANCES;
   const tail = isEnough ? fitTail(excesses) : undefined;
-  if (tail !== undefined && tail.relativeShare <= LARGEST_RELATIVE_SHARE) return { tail, ceiling: CEILING };
+  if (tail !== undefined && tail.homologShare <= LARGEST_HOMOLOG_SHARE) return { tail, ceiling: CEILING };
   const unlike = unlikeLengths(bins);
   const sorted = poolExcesses(unlike, 'pairs', CEILING).excesses.sort();
   const ceiling = CAUTIOUS_CEILING * quantile(sorted, 1 - 1 / Math.E);
@@ -56,40 +61,48 @@ export function fitPooled(bins: readonly BinCoordinates[]): PooledTail {
   return { tail: cautious && betweenDecoys(cautious, poolExcesses(bins, 'decoys', ceiling)), ceiling };
 }
 
-/** An exponential whose rate is the geometric mean of the pairs' and the decoys', if those fall faster. */
+/** Returns an exponential at the geometric mean of the rates of pairs and decoys, if the decoys fall faster. */
 function betweenDecoys(cautious: TailFit, decoys: CeiledExcesses): TailFit {
   if (decoys.excesses.length < FEWEST_FIT_EXCEEDANCES) return cautious;
   const { lambda } = fitExponential(decoys) ?? cautious;
   return { ...cautious, lambda: Math.sqrt(cautious.lambda * Math.max(cautious.lambda, lambda)) };
 }
 
-/**
- * What searches of families find is not what pairs of the sample show. Far out the tail is heavier than where it is
- * fitted: what crept into two profiles, and folds that are alike by more than chance, are too few to show there. And
- * all of it is lower: relatives of two rounds fall as fast as strangers, so that the mixture tells few of them, and
- * strangers that match by their profiles alone are not among the nearest that a search aligns. 2,716 dev domains with
- * two rounds of relatives, of whose sample's exceedances the mixture held .12 for relatives, found .39 / .48 / .55 /
- * .59 / 1.5 times the claimed at E = 10 / 1 / .1 / .01 / .001 with a shape of .05 and all of the tail, and .81 / .88 /
- * 1.03 / .96 / 1.8 with this shape and .45 of it. Where the mixture finds no relatives, nothing is taken off.
+/*
+ * Corrections of the pooled tail for searches with profiles, whose scores differ from those of the sampled pairs.
+ *
+ * Far out the tail is heavier than where it is fitted. Its causes are profiles contaminated by other homolog sets and
+ * folds that are similar without homology, which are too rare to appear in the fit. Hence the least shape.
+ *
+ * The whole tail is lower than in the sample, for two reasons. Homologs from two rounds of search fall as fast as
+ * unrelated pairs, so that the mixture detects few of them. Unrelated proteins that match by their profiles alone are
+ * not among the nearest targets, which a search aligns. Hence a share that falls with the share of homologs; without
+ * homologs it is 1.
+ *
+ * Measured on 2,716 dev domains with two rounds of homologs, whose mixture had a homolog share of .12. The observed
+ * counts at E = 10 / 1 / .1 / .01 / .001, as multiples of the claimed ones:
+ *
+ *   shape .05, share 1    .39 / .48 / .55 / .59 / 1.5
+ *   shape .06, share .45  .81 / .88 / 1.03 / .96 / 1.8
  */
-const FAMILY_SHAPE = 0.06;
-const UNSEEN_TO_SEEN = 4.7;
-const LEAST_FOUND_SHARE = 0.45;
+const PROFILED_SHAPE = 0.06;
+const HOMOLOGS_PER_DETECTED = 4.7;
+const LEAST_TAIL_SHARE = 0.45;
 
-/** The tail of a release with profiles. */
-export function familyTail({ tail, ceiling }: PooledTail): PooledTail {
+/** Returns the pooled tail corrected for a release with profiles. */
+export function profiledTail({ tail, ceiling }: PooledTail): PooledTail {
   if (tail === undefined) return { tail, ceiling };
-  const foundShare = Math.max(LEAST_FOUND_SHARE, 1 - UNSEEN_TO_SEEN * tail.relativeShare);
-  return { tail: { ...tail, shape: Math.max(FAMILY_SHAPE, tail.shape) }, ceiling, foundShare };
+  const tailShare = Math.max(LEAST_TAIL_SHARE, 1 - HOMOLOGS_PER_DETECTED * tail.homologShare);
+  return { tail: { ...tail, shape: Math.max(PROFILED_SHAPE, tail.shape) }, ceiling, tailShare };
 }
 
-/** Bins of two different strata; all where there is but one. */
+/** Returns the bins of two different strata; all bins if there is only one stratum. */
 function unlikeLengths(bins: readonly BinCoordinates[]): readonly BinCoordinates[] {
   const strata = Math.sqrt(bins.length);
   return strata === 1 ? bins : bins.filter((_, cell) => cell % (strata + 1) !== 0);
 }
 
-/** Excesses of each bin's pairs or decoys over the threshold of its pairs. */
+/** Pools the excesses of each bin's pairs or decoys over the threshold of its pairs. */
 function poolExcesses(
   bins: readonly BinCoordinates[],
   population: keyof BinCoordinates,
@@ -105,10 +118,22 @@ function poolExcesses(
   return { excesses, ceiling };
 }
 
+/**
+ * Returns the threshold of a bin: the quantile that EXCEEDANCE_SHARE of its pairs exceed.
+ * Shape  [any length], ascending
+ * Unit   tail coordinates
+ * Range  any finite number; 0 without pairs
+ */
 export function thresholdOf(coordinates: Float64Array): number {
   return quantile(coordinates, 1 - EXCEEDANCE_SHARE);
 }
 
+/**
+ * Returns the excesses over a threshold, without those above the ceiling.
+ * Shape  [any length] in; as many or fewer out, in the order of the input
+ * Unit   tail coordinates
+ * Range  0..ceiling out
+ */
 export function excessesOf(coordinates: Float64Array, threshold: number, ceiling: number): CeiledExcesses {
   const excesses = coordinates
     .map((coordinate) => coordinate - threshold)
@@ -116,7 +141,12 @@ export function excessesOf(coordinates: Float64Array, threshold: number, ceiling
   return { excesses, ceiling };
 }
 
-/** The value below which a share of the ascending sample lies; 0 for an empty one. */
+/**
+ * Returns the empirical quantile of a sample.
+ * Shape  [any length], ascending
+ * Unit   that of the sample
+ * Range  share 0..1; the result is a member of the sample, or 0 if that is empty
+ */
 export function quantile(sorted: Float64Array, share: number): number {
   if (sorted.length === 0) return 0;
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];

@@ -15,29 +15,30 @@ import { shareFile } from '../release/hashed-file.js';
 import type { ReleaseManifest } from '../release/release.js';
 
 /*
- * The rule: a calibration, and the card of a policy, carry over to a release whose targets, tokens, profiles, encoder,
- * affine parameters, relatives and policies are the same to the byte. Whoever measured that release would get the very
- * same numbers, because nothing else enters them; what may differ is title, description, attributes and taxonomy.
+ * A calibration and a policy card are valid for another release if its targets, tokens, profiles, encoder, affine
+ * parameters, homolog source and policies are identical to the byte. A new measurement would give the same numbers,
+ * because they depend on nothing else. Title, description, attributes and taxonomy may differ.
  *
- * Nothing weaker is enough. A calibration has a row of moments and of general closeness for each target, a panel of
- * targets, and a null that a part of its sample has qualified: it speaks for the proteins that it has seen. Others, be
- * they few, may be of a composition that the sample lacks, and nobody can tell without measuring them.
+ * A weaker condition is not enough. A calibration has moments and hubness of every target, a reference set of targets,
+ * and a null that was tested on its own sample. Even a few other proteins may have a composition that the sample lacks,
+ * which only a measurement can show.
  */
 
-/** A release as far as it is measured. */
+/** The members of a release that a measurement depends on. */
 export interface MeasuredRelease {
   readonly id: string;
   readonly directory: string;
   readonly manifest: ReleaseManifest;
 }
 
+/** Cards that were transferred, and the release that they came from. */
 export interface TransferredCards {
   readonly from: MeasuredRelease;
   readonly calibration: CalibrationCard;
   readonly policy?: PolicyCard;
 }
 
-/** True where all that is ever measured of one release is measured of the other. */
+/** Returns whether every measurement of one release holds for the other. */
 function isMeasuredAlike(a: ReleaseManifest, b: ReleaseManifest): boolean {
   return canonicalJson(measuredPart(a)) === canonicalJson(measuredPart(b));
 }
@@ -56,9 +57,9 @@ function measuredPart({ files, encoder, affine, relatives: homologs, policies }:
 }
 
 /**
- * Writes beside a release without calibration that of the first other release which is measured alike and has an intact
- * one; undefined where there is none.
- * Errors  Fault of the disk
+ * Transfers the calibration and policy card of the first release with equal inputs and an intact calibration. Returns
+ * undefined if there is none.
+ * Errors  Fault if a card cannot be read; those of the file system
  */
 export async function transferCalibration(
   to: MeasuredRelease,
@@ -80,20 +81,20 @@ async function transferFrom(
 ): Promise<TransferredCards> {
   const calibration = { ...measured, release_id: to.id };
   const policy = await readPolicyCard(from.directory);
-  const place = calibrationDirectory(to.directory);
-  const folder = `${place}.new`;
+  const destination = calibrationDirectory(to.directory);
+  const folder = `${destination}.new`;
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   for (const { path } of [measured.files.targets, measured.files.basis]) {
     await shareFile(join(calibrationDirectory(from.directory), path), join(folder, path));
   }
   await writeFile(join(folder, CARD_FILE), cardText(calibration));
-  await rm(place, { recursive: true, force: true });
-  await rename(folder, place);
+  await rm(destination, { recursive: true, force: true });
+  await rename(folder, destination);
   if (policy === undefined || policy.calibration_id !== calibrationId(measured)) return { from, calibration };
   const transferred = { ...policy, release_id: to.id, calibration_id: calibrationId(calibration) };
   for (const { path } of policy.codes === undefined ? [] : [policy.codes.words, policy.codes.codes]) {
-    await shareFile(join(calibrationDirectory(from.directory), path), join(place, path));
+    await shareFile(join(calibrationDirectory(from.directory), path), join(destination, path));
   }
   await writePolicyCard(to.directory, transferred);
   return { from, calibration, policy: transferred };

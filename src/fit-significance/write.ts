@@ -31,12 +31,12 @@ import type { HubnessTable } from '../significance/hubness.js';
 import { cardText } from '../significance/sidecar.js';
 import { sha256Hex } from '../canonical.js';
 
-/** Everything of a card but its files. */
+/** A calibration card without its files. */
 export type CardContent = Omit<CalibrationCard, 'files'>;
 
 /**
- * Writes a calibration beside its release, in place of the one that may be there. Whoever opens the release meets the
- * old one, none, or the new one, never a half.
+ * Writes a calibration beside its release and replaces an existing one. A process that opens the release meanwhile reads
+ * the old calibration, none, or the new one, but no incomplete one.
  * Errors  those of the file system
  */
 export async function writeCalibration(
@@ -45,8 +45,8 @@ export async function writeCalibration(
   moments: MomentTable,
   hubnesses: Pick<HubnessTable, 'of'>,
 ): Promise<CalibrationCard> {
-  const place = calibrationDirectory(releaseDirectory);
-  const folder = `${place}.new`;
+  const destination = calibrationDirectory(releaseDirectory);
+  const folder = `${destination}.new`;
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const { dimension, rank, profiles } = moments;
@@ -65,8 +65,8 @@ export async function writeCalibration(
     },
   };
   await writeFile(join(folder, CARD_FILE), cardText(card));
-  await rm(place, { recursive: true, force: true });
-  await rename(folder, place);
+  await rm(destination, { recursive: true, force: true });
+  await rename(folder, destination);
   return card;
 }
 
@@ -86,10 +86,10 @@ function hubnessColumns(
   const values = new Float32Array(count);
   const hubnessComponents = new Float32Array(hasHubnessComponents ? count * HUBNESS_COMPONENT_COUNT : 0);
   for (let target = 0; target < count; target += 1) {
-    const found = hubnesses.of(target);
-    values[target] = found.hubness;
+    const protein = hubnesses.of(target);
+    values[target] = protein.hubness;
     if (hasHubnessComponents)
-      hubnessComponents.set(found.hubnessComponents, target * HUBNESS_COMPONENT_COUNT);
+      hubnessComponents.set(protein.hubnessComponents, target * HUBNESS_COMPONENT_COUNT);
   }
   return [
     ['bias', values, 1],
@@ -105,7 +105,7 @@ async function writeBytes(folder: string, path: string, bytes: Uint8Array): Prom
 
 type Column = readonly [name: string, values: Float32Array, width: number];
 
-/** An Arrow file whose columns are fixed-size lists of float32, all with the same number of rows. */
+/** Returns an Arrow file whose columns are fixed-size lists of float32 with equal numbers of rows. */
 function arrowBytes(columns: readonly Column[]): Uint8Array {
   const fields = columns.map(([name, , width]) => {
     return new Field(name, new FixedSizeList(width, new Field('item', new Float32(), false)), false);

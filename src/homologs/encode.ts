@@ -2,7 +2,7 @@ import type { QueryTokens } from '../kernels/kernels.js';
 import type { SelectedHomologSet } from './finder.js';
 import { profileTokens, type ProfileTokenForm, type ProfileTokens } from './tokens.js';
 
-/** What is asked of an encoder (encoder/encoder.ts). */
+/** The part of an encoder (encoder/encoder.ts) that is needed here. */
 interface VectorEncoder {
   encode(
     sequences: readonly string[],
@@ -11,8 +11,9 @@ interface VectorEncoder {
 }
 
 /**
- * Tokens of each protein as its family has them, in order.
- * Cost    the encoder's, for the proteins and those averaged relatives whose vectors are not at hand
+ * Returns the profile tokens of each homolog set, in order.
+ * Errors  those of the encoder, including the signal's reason; Fault where an alignment runs past its sequences
+ * Cost    one encoding of each protein, and of each averaged homolog without given vectors
  */
 export async function encodeHomologSets(
   encoder: VectorEncoder,

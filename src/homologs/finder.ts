@@ -1,33 +1,35 @@
 import type { QueryTokens } from '../kernels/kernels.js';
 import type { HomologSet, FoundHomolog, Homolog } from './homolog-set.js';
 
-/** A protein whose relatives are looked for. */
+/** A protein to search homologs for. */
 export interface HomologQuery {
-  /** Its id where it has one: alignments are filed under it. */
+  /** The finder of a folder of alignments reads the file that this id names. */
   readonly id?: string;
   readonly sequence: string;
 }
 
-/** A protein with the relatives that count (select.ts). */
+/** A protein with the homologs that selectHomologs or selectRounds chose for its profile. */
 export interface SelectedHomologSet extends HomologSet {
-  /** Those whose vectors are averaged. */
+  /** Homologs whose token vectors are averaged. */
   readonly averaged: readonly Homolog[];
-  /** Tokens of their `residues` where they are at hand; otherwise they are encoded. */
+  /** Tokens of the `residues` of each averaged homolog; undefined if the encoder has to compute them. */
   readonly vectors?: readonly QueryTokens[];
 }
 
-/** Where relatives come from. Equal proteins get equal relatives, alone or among others. */
+/** Finds homologs of proteins. The homologs of a protein do not depend on the other proteins of a call. */
 export interface HomologFinder {
-  /** Proteins that a call is best made for. */
+  /** Recommended number of proteins per call. ≥ 1. */
   readonly batchProteins: number;
-  /** One family for each protein, in order. Errors  its own, or the signal's reason */
+  /** Returns one homolog set for each protein, in order. Errors  those of the implementation; the signal's reason */
   find(
     proteins: readonly HomologQuery[],
     options?: { readonly signal?: AbortSignal },
   ): Promise<readonly SelectedHomologSet[]>;
   /**
-   * All relatives of one protein, near copies too, nearest first; absent where they are not searched for.
-   * @param limit of those that are looked at. Errors  as find
+   * Lists all homologs of one protein in ascending order of E-value, near copies included. A finder that cannot search
+   * omits this method.
+   * Errors  as find
+   * @param limit  largest number of search hits to consider
    */
   readonly list?: ListHomologs;
 }
@@ -38,7 +40,7 @@ export type ListHomologs = (
   options?: { readonly signal?: AbortSignal },
 ) => Promise<readonly FoundHomolog[]>;
 
-/** A protein of which no relatives are known or wanted. */
+/** Returns a homolog set that contains only the protein itself. */
 export function withoutHomologs(sequence: string): SelectedHomologSet {
   return { sequence, homologs: [], averaged: [] };
 }

@@ -2,57 +2,59 @@ import { Fault } from '../errors.js';
 import { CigarWriter } from '../sequence/cigar.js';
 
 /*
- * A protein and its relatives, as every source of relatives gives them: rows over the protein. What becomes of them
- * (weights, tokens, profiles) depends on nothing else.
+ * A protein and its homologs as every finder returns them: pairwise alignments to the protein. Sequence weights, profiles
+ * and tokens are computed from these values alone.
  */
 
-/** A relative as it stands over a protein. */
+/** A homolog with its alignment to a protein. */
 export interface Homolog {
   readonly id: string;
-  /** E-value of the search that found it: unrelated proteins expected to score as well. */
+  /** E-value in the search that found the homolog: expected number of unrelated proteins that score as well. */
   readonly eValue: number;
-  /** Share of identical residues among the aligned pairs. */
+  /** Share of identical residues among the aligned pairs, 0..1. */
   readonly identity: number;
-  /** Share of the protein's residues between the alignment's ends. */
+  /** Share of the protein's residues between the first and the last aligned pair, 0..1. */
   readonly coverage: number;
-  /** The round of the search that found it first; from 1. */
+  /** Search round that found the homolog; ≥ 1. */
   readonly round: number;
-  /** Upper-case letters of what is aligned, and of some residues on either side, which the encoder sees, too. */
+  /** Upper-case letters of the aligned stretch and of its flanks, which the encoder reads as context. */
   readonly residues: string;
-  /** Zero-based: the first pair's place in the protein and in `residues`. */
+  /** Zero-based position of the first aligned pair in the protein. */
   readonly start: number;
+  /** Zero-based position of the first aligned pair in `residues`. */
   readonly residueStart: number;
-  /** `M`, `=`, `X` for pairs; `I` for residues of the protein that face a gap, `D` for those of the relative. */
+  /** `M`, `=` and `X` are pairs, `I` residues of the protein beside a gap, `D` residues of the homolog beside a gap. */
   readonly cigar: string;
 }
 
-/** A relative as a search found it, with its place in the whole protein. */
+/** A homolog with the position of its alignment in the whole target protein. */
 export interface FoundHomolog extends Homolog {
-  /** Zero-based: the first pair's place in the relative's own protein. */
+  /** Zero-based position of the first aligned pair in the target protein. */
   readonly targetStart: number;
-  /** Residues of that protein. */
+  /** Length of the target protein in residues. */
   readonly targetLength: number;
 }
 
-/** A protein with its relatives, nearest first. */
+/** A protein with its homologs in ascending order of E-value. */
 export interface HomologSet {
   readonly sequence: string;
   readonly homologs: readonly Homolog[];
 }
 
-/** Residues beside an aligned stretch that the encoder is shown: the rest of the protein's length, and these. */
+/** Residues that a flank has beyond the protein's own unaligned end. */
 const FLANK_RESIDUES = 6;
 
-/** Where a stretch of a relative is aligned to a protein; zero-based, half-open. */
+/** Ranges of an alignment in the protein and in the target; zero-based, half-open. */
 export interface AlignedStretch {
   readonly start: number;
   readonly end: number;
+  /** Length of the protein in residues. */
   readonly length: number;
   readonly targetStart: number;
   readonly targetEnd: number;
 }
 
-/** The stretch with its surroundings, as far as the protein itself goes on beyond it. */
+/** Cuts the aligned stretch with its flanks out of the target. A flank is FLANK_RESIDUES longer than the protein's end. */
 export function cropOf(
   target: string,
   { start, end, length, targetStart, targetEnd }: AlignedStretch,
@@ -65,8 +67,12 @@ export function cropOf(
 const STEP = /(\d*)([MXID=])/y;
 
 /**
- * For each residue of the relative the protein's residue that it stands over, −1 for none.
- * Errors  Fault where the alignment leaves either of them
+ * Returns the protein's residue that is aligned to each residue of the homolog.
+ * Shape   int32 [residues of the homolog]
+ * Unit    zero-based positions in the protein; −1 for a residue without an aligned pair
+ * Range   −1..length − 1
+ * Errors  Fault where the CIGAR is malformed or runs past the end of either sequence
+ * @param length  residues of the protein
  */
 export function columnsOf(homolog: Homolog, length: number): Int32Array {
   const { cigar, residues } = homolog;
@@ -75,11 +81,11 @@ export function columnsOf(homolog: Homolog, length: number): Int32Array {
   STEP.lastIndex = 0;
   while (STEP.lastIndex < cigar.length) {
     const step = STEP.exec(cigar);
-    if (step === null) throw new Fault(`The alignment with ${homolog.id} is no CIGAR.`);
+    if (step === null) throw new Fault(`The alignment with ${homolog.id} is not a CIGAR.`);
     const count = step[1] === '' ? 1 : Number(step[1]);
     const [queryEnd, rowEnd] = [at + (step[2] === 'D' ? 0 : count), row + (step[2] === 'I' ? 0 : count)];
     if (queryEnd > length || rowEnd > residues.length) {
-      throw new Fault(`The alignment with ${homolog.id} leaves its sequences.`);
+      throw new Fault(`The alignment with ${homolog.id} runs past the end of its sequences.`);
     }
     if (step[2] === 'I' || step[2] === 'D') [at, row] = [queryEnd, rowEnd];
     while (row < rowEnd) columns[row++] = at++;
@@ -87,7 +93,7 @@ export function columnsOf(homolog: Homolog, length: number): Int32Array {
   return columns;
 }
 
-/** The alignment's CIGAR with its pairs told apart: `=` for equal known residues, `X` for others. */
+/** Returns the CIGAR with `=` for pairs of equal known residues and `X` for all other pairs. */
 export function extendedCigar(homolog: Homolog, sequence: string): string {
   const { residues } = homolog;
   let [queryAt, at] = [homolog.start, homolog.residueStart];

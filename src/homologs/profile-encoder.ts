@@ -2,23 +2,24 @@ import type { QueryTokens } from '../kernels/kernels.js';
 import type { ListHomologs } from './finder.js';
 import type { ProfileTokenForm } from './tokens.js';
 
-/** A query's tokens as its family has them, and how many relatives count in them. */
+/** Profile tokens of a query, and the number of homologs in its profile. */
 export interface EncodedProfile {
   readonly tokens: QueryTokens;
   readonly homologs: number;
 }
 
-/** What gives the queries of a release their relatives, as its targets were given theirs. */
+/** Encodes queries of a release with homologs by the method that its targets were encoded by. */
 export interface ProfileEncoder {
   readonly form: ProfileTokenForm;
   /**
-   * Tokens of each query, in order; equal queries have equal tokens.
-   * Errors  Refusal `relatives_unavailable` where what they are looked for in is no longer there; the finder's
+   * Returns the profile tokens of each query, in order. Equal queries have equal tokens.
+   * Errors  Refusal `relatives_unavailable` where the homolog source is missing or has changed; those of finder and
+   *         encoder
    */
   encode(
     sequences: readonly string[],
     options?: { readonly signal?: AbortSignal },
   ): Promise<readonly EncodedProfile[]>;
-  /** The finder's. Errors  as encode */
+  /** The finder's list of all homologs of a query. Errors  as encode */
   readonly list?: ListHomologs;
 }

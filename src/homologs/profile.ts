@@ -1,23 +1,25 @@
 import { PROFILE_WIDTH } from '../kernels/kernels.js';
 import { BACKGROUND } from '../sequence/residue-scales.js';
 import { AMINO_ACIDS, BLOSUM62 } from '../sequence/substitution.js';
-import { NOTHING, rowWeights, type HomologAlignment } from './alignment.js';
+import { NO_AMINO_ACID, rowWeights, type HomologAlignment } from './alignment.js';
 
 const KINDS = AMINO_ACIDS.length;
-/** Residues over which the variety of a family is averaged. */
+/** Columns over which the effective number of letters is averaged. */
 const VARIETY_WINDOW = 15;
-/** Effective number of letters at which half of what is missing to them is taken from the substitution matrix. */
+/** Effective number of letters at which observed letters and pseudocounts count alike. */
 const PSEUDOCOUNT_VARIETY = 1.5;
 const PSEUDOCOUNT_MOST = 0.9;
-/** Nats per half bit of BLOSUM62. Source: Altschul et al. 1997, ungapped with Robinson's background */
+/** Nats per unit of BLOSUM62, which is half a bit. Source: Altschul et al. 1997, ungapped, background of Robinson */
 const LAMBDA = 0.3176;
 const BALANCE_ROUNDS = 50;
 
 /**
- * How often each amino acid stands in each place of a family, as far as its relatives tell; the fewer and the more
- * alike they are, the more is what BLOSUM62 would expect of them.
+ * Estimates the amino-acid frequencies of each column. Pseudocounts from BLOSUM62 have a larger share where the rows are
+ * less varied.
  *
- * Shape   float64 [length × 20] in the order of AMINO_ACIDS, row-major; each row adds up to 1
+ * Shape   float64 [length × 20] in the order of AMINO_ACIDS, row-major
+ * Unit    frequencies; the sum of each row is 1
+ * Range   0..1
  * Source  frequencies by Henikoff weights; a share 1 ÷ (1 + N ÷ 1.5) of pseudocounts, N = e^entropy of the letters,
  *         averaged over 15 columns; conditional probabilities of BLOSUM62 at λ = .3176
  */
@@ -28,26 +30,26 @@ export function homologProfile(alignment: HomologAlignment): Float64Array {
   for (const [column, effective] of variety.entries()) {
     const share = Math.min(PSEUDOCOUNT_MOST, 1 / (1 + effective / PSEUDOCOUNT_VARIETY));
     const start = column * KINDS;
-    for (let given = 0; given < KINDS; given += 1) {
-      const frequency = observed[start + given];
+    for (let letter = 0; letter < KINDS; letter += 1) {
+      const frequency = observed[start + letter];
       if (frequency === 0) continue;
-      profile[start + given] += (1 - share) * frequency;
+      profile[start + letter] += (1 - share) * frequency;
       for (let kind = 0; kind < KINDS; kind += 1) {
-        profile[start + kind] += share * frequency * CONDITIONAL[given * KINDS + kind];
+        profile[start + kind] += share * frequency * CONDITIONAL[letter * KINDS + kind];
       }
     }
   }
   return profile;
 }
 
-/** Weighted letters of each column; the background where no row has one. */
+/** Returns the weighted letter frequencies of each column, and the background frequencies for a column without letters. */
 function observedFrequencies(alignment: HomologAlignment): Float64Array {
   const { length, rows } = alignment;
   const weights = rowWeights(alignment);
   const observed = new Float64Array(length * KINDS);
   for (const [index, row] of rows.entries()) {
     for (let column = 0; column < length; column += 1) {
-      if (row[column] !== NOTHING) observed[column * KINDS + row[column]] += weights[index];
+      if (row[column] !== NO_AMINO_ACID) observed[column * KINDS + row[column]] += weights[index];
     }
   }
   for (let column = 0; column < length; column += 1) {
@@ -59,7 +61,7 @@ function observedFrequencies(alignment: HomologAlignment): Float64Array {
   return observed;
 }
 
-/** e^entropy of each column, averaged over the window around it as far as the protein goes. */
+/** Returns e^entropy of each column, averaged over the part of the window around it that lies within the protein. */
 function smoothedVariety(observed: Float64Array): Float64Array {
   const length = observed.length / KINDS;
   const sums = new Float64Array(length + 1);
@@ -78,8 +80,11 @@ function smoothedVariety(observed: Float64Array): Float64Array {
 }
 
 /**
- * Log odds of a profile against the background, by the share that each amino acid has in it; rows of length 1.
- * Shape   float64 [length × 20]
+ * Returns the log odds of a profile against the background frequencies p, each multiplied by √p. Rows are scaled to unit
+ * length.
+ * Shape   profile float64 [length × 20]; result float64 [length × 20], row-major
+ * Unit    profile: frequencies > 0; result: dimensionless
+ * Range   −1..1; a row of zeros stays zero
  */
 export function unitLogOdds(profile: Float64Array): Float64Array {
   const rows = new Float64Array(profile.length);
@@ -97,8 +102,10 @@ export function unitLogOdds(profile: Float64Array): Float64Array {
 }
 
 /**
- * A profile as the affine score reads it: round(scale × frequency ÷ √background), at most 127.
- * Shape   int8 [length × PROFILE_WIDTH], row-major (kernels.ts)
+ * Quantises a profile for the affine score: round(scale × frequency ÷ √background), at most 127.
+ * Shape   profile float64 [length × 20]; result int8 [length × PROFILE_WIDTH], row-major (kernels.ts)
+ * Unit    profile: frequencies; result: 1 ÷ scale of frequency ÷ √background
+ * Range   0..127; the columns from 20 on are 0
  */
 export function profileRows(profile: Float64Array, scale: number): Int8Array {
   const rows = new Int8Array((profile.length / KINDS) * PROFILE_WIDTH);
@@ -111,7 +118,7 @@ export function profileRows(profile: Float64Array, scale: number): Int8Array {
   return rows;
 }
 
-/** Robinson's shares are given to five digits; these add up to 1. */
+/** Robinson's background frequencies, which are published with five digits, scaled so that their sum is 1. */
 const BACKGROUND_SHARES = shares(BACKGROUND);
 const ROOTS = BACKGROUND_SHARES.map(Math.sqrt);
 
@@ -120,10 +127,10 @@ function shares(values: readonly number[]): Float64Array {
   return Float64Array.from(values, (value) => value / total);
 }
 
-/** [given × kind]: chance that a place which has one amino acid has another in a relative. */
+/** [letter × kind]: probability that a homolog has `kind` in a column where the protein has `letter`. */
 const CONDITIONAL = conditionalProbabilities();
 
-/** BLOSUM62's joint probabilities, scaled until they have the background on both sides. */
+/** Scales BLOSUM62's joint probabilities until both marginals are the background, and divides each row by its sum. */
 function conditionalProbabilities(): Float64Array {
   const joint = Float64Array.from({ length: KINDS * KINDS }, (_, at) => {
     const [first, second] = [Math.floor(at / KINDS), at % KINDS];

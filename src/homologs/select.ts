@@ -1,17 +1,17 @@
-import { alignHomologSet, NOTHING } from './alignment.js';
+import { alignHomologSet, NO_AMINO_ACID } from './alignment.js';
 import type { HomologSet, Homolog } from './homolog-set.js';
 import { withoutHomologs, type SelectedHomologSet } from './finder.js';
 import type { HomologRules } from './rules.js';
 
 /**
- * Those of the found relatives that count: near enough, long enough, each once, none a near copy of the protein or of a
- * nearer relative, and of more than `profileCount` as many at even distances from the nearest to the farthest.
- * Errors  Fault where an alignment leaves its sequences
+ * Selects the homologs of a profile: within the rules, each id once, and no near copy of a homolog with a smaller E-value.
+ * Of more than `profileCount` homologs, it takes that many at even ranks from the smallest to the largest E-value.
+ * Errors  Fault where an alignment runs past the end of its sequences
  */
-export function selectHomologs(found: HomologSet, rules: HomologRules): SelectedHomologSet {
-  const { sequence } = found;
+export function selectHomologs(hits: HomologSet, rules: HomologRules): SelectedHomologSet {
+  const { sequence } = hits;
   const seen = new Set<string>();
-  const near = found.homologs
+  const near = hits.homologs
     .filter(
       ({ eValue, coverage, identity }) =>
         eValue <= rules.maxEValue && coverage >= rules.minCoverage && identity <= rules.maxIdentity,
@@ -19,22 +19,25 @@ export function selectHomologs(found: HomologSet, rules: HomologRules): Selected
     .toSorted((a, b) => a.eValue - b.eValue || (a.id < b.id ? -1 : 1))
     .filter(({ id }) => !seen.has(id) && seen.add(id));
   const { rows } = alignHomologSet({ sequence, homologs: near });
-  const kept: number[] = [];
+  const distinct: number[] = [];
   for (let index = 0; index < near.length; index += 1) {
     const row = rows[index + 1];
-    if (!kept.some((other) => areCopies(row, rows[other + 1], rules.maxIdentity))) kept.push(index);
+    if (!distinct.some((other) => areCopies(row, rows[other + 1], rules.maxIdentity))) distinct.push(index);
   }
-  const homologs = spread(kept, rules.profileCount).map((index) => near[index]);
+  const homologs = spread(distinct, rules.profileCount).map((index) => near[index]);
   return { sequence, homologs, averaged: spread(homologs, rules.vectorCount) };
 }
 
-/** All of a list that are near and long enough, copies too, nearest first; each once, as its first entry has it. */
+/**
+ * Returns the hits within E-value and coverage in ascending order of E-value, near copies included. Of several hits with
+ * one id, the first counts.
+ */
 export function listHomologs<Listed extends Homolog>(
-  found: readonly Listed[],
+  hits: readonly Listed[],
   { maxEValue, minCoverage }: Pick<HomologRules, 'maxEValue' | 'minCoverage'>,
 ): readonly Listed[] {
   const first = new Map<string, Listed>();
-  for (const homolog of found) {
+  for (const homolog of hits) {
     if (homolog.eValue > maxEValue || homolog.coverage < minCoverage) continue;
     if (!first.has(homolog.id)) first.set(homolog.id, homolog);
   }
@@ -42,9 +45,9 @@ export function listHomologs<Listed extends Homolog>(
 }
 
 /**
- * Those that count of a search in rounds, each of which reaches farther: the profile is that of the last round that
- * found any, and the vectors are of all rounds in equal parts, so that near relatives keep their say.
- * Errors  Fault where an alignment leaves its sequences
+ * Selects homologs of an iterated search. The profile uses the last round with hits. The averaged vectors come from all
+ * rounds in equal parts, because later rounds find more remote homologs and would outweigh near ones.
+ * Errors  Fault where an alignment runs past the end of its sequences
  */
 export function selectRounds(
   sequence: string,
@@ -64,7 +67,7 @@ export function selectRounds(
   return { ...last, averaged: [...averaged.values()] };
 }
 
-/** `count` of a list at even distances, the first and the last among them, or all of it. */
+/** Returns `count` items at even ranks, the first and the last included; all items of a shorter list. */
 function spread<Item>(list: readonly Item[], count: number): readonly Item[] {
   if (list.length <= count) return list;
   if (count < 2) return list.slice(0, count);
@@ -74,13 +77,13 @@ function spread<Item>(list: readonly Item[], count: number): readonly Item[] {
   );
 }
 
-/** Whether more than this share of the columns in which both have a letter have the same. */
+/** Whether two rows agree in more than this share of the columns in which both have an amino acid. */
 function areCopies(first: Uint8Array, second: Uint8Array, maxIdentity: number): boolean {
-  // With so many differences no number of columns makes them copies.
+  // Rows with more differences than this cannot be copies, so the loop stops early.
   const most = (1 - maxIdentity) * first.length;
   let [both, different] = [0, 0];
   for (let column = 0; column < first.length && different <= most; column += 1) {
-    if (first[column] === NOTHING || second[column] === NOTHING) continue;
+    if (first[column] === NO_AMINO_ACID || second[column] === NO_AMINO_ACID) continue;
     both += 1;
     if (first[column] !== second[column]) different += 1;
   }

@@ -5,30 +5,34 @@ import { alignHomologSet, effectiveSequences, rowWeights, type HomologAlignment 
 import type { HomologSet } from './homolog-set.js';
 import { homologProfile, profileRows, unitLogOdds } from './profile.js';
 
-/** How the tokens of a family come about. */
+/** Parameters that turn encoder vectors and a profile into tokens. */
 export interface ProfileTokenForm {
-  /** Of the encoder whose vectors are averaged. */
+  /** Dimension of the encoder's vectors. */
   readonly encoderDimension: number;
-  /** Of the family's tokens: the encoder's, or room for 20 log odds more. */
+  /** Dimension of the profile tokens: the encoder's, or a larger one with room for 20 log odds. */
   readonly dimension: number;
+  /** Quantisation steps per unit of a vector's component. */
   readonly inverseStep: number;
-  /** Share of the squared length that the profile's log odds have, 0..½; 0 for none. */
+  /** Share of a token's squared length that the log odds have, 0..½; 0 for tokens without log odds. */
   readonly profileShare: number;
-  /** Of the profiles' values (kernels.ts). */
+  /** Scale of the quantised profile rows (profileRows). */
   readonly profileScale: number;
 }
 
-/** Tokens with their profile. */
+/** Tokens with the quantised profile and the effective number of sequences. */
 export type ProfileTokens = QueryTokens & Required<Pick<QueryTokens, 'profile' | 'effectiveSequences'>>;
 
 /**
- * int8 tokens of a protein as its family has them: in each place the weighted mean of the vectors that stand there,
- * scaled to the length of a token again, and with them what the profile says.
- * Shape   as many rows as the protein has residues, of the form's dimension
- * Order   float64 in the order of rows, residues, components, so that the same family gives the same bits
- * @param homologSet    the selected relatives, for the profile
- * @param averaged  those of them whose vectors are averaged
- * @param vectors   tokens of the protein, then of each of these (its `residues`)
+ * Computes the profile tokens of a protein. Each residue's vector is the weighted mean of the vectors aligned to it, at
+ * unit length, followed by the log odds of its profile column. Vectors are quantised to int8.
+ * Shape   values int8 [length × dimension of the form]; profile int8 [length × PROFILE_WIDTH]; both row-major
+ * Unit    values: 1 ÷ inverseStep; profile: as profileRows
+ * Range   −127..127; squared norms as `quantise` bounds them
+ * Order   float64 sums in the order of rows, residues and components, so that equal input gives equal bits
+ * Errors  Fault where an alignment runs past the end of its sequences
+ * @param homologSet  homologs of the profile
+ * @param averaged    homologs whose vectors are averaged
+ * @param vectors     tokens of the protein, then of the `residues` of each averaged homolog
  */
 export function profileTokens(
   homologSet: HomologSet,
@@ -67,7 +71,7 @@ export function profileTokens(
 
 const KINDS = AMINO_ACIDS.length;
 
-/** Unit vectors of the weighted sums in each place; a sum of zero stays. */
+/** Returns the weighted sum of the vectors in each column, scaled to unit length; a zero sum stays zero. */
 function meanVectors(
   alignment: HomologAlignment,
   vectors: readonly QueryTokens[],

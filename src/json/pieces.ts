@@ -1,14 +1,15 @@
 import { Slice } from '../turns.js';
 
-/** A JSON text as its UTF-8 bytes in order: a large one is never one string. */
+/** A JSON text as chunks of UTF-8, in order. A large text is never held as one string. */
 export type JsonPieces = readonly Uint8Array[];
 
-/** Characters of one piece, about. */
+/** Approximate length of one piece. Unit: characters. */
 const PIECE_CHARACTERS = 64 * 1024;
 
 /**
- * What JSON.stringify would write of a value, as bytes; the elements of the lists among an object's members are
- * written in slices. Values are data: no `toJSON`, and no list with gaps.
+ * Returns the bytes that JSON.stringify writes for a value. It yields to the event loop while it writes the arrays
+ * among an object's members. Values are plain data, without `toJSON` and without sparse arrays.
+ * Errors  TypeError for values that JSON cannot represent
  */
 export async function jsonInTurns(value: unknown): Promise<JsonPieces> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -36,7 +37,7 @@ async function writeList(list: readonly unknown[], writer: PieceWriter): Promise
   writer.write(']');
 }
 
-/** Texts that become bytes when there are enough of them. */
+/** Buffers text and encodes it piece by piece. */
 class PieceWriter {
   readonly #pieces: Uint8Array[] = [];
   #text = '';

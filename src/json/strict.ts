@@ -3,15 +3,15 @@ import { Refusal } from '../errors.js';
 import { JSON_MAX_DEPTH, JSON_MAX_VALUES } from '../limits.js';
 import { Slice } from '../turns.js';
 
-/** Read without a pause: less than a millisecond. */
+/** Bytes parsed between two pauses; they take less than a millisecond. */
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * The value of a JSON text that means one thing to every reader.
- * Errors  Refusal `invalid_json` for bytes that are not UTF-8, a byte order mark, a grammar error, a member that stands
- *         twice, `__proto__`, an unpaired surrogate, a number past the range of a double, or nesting deeper than
+ * Parses a JSON text and refuses every text that parsers read differently.
+ * Errors  Refusal `invalid_json` for bytes that are not UTF-8, a byte order mark, a grammar error, a duplicate
+ *         member, `__proto__`, an unpaired surrogate, a number past the range of a double, or nesting deeper than
  *         JSON_MAX_DEPTH; Refusal `body_too_large` past `maxValues`
- * Cost    one pass over the bytes; depth and count are bounded as it goes
+ * Cost    one pass over the bytes; depth and count are checked while parsing
  */
 export function parseStrictJson(bytes: Uint8Array, maxValues = JSON_MAX_VALUES): unknown {
   const reading = read(bytes, maxValues);
@@ -21,7 +21,10 @@ export function parseStrictJson(bytes: Uint8Array, maxValues = JSON_MAX_VALUES):
   }
 }
 
-/** The same of a text that may be large: between its pieces others get their turn. */
+/**
+ * Parses as parseStrictJson and yields to the event loop between pieces, for texts that may be large.
+ * Errors  those of parseStrictJson
+ */
 export async function parseStrictJsonInTurns(
   bytes: Uint8Array,
   maxValues = JSON_MAX_VALUES,
@@ -35,12 +38,12 @@ export async function parseStrictJsonInTurns(
   }
 }
 
-/** An array, or an object with the name of the member that is read, which is not closed yet. */
+/** An unclosed array, or an unclosed object with the name of its current member. */
 type Open =
   | { readonly content: unknown[]; readonly close: ']' }
   | { readonly content: Record<string, unknown>; readonly close: '}'; name: string };
 
-/** Yields after each piece of the text. A value that has been read closes as many levels as end behind it. */
+/** Parses with an explicit stack and yields after each piece. After each value it closes the levels that end there. */
 function* read(bytes: Uint8Array, maxValues: number): Generator<void, unknown> {
   const text = new JsonText(bytes);
   const open: Open[] = [];

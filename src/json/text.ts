@@ -9,35 +9,35 @@ const SPACE = 0x20;
 const TAB = 0x09;
 const LINE_END = 0x0a;
 const RETURN = 0x0d;
-/** Letters, digits and signs: what literals and numbers are made of. */
+/** Characters of literals and numbers. */
 const WORD = /[\w+.-]/;
 const IS_WORD = Uint8Array.from({ length: 256 }, (_, code) =>
   Number(code < 128 && WORD.test(String.fromCharCode(code))),
 );
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const HEX = /^[0-9a-fA-F]{4}$/;
-/** Bytes of a string that are read without a pause: some ten microseconds. */
+/** Bytes of a string read between two pauses; they take about ten microseconds. */
 const STRING_PIECE_BYTES = 64 * 1024;
-/** Up to there it is counted in which line a fault stands. */
+/** Errors up to this offset name line and column, later errors the byte. */
 const COUNTED_LINES_BYTES = MEBIBYTE_BYTES;
 
-/** A JSON text and how far it was read: its words, without its grammar. All errors are Refusals `invalid_json`. */
+/** Tokenizer of a JSON text, without the grammar. All errors are Refusals `invalid_json`. */
 export class JsonText {
   readonly #bytes: Buffer;
-  /** Of the next byte. */
+  /** Offset of the next byte. */
   at = 0;
 
-  /** Errors  for bytes that are none, not UTF-8, or begin with a byte order mark */
-  constructor(given: Uint8Array) {
-    this.#bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength);
-    if (given.length === 0) throw invalid('The body is empty; a JSON value was expected.');
-    if (!isUtf8(given)) throw invalid('The body is not UTF-8.');
-    if (given[0] === 0xef && given[1] === 0xbb && given[2] === 0xbf) {
+  /** Errors  if the text is empty, not UTF-8, or begins with a byte order mark */
+  constructor(text: Uint8Array) {
+    this.#bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
+    if (text.length === 0) throw invalid('The body is empty; a JSON value was expected.');
+    if (!isUtf8(text)) throw invalid('The body is not UTF-8.');
+    if (text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf) {
       this.refuse('a byte order mark stands before the JSON text', 0);
     }
   }
 
-  /** Where the next byte stands that is not blank. */
+  /** Skips blanks and returns the offset of the next byte. */
   nextAt(): number {
     const bytes = this.#bytes;
     const most = this.at + JSON_BLANKS_MAX_BYTES;
@@ -51,7 +51,7 @@ export class JsonText {
     return at;
   }
 
-  /** Reads this character where it comes next. */
+  /** Consumes the character if it is next. Returns whether it did. */
   takes(character: string): boolean {
     if (this.#bytes[this.nextAt()] !== character.charCodeAt(0)) return false;
     this.at += 1;
@@ -70,7 +70,7 @@ export class JsonText {
     return this.#bytes[this.nextAt()] === QUOTE;
   }
 
-  /** The string that begins here; yields after each piece of a long one. */
+  /** Reads the string that begins here; yields after each piece of a long string. */
   *string(): Generator<void, string> {
     const pieces: string[] = [];
     this.at += 1;
@@ -83,7 +83,7 @@ export class JsonText {
     }
   }
 
-  /** The number or literal that stands here. */
+  /** Reads the number or literal that begins here. */
   word(): unknown {
     const start = this.at;
     const most = start + JSON_NUMBER_MAX_BYTES;
@@ -109,7 +109,7 @@ export class JsonText {
     throw invalid(`The body is not acceptable JSON: ${why} (${this.#placeOf(at)}).`);
   }
 
-  /** Up to the string's end or, of a long one, about a piece of it, with no character cut in two. */
+  /** Reads up to the end of the string, or about STRING_PIECE_BYTES of it; never splits a UTF-8 character. */
   #stringPiece(): { readonly text: string; readonly isEnd: boolean } {
     const bytes = this.#bytes;
     const start = this.at;
@@ -121,7 +121,7 @@ export class JsonText {
       if (code === undefined) this.#expectedAt('the end of a string', at);
       if (code === QUOTE) break;
       if (code < SPACE) this.refuse('a string has a control character that is not escaped', at);
-      // A byte that goes on with a character begins with the bits 10.
+      // A UTF-8 continuation byte begins with the bits 10.
       if (at >= pieceEnd && (code & 0xc0) !== 0x80) break;
       if (code === BACKSLASH) {
         isEscaped = true;
@@ -134,7 +134,7 @@ export class JsonText {
     return { text: isEscaped ? this.#unescaped(text, start) : text, isEnd };
   }
 
-  /** Behind an escape or, of a surrogate, behind its pair. */
+  /** Returns the offset behind an escape, or behind both escapes of a surrogate pair. */
   #endOfEscape(at: number): number {
     if (this.#bytes[at + 1] !== LETTER_U) return at + 2;
     const unit = this.#unitAt(at);

@@ -3,25 +3,29 @@ import type { KernelOptions } from '../kernels/kernels.js';
 import { TOKEN_MAX_SQUARED_NORM } from '../limits.js';
 import { pause } from '../turns.js';
 
-/** Words on two levels. */
+/** Centroids on two levels. */
 export interface TrainedCentroids {
-  /** [4,096 × dimension]. */
+  /** [4,096 × dimension], row-major. */
   readonly parents: Int8Array;
-  /** WORD_CHILDREN for each parent. */
+  /** [4,096 × WORD_CHILDREN × dimension], row-major. */
   readonly children: Int8Array;
 }
 
 const PARENT_COUNT = CENTROID_COUNT / WORD_CHILDREN;
 const ROUNDS = 5;
-/** Rows that are assigned between two turns of the event loop. */
+/** Rows that are assigned before the event loop may run other tasks. */
 const BLOCK_ROWS = 65_536;
 
 /**
- * Words that rows are close to: k-means by dot products, for the parents and then within each of them. A word begins
- * as a row, one of those that stand evenly spread among the rows of its kind; one that no row is closest to stays.
- * Shape   rows [count × dimension], count ≥ 1
+ * Trains a two-level codebook by hierarchical k-means on dot products: first the parents, then the children of each
+ * parent. The initial centroids are evenly spaced rows, of all rows or of the rows of a parent. A centroid without rows
+ * stays unchanged.
+ * Shape   rows [count × dimension], row-major, count ≥ 1
+ * Unit    int8 components of tokens
+ * Range   −128..127; squared norm of a centroid at most TOKEN_MAX_SQUARED_NORM
  * Errors  Fault of the kernels; the signal's reason
  * Cost    2 × ROUNDS + 1 assignments of all rows
+ * Source  hierarchical k-means (Nistér & Stewénius 2006)
  */
 export async function trainCentroids(
   rows: Int8Array,
@@ -59,26 +63,26 @@ async function assignAll(
   return centroidIds;
 }
 
-/** Moves each word to the mean of its rows. */
+/** Moves each centroid to the direction of the mean of its rows. */
 function moveTo(centroids: Int8Array, centroidIds: Uint16Array, rows: Int8Array, dimension: number): void {
   const sums = new Int32Array(centroids.length);
   const counts = new Uint32Array(centroids.length / dimension);
-  centroidIds.forEach((code, row) => {
-    counts[code] += 1;
-    for (let at = 0; at < dimension; at += 1) sums[code * dimension + at] += rows[row * dimension + at];
+  centroidIds.forEach((centroid, row) => {
+    counts[centroid] += 1;
+    for (let at = 0; at < dimension; at += 1) sums[centroid * dimension + at] += rows[row * dimension + at];
   });
-  // As long as the rows are, and no longer than a token may be: the mean of some is shorter than they are.
+  // The mean of several rows is shorter than the rows. It is scaled to their length, or to the longest valid token.
   const length = Math.min(
     meanLength(rows, dimension),
     Math.sqrt(TOKEN_MAX_SQUARED_NORM) - Math.sqrt(dimension),
   );
-  counts.forEach((count, word) => {
-    const sum = sums.subarray(word * dimension, (word + 1) * dimension);
+  counts.forEach((count, centroid) => {
+    const sum = sums.subarray(centroid * dimension, (centroid + 1) * dimension);
     const norm = Math.sqrt(sum.reduce((total, value) => total + value * value, 0));
     if (count === 0 || norm === 0) return;
     for (let at = 0; at < dimension; at += 1) {
       const value = Math.round((sum[at] * length) / norm);
-      centroids[word * dimension + at] = Math.max(-128, Math.min(127, value));
+      centroids[centroid * dimension + at] = Math.max(-128, Math.min(127, value));
     }
   });
 }
@@ -89,7 +93,7 @@ function meanLength(rows: Int8Array, dimension: number): number {
   return Math.sqrt((total * dimension) / rows.length);
 }
 
-/** For each parent some of its rows, evenly spread; where it has too few they repeat, and the parent where none. */
+/** Returns evenly spaced rows of each parent. Too few rows repeat; a parent without rows is repeated itself. */
 function firstChildren(
   parents: Int8Array,
   centroidIds: Uint16Array,

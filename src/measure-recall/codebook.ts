@@ -9,13 +9,13 @@ import type { Release } from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
 import { trainCentroids, type TrainedCentroids } from './centroids.js';
 
-/** Rows that words are made of, evenly spread over the release: sixteen for each word. */
+/** Upper bound of the training rows, which are evenly spaced over the release: sixteen for each centroid. */
 const TRAINING_ROWS = WORD_CHILDREN * CENTROID_COUNT;
 const BLOCK_ROWS = 65_536;
 
 /**
- * Makes the words of a release and the codes of all its residues, and writes them beside it under their digests. They
- * are a function of the release's tokens and of nothing else.
+ * Trains the centroids of a release, assigns a centroid id to each residue, and writes both files beside the release,
+ * named by their digests. The files depend only on the release's tokens.
  * Errors  those of the file system; Fault of the kernels; the signal's reason
  */
 export async function writeCodebook(release: Release, options: KernelOptions): Promise<CodebookCard> {
@@ -37,7 +37,7 @@ export async function writeCodebook(release: Release, options: KernelOptions): P
   }
 }
 
-/** Every n-th row of the release, or all of a small one. */
+/** Reads every n-th row of the release, or all rows of a small one. */
 async function trainingRows({ tokens }: Release, reader: RowReader): Promise<Int8Array> {
   const { dimension, residueStarts } = tokens;
   const rowCount = residueStarts[residueStarts.length - 1];
@@ -69,7 +69,7 @@ async function codeRows(
   }
 }
 
-/** Writes a file and gives it the name of its digest. */
+/** Writes a file and names it by its digest. */
 async function writeNamed(
   folder: string,
   kind: 'words' | 'codes',

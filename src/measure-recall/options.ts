@@ -1,18 +1,20 @@
 import type { PolicyKind } from '../recall/policy-card.js';
 import type { SearchEngine } from '../search/search-types.js';
 
+/** Options of a recall measurement. */
 export interface QualifyOptions {
   readonly engine: SearchEngine;
-  /** Default sampled. */
+  /** Default: sampled. */
   readonly policy?: PolicyKind;
-  /** 1..2³²−1; the same seed gives the same card to the bit. */
+  /** Range: 1..2³²−1; default 1. Equal seeds give bit-identical cards. */
   readonly seed?: number;
-  /** Proteins of the release that are searched with; each is left out of what it finds. Default 200. */
+  /** Number of queries, which are proteins of the release. Each is left out of its own results. Default: 200 */
   readonly queryCount?: number;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: QualifyProgress) => void;
 }
 
+/** Finished queries of a recall measurement. */
 export interface QualifyProgress {
   readonly stage: 'qualify';
   readonly done: number;

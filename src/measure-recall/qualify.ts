@@ -20,23 +20,23 @@ import { openCodebookOf } from '../recall/codebook-sidecar.js';
 import type { RescoreCounts, SearchEngine } from '../search/search-types.js';
 import { writeCodebook } from './codebook.js';
 import {
-  measurePlaces,
+  measureRanks,
   prefilterCountsOfPolicy,
-  type Place,
-  type QueryPlaces,
-  type SweptPlaces,
-} from './places.js';
+  type OrderRanks,
+  type PrefilterRanks,
+  type QueryRanks,
+} from './prefilter-ranks.js';
 import type { QualifyOptions } from './options.js';
-import { recallOf } from './recall.js';
+import { recallOf, type RetrievedCounts } from './recall.js';
 
 const DEFAULT_QUERY_COUNT = 200;
 const STRATA = 4;
-/** What is tried of a policy; the least that qualifies serves. */
+/** Parameters of the candidate policies. The smallest policy that qualifies is chosen. */
 interface Trial {
-  /** Nearest finalists, and striking ones as shares of them. */
+  /** Numbers of nearest targets to rescore, and numbers of local matches as multiples of them. */
   readonly nearestCounts: readonly number[];
   readonly localShares: readonly number[];
-  /** More nearest finalists than this share of a release would save nothing. */
+  /** Largest useful number of nearest targets, as a share of the release. */
   readonly largestShare: number;
   readonly required: Pick<PolicyCard, 'required_recall' | 'required_evident_recall'>;
 }
@@ -58,22 +58,22 @@ const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
     },
   },
 };
-/** Cells of all queries' alignments, a quarter of an hour of one core; where there are more, targets are sampled. */
+/** Upper bound of alignment cells: a quarter of an hour of one core. Above it a sample of the targets is aligned. */
 const ALIGNED_MAX_CELLS = 4e12;
 
-/** What was measured, and the card that the release has now. */
+/** The measured card, and the card that the release stores now. */
 export interface QualifiedRelease {
   readonly card: PolicyCard;
   readonly kept: PolicyCard;
 }
 
 /**
- * Measures what an approximate policy keeps of the exhaustive answer and writes the card beside the release, whether or
- * not it qualifies, unless it would take the place of a policy of the other kind that does; for the coded one it makes
- * the codes first.
- * Errors  Refusal `qualification_impossible` where the release is too small to save anything; Fault of kernels, encoder
- *         or disk; the signal's reason
- * Cost    for each query an exhaustive search and an alignment with every target
+ * Measures the recall of an approximate policy against exhaustive search and stores the card beside the release. A card
+ * that does not qualify is stored, too, unless a qualified policy of the other kind is stored already. For the coded
+ * policy the codebook is made first.
+ * Errors  Refusal `qualification_impossible` if the release is too small for the policy to save time; Fault of
+ *         kernels, encoder or token file; the signal's reason; those of the file system
+ * Cost    one exhaustive search per query, and an alignment with every aligned target
  */
 export async function qualifyRelease(options: QualifyOptions): Promise<QualifiedRelease> {
   const { release, calibration } = options.engine;
@@ -88,14 +88,17 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
   const shares = trial.localShares;
   const most = counts[counts.length - 1];
   const largest = { nearestCount: most, localCount: most * shares[shares.length - 1] };
-  const places = await measurePlaces(queries, aligned, { ...options, engine, counts: largest });
-  const recalls = (of: readonly QueryPlaces[], rescoreCandidates: RescoreCandidates): PolicyCard['recalls'] =>
-    recallsOf(of, rescoreCandidates, (pooled) => prefilterCountsOfPolicy(engine, pooled));
+  const ranks = await measureRanks(queries, aligned, { ...options, engine, counts: largest });
+  const recalls = (
+    some: readonly QueryRanks[],
+    rescoreCandidates: RescoreCandidates,
+  ): PolicyCard['recalls'] =>
+    recallsOf(some, rescoreCandidates, (counted) => prefilterCountsOfPolicy(engine, counted));
   const tried = rescoreCounts(counts, shares).map((rescoreCandidates) => ({
     ...rescoreCandidates,
-    ...recalls(places, rescoreCandidates),
+    ...recalls(ranks, rescoreCandidates),
   }));
-  const cards = tried.map(({ nearest_count: nearest, striking_count: local, ...found }): PolicyCard => {
+  const cards = tried.map(({ nearest_count: nearest, striking_count: local, ...measured }): PolicyCard => {
     const policy = definitionOf({ nearest_count: nearest, striking_count: local }, { codes: codebook });
     return {
       format: POLICY_FORMAT,
@@ -107,22 +110,22 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
       seed,
       evident_expected_false_hits: EVIDENT_EXPECTED_FALSE_HITS,
       aligned_target_count: aligned.length,
-      recalls: found,
-      strata: strataOf(places, (share) => recalls(share, policy)),
+      recalls: measured,
+      strata: strataOf(ranks, (share) => recalls(share, policy)),
       tried,
       ...trial.required,
     };
   });
   const card = cards.find(isQualifiedPolicy) ?? cards[cards.length - 1];
-  const known = { releaseId: release.id, calibrationId: calibration?.id };
+  const identity = { releaseId: release.id, calibrationId: calibration?.id };
   // A damaged card is replaced.
-  const offered = await openQualification(release.directory, known).catch(() => undefined);
+  const offered = await openQualification(release.directory, identity).catch(() => undefined);
   const kept = cardToStore(card, offered?.card);
   await writePolicyCard(release.directory, kept);
   return { card, kept };
 }
 
-/** The engine as the policy sees it: with codes, which are made now, or without any. */
+/** Returns the engine of the policy: with a new codebook for the coded policy, without one for the sampled policy. */
 async function withCodebook({
   engine,
   policy,
@@ -137,7 +140,7 @@ async function withCodebook({
   };
 }
 
-/** From few finalists to many. */
+/** Returns all combinations of counts, by ascending number of rescored candidates. */
 function rescoreCounts(
   nearestCounts: readonly number[],
   localShares: readonly number[],
@@ -149,7 +152,7 @@ function rescoreCounts(
     .sort((a, b) => a.nearest_count + a.striking_count - (b.nearest_count + b.striking_count));
 }
 
-/** One protein of each of `queryCount` equal shares of the release in order of length. */
+/** Draws one protein from each of `queryCount` equal shares of the release in order of length. */
 function chooseQueries({ engine, queryCount }: QualifyOptions, random: Random): readonly number[] {
   const { targets } = engine.release;
   const byLength = Array.from({ length: targets.count }, (_, target) => target);
@@ -162,7 +165,7 @@ function chooseQueries({ engine, queryCount }: QualifyOptions, random: Random): 
   });
 }
 
-/** Ascending: what every query is aligned with. */
+/** Draws the targets that every query is aligned with, ascending. */
 function chooseAligned({ engine }: QualifyOptions, queries: readonly number[], random: Random): Uint32Array {
   const { targets, manifest } = engine.release;
   const queryResidues = queries.reduce((sum, target) => sum + targets.length(target), 0);
@@ -171,38 +174,38 @@ function chooseAligned({ engine }: QualifyOptions, queries: readonly number[], r
 }
 
 function recallsOf(
-  places: readonly QueryPlaces[],
+  queryRanks: readonly QueryRanks[],
   rescoreCandidates: RescoreCandidates,
   prefilterCountsOf: (counts: RescoreCounts) => RescoreCounts,
 ): PolicyCard['recalls'] {
   const { nearest_count: nearestCount, striking_count: localCount } = rescoreCandidates;
-  const isWithin = ({ byNearness, byExcess }: Place, most: RescoreCounts): boolean =>
+  const isWithin = ({ byNearness, byExcess }: OrderRanks, most: RescoreCounts): boolean =>
     byNearness <= most.nearestCount || byExcess <= most.localCount;
-  // Places in a larger pool are no better than in the policy's own.
-  const isRescored = ({ coarse, fine }: SweptPlaces): boolean =>
+  // A larger prefilter can only worsen the ranks, so that the measured ones are no better than the policy's own.
+  const isRescored = ({ coarse, fine }: PrefilterRanks): boolean =>
     isWithin(coarse, prefilterCountsOf({ nearestCount, localCount })) &&
     isWithin(fine, { nearestCount, localCount });
-  const found = (list: readonly SweptPlaces[]): { wantedCount: number; foundCount: number } => ({
-    wantedCount: list.length,
-    foundCount: list.filter(isRescored).length,
+  const countsOf = (list: readonly PrefilterRanks[]): RetrievedCounts => ({
+    relevantCount: list.length,
+    retrievedCount: list.filter(isRescored).length,
   });
-  const isJudged = places.some(({ evident }) => evident !== undefined);
+  const hasEValues = queryRanks.some(({ evident }) => evident !== undefined);
   return {
-    nearest_10: recallOf(places.map(({ nearest }) => found(nearest.slice(0, 10)))),
-    nearest_100: recallOf(places.map(({ nearest }) => found(nearest))),
-    evident: isJudged ? recallOf(places.map(({ evident }) => found(evident ?? []))) : null,
+    nearest_10: recallOf(queryRanks.map(({ nearest }) => countsOf(nearest.slice(0, 10)))),
+    nearest_100: recallOf(queryRanks.map(({ nearest }) => countsOf(nearest))),
+    evident: hasEValues ? recallOf(queryRanks.map(({ evident }) => countsOf(evident ?? []))) : null,
   };
 }
 
-/** The queries stand in order of length. */
+/** Splits the queries, which are in order of length, into strata and measures each. */
 function strataOf(
-  places: readonly QueryPlaces[],
-  recalls: (share: readonly QueryPlaces[]) => PolicyCard['recalls'],
+  queryRanks: readonly QueryRanks[],
+  recalls: (share: readonly QueryRanks[]) => PolicyCard['recalls'],
 ): PolicyCard['strata'] {
-  const shares = Array.from({ length: Math.min(STRATA, places.length) }, (_, share) =>
-    places.slice(
-      Math.floor((share * places.length) / STRATA),
-      Math.floor(((share + 1) * places.length) / STRATA),
+  const shares = Array.from({ length: Math.min(STRATA, queryRanks.length) }, (_, share) =>
+    queryRanks.slice(
+      Math.floor((share * queryRanks.length) / STRATA),
+      Math.floor(((share + 1) * queryRanks.length) / STRATA),
     ),
   ).filter((share) => share.length > 0);
   return shares.map((share) => ({
@@ -216,7 +219,7 @@ function tooSmall(releaseId: string, targetCount: number, { nearestCounts, large
   const least = nearestCounts[0] / largestShare;
   return new Refusal(
     'qualification_impossible',
-    `Release ${releaseId} has ${targetCount} proteins; this approximate policy saves something from ${least} on. ` +
+    `Release ${releaseId} has ${targetCount} proteins; this approximate policy saves time only from ${least} on. ` +
       'Searches compare all of them.',
     { targets: targetCount },
   );

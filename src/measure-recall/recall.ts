@@ -1,23 +1,23 @@
 import type { RecallCard } from '../recall/policy-card.js';
 
-/** How much of what one query wants was found. */
-export interface Found {
-  readonly wantedCount: number;
-  readonly foundCount: number;
+/** Numbers of relevant targets of one query, and of those that the policy retrieves. */
+export interface RetrievedCounts {
+  readonly relevantCount: number;
+  readonly retrievedCount: number;
 }
 
-/** Two-sided 95 % of a normal distribution. */
+/** Two-sided 95 % quantile of the standard normal distribution. */
 const Z = 1.959963984540054;
 
 /**
- * Mean over queries of the share that was found of what each wants; queries that want nothing say nothing.
- * Range   the 95 % interval lies in 0..1 and has a width even where all was found; without queries it is all of 0..1
- * Source  Wilson 1927, at as many independent trials as would scatter like the queries' shares
+ * Computes the mean recall over queries with its 95 % interval. Queries without relevant targets are left out.
+ * Range   0..1; the interval has a width even if the mean is 0 or 1; without queries it is 0..1 and the mean is 1
+ * Source  score interval (Wilson 1927); the number of trials is that with the variance of the queries' recalls
  */
-export function recallOf(queries: readonly Found[]): RecallCard {
-  const asked = queries.filter(({ wantedCount }) => wantedCount > 0);
-  const shares = asked.map(({ wantedCount, foundCount }) => foundCount / wantedCount);
-  const count = asked.length;
+export function recallOf(queries: readonly RetrievedCounts[]): RecallCard {
+  const counted = queries.filter(({ relevantCount }) => relevantCount > 0);
+  const shares = counted.map(({ relevantCount, retrievedCount }) => retrievedCount / relevantCount);
+  const count = counted.length;
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
   const mean = count === 0 ? 1 : sum(shares) / count;
   const squares = sum(shares.map((share) => (share - mean) ** 2));
@@ -26,8 +26,8 @@ export function recallOf(queries: readonly Found[]): RecallCard {
   const { low, high } = count === 0 ? { low: 0, high: 1 } : wilson(mean, trials);
   return {
     query_count: count,
-    wanted_count: sum(asked.map(({ wantedCount }) => wantedCount)),
-    found_count: sum(asked.map(({ foundCount }) => foundCount)),
+    wanted_count: sum(counted.map(({ relevantCount }) => relevantCount)),
+    found_count: sum(counted.map(({ retrievedCount }) => retrievedCount)),
     mean,
     low,
     high,

@@ -1,13 +1,15 @@
 /*
- * Clients ask PostgreSQL's catalogs for the tables there are. DuckDB has most of these catalogs, but not all of the
- * dialect in which they are asked. Only statements that name `pg_catalog` or call version() are touched; what comes out
- * is looked at as any statement is.
+ * Adapts queries of PostgreSQL's catalogs to DuckDB. Clients list tables through these catalogs, and DuckDB lacks a
+ * part of their dialect. Only statements that name `pg_catalog` or call version() change. The gate checks the adapted
+ * statement like any other.
  */
 
-/** Who owns whatever there is. */
+/** Owner of every object. */
 const OWNER = 'gloaming';
 
-/** Types of results by their ids in the protocol, which psql asks for by \gdesc; the catalogs have other ids. */
+/**
+ * Names of result types by their ids in the protocol. psql queries them for \gdesc; DuckDB's catalogs have other ids.
+ */
 const TYPE_NAMES: Readonly<Record<number, string>> = {
   16: 'boolean',
   17: 'bytea',
@@ -46,7 +48,10 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/\(SELECT c\.collname FROM [^()]*\) AS attcollation/gi, 'NULL AS attcollation'],
 ];
 
-/** @param versionText what version() gives, for clients that look for PostgreSQL's name in it */
+/**
+ * Returns the adapted statement.
+ * @param versionText result of version(), in which clients look for PostgreSQL's name
+ */
 export function readableCatalogQuery(sql: string, versionText: string): string {
   const named = sql.replace(
     /(?<![\w.])(?:pg_catalog\.)?version\s*\(\s*\)/gi,

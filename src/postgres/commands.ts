@@ -2,17 +2,17 @@ import { POSTGRES_TYPE_TEXT, type ServerParameters } from './parameters.js';
 import { withoutComments } from './split-statements.js';
 
 /*
- * Statements of clients that are about the session, not about rows. Nothing of a session can be changed, so that most
- * are answered as done; a transaction is a bracket around statements that only read.
+ * Answers statements about the session, which read no rows. A session has no changeable state, so most of these
+ * statements are acknowledged and do nothing. A transaction groups statements that only read.
  */
 
 export interface CommandAnswer {
-  /** As CommandComplete writes it. */
+  /** Tag in CommandComplete. */
   readonly tag: string;
   readonly transaction?: 'begin' | 'end' | 'rollback';
-  /** Statements that follow take no longer; 0 is as long as the server lets them. */
+  /** Statement timeout of the session from now on; 0 is the server's maximum. */
   readonly timeoutMs?: number;
-  /** One row of one text column. */
+  /** One row with one text column. */
   readonly value?: { readonly name: string; readonly text: string };
 }
 
@@ -26,7 +26,7 @@ const DONE: readonly (readonly [RegExp, string])[] = [
   [/^unlisten\b/i, 'UNLISTEN'],
   [/^close\s+all$/i, 'CLOSE CURSOR ALL'],
 ];
-/** Settings that clients send at their start or between statements; others are refused as any statement is. */
+/** Settings that clients send at their start or between statements. Other settings are refused. */
 const SETTABLE: readonly RegExp[] = [
   /^set\s+session\s+characteristics\b/i,
   /^(?:re)?set\s+(?:session\s+|local\s+)?(?:transaction\b|time\s+zone\b|names\b|all$)/i,
@@ -55,7 +55,7 @@ const SETTINGS = new Set([
   'timezone',
 ]);
 
-/** undefined where the statement is one for the engine. */
+/** Returns the answer, or undefined if the statement is for the engine. */
 export function answerCommand(statement: string, parameters: ServerParameters): CommandAnswer | undefined {
   const text = withoutComments(statement).replace(/;\s*$/, '').trim();
   if (/^(begin|start\s+transaction)\b/i.test(text)) return { tag: 'BEGIN', transaction: 'begin' };
@@ -79,7 +79,7 @@ function isHarmless(text: string): boolean {
 
 const UNITS_MS: Readonly<Record<string, number>> = { '': 1, ms: 1, s: 1_000, min: 60_000, h: 3_600_000 };
 
-/** Source  PostgreSQL, "Parameter Names and Values": milliseconds where no unit is named */
+/** Parses a timeout. Source  PostgreSQL, "Parameter Names and Values": milliseconds without a unit */
 function statementTimeout(text: string): number | undefined {
   if (/^(?:reset\s+statement_timeout|reset\s+all|discard\s+all)$/i.test(text)) return 0;
   const set =
@@ -94,7 +94,7 @@ function showParameter(shown: string, parameters: ServerParameters): CommandAnsw
   return value === undefined ? undefined : { tag: 'SHOW', value: { name, text: value } };
 }
 
-/** The column of a parameter that is shown. */
+/** Column of a parameter that SHOW returns. */
 export function shownColumn(name: string) {
   return { name, type: 'VARCHAR', postgresTypeId: POSTGRES_TYPE_TEXT };
 }

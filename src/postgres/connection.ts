@@ -28,25 +28,25 @@ export interface ConnectionParts {
   readonly sessions: SessionTable;
   readonly door: Door;
   readonly serverVersion: string;
-  /** PEM files, read for each connection, so that a renewed certificate is used at once. */
+  /** PEM files. They are read for each connection, so that a renewed certificate takes effect at once. */
   readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
-  /** Ends when the server stops, with its reason. */
+  /** Aborts when the server stops, with the reason. */
   readonly stopping: AbortSignal;
   readonly onFault: (error: unknown) => void;
 }
 
-/** For bytes that a client has still to take when its connection ends. */
+/** Time for the last bytes to reach the client when its connection ends. */
 const LAST_BYTES_MAX_MS = 1_000;
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Serves one client from its first byte to its last; never fails, whatever it sends. */
+/** Serves one client from its first byte to its last. Errors  none: a failure ends the connection */
 export async function serveConnection(socket: Socket, parts: ConnectionParts): Promise<void> {
   const ending = linkAborts(parts.stopping);
   parts.door.enter(socket);
-  // What goes wrong with the connection is its end, and nothing to be told of.
+  // A socket error closes the connection, which is handled below. It needs no report.
   socket.on('error', () => undefined);
   socket.once('close', () =>
     ending.abort(new ProtocolFault('08006', 'The client closed the connection.', true)),
@@ -82,7 +82,10 @@ interface Opened {
   readonly startup: ReadonlyMap<string, string>;
 }
 
-/** Changes to TLS where it is asked for; undefined where the client has left or only wanted to cancel. */
+/**
+ * Negotiates TLS if the client requests it. Returns undefined if the client disconnected or sent a cancellation. Errors
+ * ProtocolFault
+ */
 async function openStream(socket: Socket, parts: ConnectionParts): Promise<Opened | undefined> {
   let stream: Socket = socket;
   let frames = new Frames(stream);
@@ -101,8 +104,9 @@ async function openStream(socket: Socket, parts: ConnectionParts): Promise<Opene
       stream.write('N');
       continue;
     }
-    // What came before the change could be anybody's.
-    if (frames.hasMore()) throw new ProtocolFault('08P01', 'Bytes came before TLS was agreed on.', true);
+    // An attacker could have injected bytes before TLS.
+    if (frames.hasMore())
+      throw new ProtocolFault('08P01', 'The client sent data before the TLS handshake.', true);
     frames.release();
     stream = startTls(socket, parts.tls);
     frames = new Frames(stream);
@@ -124,7 +128,7 @@ function startTls(
   return secure;
 }
 
-/** A password does not travel in the clear, but within this machine. */
+/** Requires TLS, so that no password crosses the network in clear text. Loopback is exempt. */
 function requireSafe(socket: Socket, stream: Socket): void {
   const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   if (stream instanceof TLSSocket || LOOPBACK.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return;
@@ -135,7 +139,7 @@ function requireSafe(socket: Socket, stream: Socket): void {
   );
 }
 
-/** Errors  ProtocolFault, with the state of the refusal */
+/** Authenticates. Errors  ProtocolFault with the SQLSTATE of the refusal */
 async function logIn(user: string, password: string, { credentials }: ConnectionParts): Promise<SqlLogin> {
   try {
     return await credentials.logIn(user, password);
@@ -151,7 +155,7 @@ async function serveLogin(
   write: Write,
   { sql, credentials, sessions, serverVersion, ending }: ConnectionParts & { readonly ending: LinkedAbort },
 ): Promise<void> {
-  // While the password was looked at, the server may have begun to stop.
+  // The server may have begun to stop during authentication.
   ending.signal.throwIfAborted();
   const parameters = serverParameters(login.username, startup.get('application_name') ?? '');
   const session = new Session({
@@ -189,12 +193,12 @@ async function serveLogin(
   }
 }
 
-/** Whoever does not take the last bytes does not hold the connection. */
+/** Closes the socket of a client that does not read the last bytes. */
 function destroyLate(socket: Socket): void {
   setTimeout(() => socket.destroy(), LAST_BYTES_MAX_MS).unref();
 }
 
-/** Tells the client why its connection ends, where it can still be told. */
+/** Sends the client the reason for the end of the connection, if the socket is still writable. */
 function tell(stream: Socket, error: unknown, onFault: (error: unknown) => void): void {
   const fault = faultOf(error);
   if (fault.sqlState === 'XX000') onFault(error);

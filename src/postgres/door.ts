@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 
 /**
- * Connections whose client has yet to say who it is. They are few, so that who says nothing shuts nobody out: for one
- * that comes, another goes, the oldest of the address that has the most.
+ * Connections that have not authenticated yet. Their number is bounded. A new connection beyond the bound closes the
+ * oldest one of the address with the most connections, so that silent clients lock no other client out.
  */
 export class Door {
   readonly #maxCount: number;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #waiting = new Map<Socket, string>();
 
   constructor(maxCount: number) {
@@ -18,7 +18,7 @@ export class Door {
     if (this.#waiting.size > this.#maxCount) this.#drop();
   }
 
-  /** It has said who it is, or is gone. */
+  /** Removes a connection that has authenticated or closed. */
   leave(socket: Socket): void {
     this.#waiting.delete(socket);
   }

@@ -26,7 +26,7 @@ import { splitStatements } from './split-statements.js';
 
 interface Prepared {
   readonly sql: string;
-  /** As the client gave them, or was told them; 0 where the type is open. */
+  /** Types from the client or from describe; 0 for an open type. */
   typeIds: readonly number[];
 }
 
@@ -44,7 +44,7 @@ export class ExtendedProtocol {
   readonly #write: Write;
   readonly #statements = new Map<string, Prepared>();
   readonly #portals = new Map<string, Portal>();
-  /** After a failure, up to the next Sync. */
+  /** True after a failure until the next Sync. */
   #isPassingOver = false;
 
   constructor(state: SessionState, write: Write) {
@@ -52,7 +52,7 @@ export class ExtendedProtocol {
     this.#write = write;
   }
 
-  /** Errors  ProtocolFault and refusals; then messages up to the next Sync are passed over */
+  /** Answers a message. After an error, messages up to the next Sync are skipped. Errors  ProtocolFault and refusals */
   async answer({ type = '', body }: Frame): Promise<void> {
     if (type === 'S') return this.#sync();
     if (this.#isPassingOver) return;
@@ -64,7 +64,7 @@ export class ExtendedProtocol {
     }
   }
 
-  /** Gives up every portal. */
+  /** Closes every portal. */
   close(): void {
     for (const name of [...this.#portals.keys()]) this.#closePortal(name);
   }
@@ -88,22 +88,26 @@ export class ExtendedProtocol {
       case 'C':
         return this.#close(reader);
       case 'H':
-        // Nothing is held back that could be flushed.
+        // Output is not buffered, so there is nothing to flush.
         return;
       default:
-        throw new ProtocolFault('08P01', `Messages of the type ${JSON.stringify(type)} are not known.`, true);
+        throw new ProtocolFault('08P01', `The message type ${JSON.stringify(type)} is unknown.`, true);
     }
   }
 
   async #parse(reader: MessageReader): Promise<void> {
     const name = reader.text();
     const pieces = splitStatements(reader.text());
-    if (pieces.length > 1) throw new ProtocolFault('42601', 'A prepared statement is one statement.');
+    if (pieces.length > 1)
+      throw new ProtocolFault('42601', 'A prepared statement must be a single statement.');
     if (name !== '' && this.#statements.has(name)) {
-      throw new ProtocolFault('42P05', `There is a prepared statement "${name}" already.`);
+      throw new ProtocolFault('42P05', `The prepared statement "${name}" already exists.`);
     }
     if (this.#statements.size >= POSTGRES_STATEMENTS_MAX_COUNT) {
-      throw new ProtocolFault('53400', `A session has at most ${POSTGRES_STATEMENTS_MAX_COUNT} of them.`);
+      throw new ProtocolFault(
+        '53400',
+        `A session has at most ${POSTGRES_STATEMENTS_MAX_COUNT} prepared statements.`,
+      );
     }
     const typeIds = Array.from({ length: Math.max(0, reader.int16()) }, () => reader.int32());
     this.#statements.set(name, { sql: pieces[0] ?? '', typeIds });
@@ -138,7 +142,7 @@ export class ExtendedProtocol {
       { length: count },
       (_, index) => typeIds[index] || shape.parameterTypeIds[index] || POSTGRES_TYPE_TEXT,
     );
-    // Whoever was told a type sends its values by it.
+    // The client encodes its values with the described types.
     prepared.typeIds = told;
     const columns = columnsOf(command) ?? shape.columns ?? [];
     const rows = columns.length === 0 ? NO_DATA : rowDescription(columns, []);

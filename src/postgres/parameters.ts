@@ -1,13 +1,13 @@
 /** Type id of text in the PostgreSQL protocol. */
 export const POSTGRES_TYPE_TEXT = 25;
 
-/** The PostgreSQL whose dialect clients may expect; what it has and DuckDB lacks is refused statement by statement. */
+/** PostgreSQL version that clients see. Features that DuckDB lacks are refused in each statement. */
 const SERVER_VERSION = '15.0';
 
-/** What a client is told of the server at its start, by lower-case name. */
+/** Parameters that the server reports at login, by lower-case name. */
 export type ServerParameters = ReadonlyMap<string, string>;
 
-/** As ParameterStatus spells them. */
+/** Spelled as in ParameterStatus. */
 const REPORTED = [
   'server_version',
   'server_encoding',
@@ -50,12 +50,12 @@ export function serverParameters(user: string, applicationName: string): ServerP
   ]);
 }
 
-/** Those that are told without being asked for. */
+/** Returns the parameters that every client receives at login. */
 export function reportedParameters(parameters: ServerParameters): readonly (readonly [string, string])[] {
   return REPORTED.map((name) => [name, parameters.get(name.toLowerCase()) ?? '']);
 }
 
-/** What `version()` says: clients look for the dialect there. */
+/** Result of `version()`, in which clients look for the dialect. */
 export function versionText(serverVersion: string): string {
   return `PostgreSQL ${SERVER_VERSION} (Gloaming ${serverVersion}, by DuckDB)`;
 }

@@ -4,7 +4,7 @@ import { commandComplete, dataRow, rowDescription } from './wire/answers.js';
 import { shownColumn, type CommandAnswer } from './commands.js';
 import type { Write } from './session-state.js';
 
-/** What answers a statement about the session. */
+/** Messages that answer a statement about the session. */
 export function commandMessages(
   { tag, value }: CommandAnswer,
   formats: readonly number[],
@@ -14,7 +14,7 @@ export function commandMessages(
   return [...rows, commandComplete(tag)];
 }
 
-/** Sends rows until there are no more, or as many as asked for. */
+/** Sends rows until the result or `maxRows` is exhausted. Errors  those of the cursor and of the connection */
 export async function sendRows(
   cursor: SqlCursor,
   maxRows: number,

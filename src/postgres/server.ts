@@ -11,23 +11,25 @@ import { SessionTable } from './sessions.js';
 
 export interface PostgresOptions extends Omit<ConnectionParts, 'sessions' | 'door' | 'stopping'> {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 is any free port. */
   readonly port: number;
 }
 
-/** SQL by the PostgreSQL protocol. */
+/** The server of the PostgreSQL protocol. */
 export interface PostgresServer {
   readonly port: number;
   sessionCount(): number;
-  /** Tells every client, ends what is at work and closes. */
+  /** Sends every client a reason, ends running statements and closes all connections. Errors  none */
   stop(): Promise<void>;
 }
 
-/** Sessions, those that are about to be one, and as many again that are told why they are not, or leave. */
+/**
+ * Bound on connections: sessions, pending logins and password checks, and as many again that are refused or closing.
+ */
 const CONNECTIONS_MAX_COUNT =
   2 * (POSTGRES_SESSIONS_MAX_COUNT + POSTGRES_LOGINS_MAX_COUNT + SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT);
 
-/** Errors  that of the socket where the address cannot be listened on */
+/** Starts the server. Errors  that of the socket if it cannot listen on the address */
 export async function servePostgres({ host, port, ...options }: PostgresOptions): Promise<PostgresServer> {
   const stopping = new AbortController();
   const sessions = new SessionTable();

@@ -8,7 +8,7 @@ import type { ServerParameters } from './parameters.js';
 import type { TransactionStatus } from './wire/answers.js';
 import { ProtocolFault } from './wire/protocol-fault.js';
 
-/** Sends bytes to the client; waits until it takes more. */
+/** Sends bytes to the client, and waits until the socket accepts more. */
 export type Write = (bytes: Buffer) => Promise<void>;
 
 export interface SessionParts {
@@ -17,11 +17,11 @@ export interface SessionParts {
   readonly parameters: ServerParameters;
   readonly versionText: string;
   readonly write: Write;
-  /** Ends with the connection. */
+  /** Aborts when the connection ends. */
   readonly signal: AbortSignal;
 }
 
-/** What simple and extended queries of one session share: its transaction, its timeout, the statement at work. */
+/** State that simple and extended queries of a session share: transaction, timeout and running statement. */
 export class SessionState {
   readonly #parts: SessionParts;
   #status: TransactionStatus = 'I';
@@ -34,12 +34,12 @@ export class SessionState {
     signal.addEventListener('abort', () => this.#cancelling.abort(signal.reason), { once: true });
   }
 
-  /** I idle, T within a transaction, E within one that has failed. */
+  /** I without a transaction, T within one, E within a failed one. */
   get status(): TransactionStatus {
     return this.#status;
   }
 
-  /** Starts a statement for the engine. Errors  ProtocolFault */
+  /** Starts a statement of the engine. Errors  ProtocolFault */
   async start(
     text: string,
     parameters: readonly SqlParameter[],
@@ -47,7 +47,7 @@ export class SessionState {
   ): Promise<SqlCursor> {
     const { sql, login, versionText, signal } = this.#parts;
     this.#requireSound();
-    // A cancellation that came before this statement is not for it.
+    // An earlier cancellation does not apply to this statement.
     if (this.#cancelling.signal.aborted) this.#cancelling = new AbortController();
     signal.throwIfAborted();
     return sql.execute(login, 'postgres', {
@@ -59,13 +59,15 @@ export class SessionState {
     });
   }
 
-  /** What a statement for the engine takes and gives, without executing it. */
+  /** Returns parameters and columns of an engine statement without executing it. */
   describe(text: string): Promise<StatementShape> {
     const { sql, login, versionText, signal } = this.#parts;
     return sql.describe(login, readableCatalogQuery(text, versionText), signal);
   }
 
-  /** Executes a statement about the session; undefined where it is one for the engine. Errors  ProtocolFault */
+  /**
+   * Executes a statement about the session. Returns undefined if the statement is for the engine. Errors  ProtocolFault
+   */
   command(text: string): CommandAnswer | undefined {
     const answer = this.peek(text);
     if (answer?.transaction === 'begin') this.#status = 'T';
@@ -76,23 +78,23 @@ export class SessionState {
     return answer;
   }
 
-  /** The same without executing it. */
+  /** Returns the answer without executing the statement. */
   peek(text: string): CommandAnswer | undefined {
     return answerCommand(text, this.#parts.parameters);
   }
 
-  /** A failure within a transaction is the end of it, but for its ROLLBACK. */
+  /** Marks the transaction as failed. A failed transaction accepts only its end. */
   fail(): void {
     if (this.#status === 'T') this.#status = 'E';
   }
 
-  /** Ends the statement at work. */
+  /** Cancels the running statement. */
   cancel(reason: ProtocolFault): void {
     this.#cancelling.abort(reason);
   }
 
   #requireSound(): void {
     if (this.#status !== 'E') return;
-    throw new ProtocolFault('25P02', 'The transaction has failed; nothing is executed until its end.');
+    throw new ProtocolFault('25P02', 'The transaction has failed. End it with ROLLBACK first.');
   }
 }

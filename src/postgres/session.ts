@@ -15,7 +15,7 @@ import type { Frame, Frames } from './wire/frames.js';
 import { MessageReader } from './wire/message-reader.js';
 import { ProtocolFault } from './wire/protocol-fault.js';
 
-/** One client that is logged in. Source  PostgreSQL, chapter "Message Flow" */
+/** An authenticated client. Source  PostgreSQL, chapter "Message Flow" */
 export class Session {
   readonly #state: SessionState;
   readonly #extended: ExtendedProtocol;
@@ -27,7 +27,7 @@ export class Session {
     this.#write = parts.write;
   }
 
-  /** Answers messages until the client leaves. Errors  ProtocolFault that ends the connection */
+  /** Answers messages until the client disconnects. Errors  ProtocolFault that ends the connection */
   async serve(frames: Frames): Promise<void> {
     try {
       for (;;) {
@@ -41,9 +41,9 @@ export class Session {
     }
   }
 
-  /** Ends the statement at work, as its client asked by another connection. */
+  /** Cancels the running statement at the request of another connection of its client. */
   cancel(): void {
-    this.#state.cancel(new ProtocolFault('57014', 'The statement was cancelled, as its user asked.'));
+    this.#state.cancel(new ProtocolFault('57014', 'The user cancelled the statement.'));
   }
 
   async #answerQuery({ body }: Frame): Promise<void> {
@@ -89,11 +89,11 @@ const SQL_STATES: Readonly<Record<string, string>> = {
   server_stopping: '57P01',
 };
 
-/** What the client is told of an error; of our own faults, nothing but that. */
+/** Converts an error for the client. A fault of the server shows no details. */
 export function faultOf(error: unknown): ProtocolFault {
   if (error instanceof ProtocolFault) return error;
   if (!(error instanceof Refusal))
-    return new ProtocolFault('XX000', 'The server failed; its log has the cause.');
+    return new ProtocolFault('XX000', 'The server failed. The cause is in its log.');
   const sqlState = SQL_STATES[error.code] ?? '58000';
   return new ProtocolFault(sqlState, error.message, sqlState === '57P01');
 }

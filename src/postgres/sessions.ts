@@ -8,15 +8,15 @@ interface Entry {
   readonly cancel: () => void;
 }
 
-/** Largest of a random signed 32-bit number; randomInt takes a range of 2⁴⁸ at most. */
+/** Bound of a secret, a random signed 32-bit number. randomInt accepts a range of at most 2⁴⁸. */
 const SECRET_END = 2 ** 31;
 
-/** Sessions that are logged in, and the keys by which other connections may cancel their statements. */
+/** Authenticated sessions, and the secrets with which other connections may cancel their statements. */
 export class SessionTable {
   readonly #entries = new Map<number, Entry>();
   #lastId = 0;
 
-  /** Errors  ProtocolFault where there are too many */
+  /** Adds a session. Errors  ProtocolFault if there are too many */
   enter(
     organizationId: string,
     cancel: () => void,
@@ -26,7 +26,7 @@ export class SessionTable {
       this.#entries.size >= POSTGRES_SESSIONS_MAX_COUNT ||
       own >= POSTGRES_SESSIONS_PER_ORGANIZATION_MAX_COUNT
     ) {
-      throw new ProtocolFault('53300', 'There are as many sessions as there may be.', true);
+      throw new ProtocolFault('53300', 'Too many sessions.', true);
     }
     this.#lastId = (this.#lastId % (SECRET_END - 1)) + 1;
     const processId = this.#lastId;
@@ -35,7 +35,7 @@ export class SessionTable {
     return { processId, secret, leave: () => void this.#entries.delete(processId) };
   }
 
-  /** Does nothing where the secret is wrong, and tells nobody. */
+  /** Cancels the statement of a session. A wrong secret is silently ignored. */
   cancel(processId: number, secret: number): void {
     const entry = this.#entries.get(processId);
     if (entry?.secret === secret) entry.cancel();

@@ -1,13 +1,13 @@
 /*
- * Where statements end in a text of several. Only the cut is made here: the engine parses each piece, and takes none
- * that is more than one statement.
+ * Splits a text into statements. The split is only lexical: the engine parses each piece and refuses a piece with more
+ * than one statement.
  */
 
-/** What a semicolon means nothing in: quoted text, quoted names, dollar-quoted text and comments. */
+/** Text in which a semicolon does not end a statement: quoted text and names, dollar-quoted text, comments. */
 const OPAQUE =
   /'(?:[^']|'')*'?|"(?:[^"]|"")*"?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|\$([A-Za-z_]\w*)?\$[\s\S]*?(?:\$\1\$|$)|;/g;
 
-/** Statements of a text, without the empty ones. */
+/** Returns the statements of a text without empty ones. */
 export function splitStatements(text: string): readonly string[] {
   const pieces: string[] = [];
   let start = 0;
@@ -20,7 +20,7 @@ export function splitStatements(text: string): readonly string[] {
   return pieces.map((piece) => piece.trim()).filter((piece) => withoutComments(piece) !== '');
 }
 
-/** The text as far as it says anything; quotes hide nothing here, since only the beginning is looked at. */
+/** Removes leading comments. Quotes need no care, because only the beginning of the text is used. */
 export function withoutComments(text: string): string {
   return text.replace(/^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/, '').trim();
 }

@@ -13,10 +13,11 @@ import { CODEBOOK_FILE_NAME, type PolicyCard } from './policy-card.js';
 const CODE_BYTES = 2;
 
 /**
- * Opens the codes that a policy card names; undefined where its policy has none. The words are read, and their digest
- * is checked; the codes are mapped: any code is a word, so that a changed file costs recall and nothing else, and
- * `verifyCodes` finds it.
- * Errors  Fault where a file is missing, of another size or changed, or words are too long
+ * Opens the codebook that a policy card names. Returns undefined if its policy has none. The centroids are read and
+ * their digest is checked. The centroid ids are mapped into memory without a check, because every 16-bit id is valid:
+ * a changed file lowers the recall only. `verifyCodebook` detects it.
+ * Errors  Fault if a file is missing or has another size, if the centroids have changed, or if one is longer than a
+ *         token may be
  */
 export async function openCodebookOf(
   releaseDirectory: string,
@@ -37,8 +38,9 @@ export async function openCodebookOf(
 }
 
 /**
- * The digests of a policy's codes, recomputed.
- * Errors  none for damage: that is the answer; an empty list is intact or absent files
+ * Recomputes the digests of a policy's codebook. Returns a message for each problem; an empty list means that the files
+ * are intact or absent.
+ * Errors  Fault if the card names a file that is not named by its digest; none for damaged or missing files
  */
 export async function verifyCodebook(
   releaseDirectory: string,
@@ -48,12 +50,12 @@ export async function verifyCodebook(
   const problems: string[] = [];
   for (const file of [card.codes.words, card.codes.codes]) {
     const hash = createHash('sha256');
-    const found = await pipeline(createReadStream(pathOf(releaseDirectory, file)), hash).then(
+    const digest = await pipeline(createReadStream(pathOf(releaseDirectory, file)), hash).then(
       () => hash.digest('hex'),
       () => 'missing',
     );
-    if (found !== file.sha256)
-      problems.push(`${file.path} ${found === 'missing' ? 'is missing' : 'was changed'}`);
+    if (digest !== file.sha256)
+      problems.push(`${file.path} ${digest === 'missing' ? 'is missing' : 'was changed'}`);
   }
   return problems;
 }
@@ -62,26 +64,30 @@ function pathOf(releaseDirectory: string, { path, sha256 }: FileCard): string {
   const folder = calibrationDirectory(releaseDirectory);
   if (!CODEBOOK_FILE_NAME.test(path) || !path.includes(sha256)) {
     throw new Fault(
-      `The policy card in ${folder} names its codes ${JSON.stringify(path)}, not by their digest.`,
+      `The policy card in ${folder} names codebook files by ${JSON.stringify(path)}, not by their digest.`,
     );
   }
   return join(folder, path);
 }
 
-/** A card of other codes than the release's is no better than a file that was cut. */
-async function checkSize(path: string, { size_bytes: said }: FileCard, wanted: number): Promise<void> {
+/** Checks a file's size, and that of its card, against the size that follows from the release. */
+async function checkSize(
+  path: string,
+  { size_bytes: cardBytes }: FileCard,
+  expectedBytes: number,
+): Promise<void> {
   const size = await stat(path).then(
     (status) => status.size,
     () => 'missing',
   );
-  if (size !== wanted || said !== wanted)
-    throw new Fault(`${path} should have ${wanted} bytes; it is ${size}.`);
+  if (size !== expectedBytes || cardBytes !== expectedBytes)
+    throw new Fault(`${path} should have ${expectedBytes} bytes; it is ${size}.`);
 }
 
 function checkNorms(centroids: Int8Array, dimension: number, path: string): void {
   for (let start = 0; start < centroids.length; start += dimension) {
     let norm = 0;
     for (let at = start; at < start + dimension; at += 1) norm += centroids[at] * centroids[at];
-    if (norm > TOKEN_MAX_SQUARED_NORM) throw new Fault(`${path} has a word longer than a token may be.`);
+    if (norm > TOKEN_MAX_SQUARED_NORM) throw new Fault(`${path} has a centroid longer than a token may be.`);
   }
 }

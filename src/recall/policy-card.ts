@@ -1,9 +1,9 @@
 import { valueId } from '../ids.js';
 import type { FileCard } from '../significance/card.js';
 
-/* What a release's approximate policy keeps of the exhaustive answer, as measured; wire names as on disk. */
+/* The recall of a release's approximate policy, measured against exhaustive search. Member names are those on disk. */
 
-/** Share of what was wanted that was found: the mean over queries that want something, with its 95 % interval. */
+/** Recall: the mean over queries of retrieved ÷ relevant targets, with its 95 % interval. */
 export interface RecallCard {
   readonly query_count: number;
   readonly wanted_count: number;
@@ -13,12 +13,12 @@ export interface RecallCard {
   readonly high: number;
 }
 
-/** The three recalls that a policy is judged by. */
+/** The three recalls that decide whether a policy qualifies. */
 export interface RecallsCard {
-  /** Of the 10 and 100 targets that the exhaustive policy ranks first. */
+  /** Recall of the 10 and the 100 targets that exhaustive search ranks first. */
   readonly nearest_10: RecallCard;
   readonly nearest_100: RecallCard;
-  /** Of all aligned targets whose E-value is no greater than `evident_expected_false_hits`; null without E-values. */
+  /** Recall of the aligned targets with an E-value of at most `evident_expected_false_hits`; null without E-values. */
   readonly evident: RecallCard | null;
 }
 
@@ -29,87 +29,88 @@ export interface PolicyDefinition {
   readonly population: 'all_eligible';
   readonly sampling_id: string;
   readonly frontier_id: string;
-  /** Cosine that a row of the query must exceed with some row of a target to count as striking. */
+  /** The excess of a target sums, over query rows, the part of the closest cosine above this value. */
   readonly excess_cosine: number;
-  /** Targets that are measured exactly and aligned: nearest by sampled rows, and most striking. */
+  /** Targets that are rescored exactly: the nearest by the sampled rows, and the best local matches. */
   readonly nearest_count: number;
   readonly striking_count: number;
-  /** The first sweep leaves so many times as many for the second, which has more rows. */
+  /** Sampled policy: the first sweep passes this multiple of the two counts to the second, which has more rows. */
   readonly pool_factor?: number;
-  /** Where codes are looked up first, they leave this share of the targets in each of two orders for the only sweep. */
+  /** Codebook policy: the codebook passes this share of the targets, in each of two orders, to the only sweep. */
   readonly pool_share?: number;
 }
 
-/** How many targets of each order are measured exactly. */
+/** Numbers of targets of the two orders that are rescored exactly. */
 export type RescoreCandidates = Pick<PolicyDefinition, 'nearest_count' | 'striking_count'>;
 
-/** How an approximate policy leaves targets out: by some rows of the query, or by codes of the targets first. */
+/** Kind of prefilter: query subsampling alone, or a codebook before it. */
 export type PolicyKind = 'sampled' | 'coded';
 
-/** Files beside the card, each named by its digest: what residues' codes mean, and the codes. */
+/** Files of a codebook beside the card, each named by its digest: the centroids, and the centroid ids of residues. */
 export interface CodebookCard {
   readonly words: FileCard;
   readonly codes: FileCard;
 }
 
-/** Its id (`qual_…`) is the canonical SHA-256 of this card; nothing in it depends on when or where it was made. */
+/** The card of a policy. Its id (`qual_…`) is its canonical SHA-256. No member depends on the time or the machine. */
 export interface PolicyCard {
   readonly format: typeof POLICY_FORMAT;
   readonly release_id: string;
-  /** Whose E-values were asked; it holds for this policy as for the exhaustive one. Null where there was none. */
+  /** The calibration that gave the E-values; null if the release had none. */
   readonly calibration_id: string | null;
   readonly policy_id: string;
   readonly policy: PolicyDefinition;
-  /** Present where the policy looks codes up. */
+  /** Present if the policy uses a codebook. */
   readonly codes?: CodebookCard;
   readonly seed: number;
   readonly evident_expected_false_hits: number;
-  /** Targets that every query was aligned with; all of the release, or a random sample where that is too dear. */
+  /** Number of targets that every query was aligned with: all of the release, or a random sample of a large one. */
   readonly aligned_target_count: number;
   readonly recalls: RecallsCard;
-  /** The same by length of the query; edges are inclusive. */
+  /** Recalls by query length; both limits are inclusive. */
   readonly strata: readonly (RecallsCard & {
     readonly minimum_residues: number;
     readonly maximum_residues: number;
   })[];
-  /** Recalls with fewer and more finalists, from the fewest in all. */
+  /** Recalls with other numbers of rescored candidates, by ascending total. */
   readonly tried: readonly (RecallsCard & RescoreCandidates)[];
-  /** Least of each mean that qualifies. */
+  /** Least mean of each recall for a qualified policy. */
   readonly required_recall: number;
-  /** The same of what is evident, where less of that is asked. */
+  /** Least mean of the evident recall, if it differs. */
   readonly required_evident_recall?: number;
 }
 
 export const POLICY_FORMAT = 'gloaming-policy/1';
-/** In the calibration's folder beside the release: a new calibration takes the card of the old one away. */
+/** File in the calibration's folder beside the release. A new calibration removes it. */
 export const POLICY_FILE = 'policy.json';
-/** Files of codes are named by their digest, and by nothing that a card could choose. */
+/** Names of codebook files. They contain the digest, so that a card cannot choose a path. */
 export const CODEBOOK_FILE_NAME = /^(words|codes)-[0-9a-f]{64}\.bin$/;
 export const REQUIRED_RECALL = 0.99;
 export const EVIDENT_EXPECTED_FALSE_HITS = 1e-3;
-/** Measured on UniProt proteins: .5 and .6 need more finalists for as much, .7 misses what is distant. */
+/** Measured on UniProt proteins: .5 and .6 need more candidates for the same recall; .7 misses distant homologs. */
 export const EXCESS_COSINE = 0.55;
 export const POOL_FACTOR = 4;
-/** A tenth of the targets in all. */
+/** Two orders with this share give a tenth of the targets. */
 export const POOL_SHARE = 0.05;
 /**
- * Codes are for bulk work, and are taken only where somebody asks for them: what they lose, their card says. What is
- * close in the whole they keep at any size; what they lose is evidence in a part of a protein. Of six proteomes they
- * hold four fifths of it however many finalists there are.
+ * The codebook policy is for bulk searches and runs only on request; its card states its recall. It finds globally
+ * similar targets in databases of any size, but it misses some local matches. On six proteomes the evident recall is
+ * about .8 for any number of rescored candidates.
  */
 export const CODED_REQUIRED_RECALL = 0.9;
 export const CODED_REQUIRED_EVIDENT_RECALL = 0.75;
 
-/** Identifiers of what this version does; any change to what one means needs a new name. */
+/** Identifiers of the method of this version. A change of meaning needs a new identifier. */
 const SAMPLING_ID = 'rows_32_then_64/2';
 const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_then_rows_32/3';
 const FRONTIER_ID = 'best_evidence/1';
 
+/** Returns the definition of the sampled policy with these numbers of rescored candidates. */
 export function policyDefinition(nearestCount: number, localCount: number): PolicyDefinition {
   return { ...definition(SAMPLING_ID, nearestCount, localCount), pool_factor: POOL_FACTOR };
 }
 
-/** The policy for bulk work: codes are looked up before rows are swept. */
+/** Returns the definition of the codebook policy with these numbers of rescored candidates. */
 export function codebookDefinition(nearestCount: number, localCount: number): PolicyDefinition {
   return { ...definition(CODED_SAMPLING_ID, nearestCount, localCount), pool_share: POOL_SHARE };
 }
@@ -139,38 +140,41 @@ export function qualificationId(card: PolicyCard): string {
   return valueId('qual', card);
 }
 
-/** Whether the policy keeps enough to be offered: with codes, of the nearest ten and, by a lower bar, of evidence. */
+/**
+ * Returns whether the recalls reach the required ones. A sampled policy needs all three. A codebook policy needs that of
+ * the nearest ten, and the evident one with its own lower requirement.
+ */
 export function isQualifiedPolicy(card: PolicyCard): boolean {
-  return keepsEnough(card.recalls, card);
+  return isRecallEnough(card.recalls, card);
 }
 
 /**
- * The card that a release keeps after another one was measured: the new one, unless it would offer nothing where the
- * other kind of policy is offered.
- * @param offered  the release's card, where its policy is offered
+ * Returns the card that a release stores after a measurement. It is the new one, unless that does not qualify and the
+ * release offers a policy of the other kind.
+ * @param offered  the stored card, if its policy qualifies
  */
 export function cardToStore(measured: PolicyCard, offered: PolicyCard | undefined): PolicyCard {
   if (offered === undefined || isQualifiedPolicy(measured)) return measured;
   return policyKindOf(offered) === policyKindOf(measured) ? measured : offered;
 }
 
-/** A policy of a card, and what it was measured to keep. */
+/** A policy of a card, and its recalls. */
 export interface MeasuredPolicy {
   readonly policy: PolicyDefinition;
   readonly recalls: RecallsCard;
 }
 
 /**
- * What answers lists of up to so many candidates: the card's policy, and for longer ones the one with the fewest
- * finalists of those tried that list as many and keep enough, too; undefined where none does.
+ * Returns the policy for lists of up to `limit` candidates. It is the card's policy, or for longer lists the smallest
+ * measured one that is large enough and has the required recalls. Returns undefined if there is none.
  */
 export function policyListing(limit: number, card: PolicyCard): MeasuredPolicy | undefined {
   if (limit <= card.policy.nearest_count) return card;
-  const longer = card.tried.find((one) => one.nearest_count >= limit && keepsEnough(one, card));
+  const longer = card.tried.find((one) => one.nearest_count >= limit && isRecallEnough(one, card));
   return longer && { policy: definitionOf(longer, card), recalls: longer };
 }
 
-/** The policy with these finalists as this version defines it. */
+/** Returns this version's definition of the policy with these numbers of rescored candidates. */
 export function definitionOf(
   { nearest_count: nearest, striking_count: local }: RescoreCandidates,
   { codes: codebook }: Pick<PolicyCard, 'codes'>,
@@ -178,7 +182,7 @@ export function definitionOf(
   return (codebook === undefined ? policyDefinition : codebookDefinition)(nearest, local);
 }
 
-function keepsEnough(
+function isRecallEnough(
   { nearest_10: ten, nearest_100: hundred, evident }: RecallsCard,
   { codes: codebook, ...required }: Pick<PolicyCard, 'codes' | 'required_recall' | 'required_evident_recall'>,
 ): boolean {
@@ -190,15 +194,16 @@ function keepsEnough(
 }
 
 /**
- * What an approximate policy was measured to lose of the exhaustive answer, in words for people.
- * Unit  means over queries, each of which counts alike
+ * Describes the loss of an approximate policy against exhaustive search as text.
+ * Unit  per cent of the relevant targets, as the mean over queries
  */
 export function lossesOf(
   { nearest_10: ten, nearest_100: hundred, evident }: RecallsCard,
   { evident_expected_false_hits: largestE }: Pick<PolicyCard, 'evident_expected_false_hits'>,
 ): string {
   const near = `misses ${missed(ten)} of the 10 nearest`;
-  if (evident === null) return `${near} and ${missed(hundred)} of the 100 nearest; E-values were not asked`;
+  if (evident === null)
+    return `${near} and ${missed(hundred)} of the 100 nearest; E-values were not measured`;
   return `${near}, ${missed(hundred)} of the 100 nearest and ${missed(evident)} of all with E <= ${largestE}`;
 }
 

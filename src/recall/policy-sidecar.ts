@@ -14,7 +14,7 @@ import {
   type PolicyCard,
 } from './policy-card.js';
 
-/** A release's approximate policy, qualified and opened for searching. */
+/** The qualified approximate policy of a release. */
 export interface Qualification {
   /** `qual_…` */
   readonly id: string;
@@ -22,8 +22,8 @@ export interface Qualification {
 }
 
 /**
- * The card of a release's approximate policy; undefined where it has none.
- * Errors  Fault if it is damaged, or of a format that this version does not know
+ * Reads the card of a release's approximate policy. Returns undefined if there is none.
+ * Errors  Fault if the card cannot be read, was changed, or has an unknown format
  */
 export async function readPolicyCard(releaseDirectory: string): Promise<PolicyCard | undefined> {
   const path = join(calibrationDirectory(releaseDirectory), POLICY_FILE);
@@ -38,7 +38,7 @@ export async function readPolicyCard(releaseDirectory: string): Promise<PolicyCa
   try {
     card = JSON.parse(text) as PolicyCard;
   } catch (cause) {
-    throw new Fault(`${path} is no policy card.`, { cause });
+    throw new Fault(`${path} is not a policy card.`, { cause });
   }
   if (card?.format !== POLICY_FORMAT) {
     throw new Fault(
@@ -50,9 +50,9 @@ export async function readPolicyCard(releaseDirectory: string): Promise<PolicyCa
 }
 
 /**
- * The approximate policy that a release may offer beside this calibration; undefined where it has none, where it keeps
- * too little, where another calibration was asked, or where another version of the policy was measured.
- * Errors  Fault where the card is damaged or belongs to another release
+ * Opens the approximate policy that a release offers with this calibration. Returns undefined if there is none, if its
+ * recalls are too low, or if it was measured with another calibration or another version of the policy.
+ * Errors  Fault if the card is damaged or belongs to another release
  */
 export async function openQualification(
   releaseDirectory: string,
@@ -71,7 +71,8 @@ export async function openQualification(
 }
 
 /**
- * Writes the card beside its release, in place of the one that may be there, whose codes go with it.
+ * Writes the card beside its release and replaces an existing one. Codebook files that the card does not name are
+ * removed.
  * Errors  those of the file system
  */
 export async function writePolicyCard(releaseDirectory: string, card: PolicyCard): Promise<void> {
@@ -86,7 +87,7 @@ export async function writePolicyCard(releaseDirectory: string, card: PolicyCard
   }
 }
 
-/** There is one text for a card, so that a changed byte is found. */
+/** Returns the only valid text of a card, so that every changed byte is detected. */
 function policyText(card: PolicyCard): string {
   return `${canonicalJson(card)}\n`;
 }

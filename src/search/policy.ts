@@ -22,11 +22,11 @@ export function resolvePolicy(
   if (guarantee === 'exhaustive') {
     return Object.freeze({ ...reference, resolutionReason: 'exhaustive_requested' });
   }
-  const usesCodebook = qualification?.card.codes !== undefined;
-  // Not all that open a release open its codes.
-  if (qualification === undefined || (usesCodebook && codebook === undefined)) {
+  if (qualification === undefined) {
     return Object.freeze({ ...reference, resolutionReason: 'no_qualified_approximate_policy' });
   }
+  const usesCodebook = qualification.card.codes !== undefined;
+  assert(!usesCodebook || codebook !== undefined, 'an engine has the codebook that its policy needs');
   const measured = policyListing(limit, qualification.card);
   if (measured === undefined) {
     return Object.freeze({ ...reference, resolutionReason: 'limit_exceeds_qualified_policy' });

@@ -26,6 +26,12 @@ export interface ProteinQuery {
   readonly normalizationId: string;
 }
 
+/** A query of a FASTA file. */
+export interface NamedQuery extends ProteinQuery {
+  readonly id: string;
+  readonly description?: string;
+}
+
 /** Whether a query is given relatives, as the targets of its release were, or is compared as it stands. */
 export type QueryHomologs = 'as_release' | 'none';
 

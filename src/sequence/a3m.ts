@@ -1,8 +1,10 @@
-/** One aligned target as a row of an A3M alignment. */
+import { cigarRuns } from './cigar.js';
+
+/** A pairwise alignment, from which a row of an A3M alignment is made. */
 export interface A3mAlignment {
-  /** Extended CIGAR seen from the query: pairs `=` and `X`, query (`I`) and target (`D`) residues that face a gap. */
+  /** Extended CIGAR seen from the query: `=` match, `X` mismatch, `I` query and `D` target residue against a gap. */
   readonly cigar: string;
-  /** Zero-based, of the first aligned residue. */
+  /** Zero-based index of the first aligned residue. */
   readonly queryStart: number;
   readonly targetStart: number;
   readonly queryLength: number;
@@ -10,9 +12,10 @@ export interface A3mAlignment {
 }
 
 /**
- * The target written over the query: one upper-case letter or `-` for each query residue, lower-case letters for
- * target residues between them, nothing of the target beyond the ends of the alignment.
- * Source  the A3M format of the HH-suite: without its lower-case letters every row is as long as the query
+ * Returns the target as an A3M row: an upper-case letter or `-` for each query residue, lower-case letters for inserted
+ * target residues. Target residues outside the local alignment are left out.
+ * Shape   queryLength characters, lower-case letters not counted
+ * Source  A3M format of the HH-suite
  */
 export function a3mRow({ cigar, queryStart, targetStart, queryLength, target }: A3mAlignment): string {
   const parts = ['-'.repeat(queryStart)];
@@ -33,26 +36,38 @@ export function a3mRow({ cigar, queryStart, targetStart, queryLength, target }: 
   return parts.join('');
 }
 
-export interface CigarRun {
-  readonly operation: '=' | 'X' | 'I' | 'D';
-  readonly length: number;
+/** Hit values that the header of an A3M row shows. */
+export interface A3mHit {
+  readonly id: string;
+  readonly score: number;
+  readonly sequenceIdentityRatio: number;
+  /** Absent without a calibration, or outside its range. */
+  readonly eValue?: number;
+  readonly taxid?: string;
+  /** Positions are zero-based and half-open. */
+  readonly queryStart: number;
+  readonly queryEnd: number;
+  readonly queryLength: number;
+  readonly targetStart: number;
+  readonly targetEnd: number;
+  readonly targetLength: number;
 }
 
-/** Runs of an extended CIGAR, in order. */
-export function cigarRuns(cigar: string): CigarRun[] {
-  return [...cigar.matchAll(/(\d+)([=XID])/g)].map(([, length, operation]) => ({
-    operation: operation as CigarRun['operation'],
-    length: Number(length),
-  }));
-}
-
-/** Identical residues ÷ columns of the alignment, gaps included; 0 for an empty one. */
-export function cigarIdentity(cigar: string): number {
-  let identical = 0;
-  let columns = 0;
-  for (const { operation, length } of cigarRuns(cigar)) {
-    if (operation === '=') identical += length;
-    columns += length;
-  }
-  return columns === 0 ? 0 : identical / columns;
+/**
+ * Returns the header of a row, without `>`: the id, then `key=value` pairs. Alignment readers take the id up to the
+ * first space.
+ * Unit    positions from 1, ends inclusive; absent values have no pair
+ */
+export function a3mHeader(hit: A3mHit): string {
+  const coverage = (hit.queryEnd - hit.queryStart) / hit.queryLength;
+  return [
+    hit.id.replaceAll(/\s/g, '_'),
+    ...(hit.eValue === undefined ? [] : [`E=${hit.eValue.toExponential(1)}`]),
+    `identity=${hit.sequenceIdentityRatio.toFixed(3)}`,
+    `coverage=${coverage.toFixed(3)}`,
+    ...(hit.taxid === undefined ? [] : [`taxid=${hit.taxid}`]),
+    `score=${hit.score}`,
+    `query=${hit.queryStart + 1}-${hit.queryEnd}`,
+    `target=${hit.targetStart + 1}-${hit.targetEnd}/${hit.targetLength}`,
+  ].join(' ');
 }

@@ -1,23 +1,23 @@
-import { cigarRuns } from './a3m.js';
+import { cigarRuns } from './cigar.js';
 import { AMINO_ACIDS, BLOSUM62 } from './substitution.js';
 
-/** The three lines of a drawn alignment, equally long. */
+/** The three lines of a text alignment, of equal length. */
 export interface AlignmentLines {
   readonly query: string;
-  /** The residue where both are the same, `+` where they often replace each other, else a space. */
+  /** The residue of a match, `+` for a positive BLOSUM62 score, else a space. */
   readonly middle: string;
   readonly target: string;
 }
 
 interface Aligned {
-  /** Extended, seen from the query. */
+  /** Extended CIGAR seen from the query. */
   readonly cigar: string;
-  /** Zero-based, of the first aligned residue. */
+  /** Zero-based index of the first aligned residue. */
   readonly queryStart: number;
   readonly targetStart: number;
 }
 
-/** Residues over residues, gaps as `-`. */
+/** Returns the aligned residues as text, with `-` for gaps. */
 export function alignmentLines(query: string, target: string, alignment: Aligned): AlignmentLines {
   const lines = { query: '', middle: '', target: '' };
   let queryAt = alignment.queryStart;

@@ -1,20 +1,46 @@
-import type { CigarRun } from './a3m.js';
-
-/** An unknown residue; two of them are not the same. */
+/** Unknown residue; a pair of unknown residues counts as a mismatch. */
 const UNKNOWN = 'X';
 
-/** Writes an extended CIGAR from one end of an alignment to the other; equal steps become one run. */
+/** A run of equal operations; `I` is a query residue against a gap, `D` a target residue against a gap. */
+export interface CigarRun {
+  readonly operation: '=' | 'X' | 'I' | 'D';
+  readonly length: number;
+}
+
+/** Parses an extended CIGAR. */
+export function cigarRuns(cigar: string): CigarRun[] {
+  return [...cigar.matchAll(/(\d+)([=XID])/g)].map(([, length, operation]) => ({
+    operation: operation as CigarRun['operation'],
+    length: Number(length),
+  }));
+}
+
+/**
+ * Returns the sequence identity: identical residues ÷ alignment columns, gap columns included.
+ * Range  0..1; 0 for an empty CIGAR
+ */
+export function cigarIdentity(cigar: string): number {
+  let identical = 0;
+  let columns = 0;
+  for (const { operation, length } of cigarRuns(cigar)) {
+    if (operation === '=') identical += length;
+    columns += length;
+  }
+  return columns === 0 ? 0 : identical / columns;
+}
+
+/** Builds an extended CIGAR column by column and merges equal operations into runs. */
 export class CigarWriter {
   readonly #runs: { readonly operation: CigarRun['operation']; length: number }[] = [];
 
-  /** A query residue over a target residue. Returns whether they are the same known one */
+  /** Appends a residue pair. Returns whether both are the same known residue. */
   pair(query: string, target: string): boolean {
     const isIdentical = query === target && query !== UNKNOWN;
     this.#append(isIdentical ? '=' : 'X', 1);
     return isIdentical;
   }
 
-  /** Residues of the query (`I`) or of the target (`D`) that face a gap. */
+  /** Appends query residues (`I`) or target residues (`D`) against a gap. */
   gap(operation: 'I' | 'D', length: number): void {
     this.#append(operation, length);
   }

@@ -1,4 +1,4 @@
-/** What a header says about its protein; absent where it does not say it. */
+/** Attributes of a protein from its FASTA header. A member is absent if the header lacks it. */
 export interface FastaHeader {
   readonly id: string;
   readonly description?: string;
@@ -8,13 +8,13 @@ export interface FastaHeader {
   /** NCBI taxonomy id. */
   readonly taxid?: number;
   readonly gene?: string;
-  /** Reviewed by a curator: `sp|` (Swiss-Prot) is, `tr|` (TrEMBL) is not. */
+  /** Whether a curator reviewed the entry: true for `sp|` (Swiss-Prot), false for `tr|` (TrEMBL). */
   readonly reviewed?: boolean;
-  /** Proteins that stand behind this one: members of a UniRef cluster, equal proteins of NCBI's nr. */
+  /** Number of members of a UniRef cluster, or of identical proteins in NCBI's nr. */
   readonly memberCount?: number;
-  /** Entry name of a UniRef cluster's representative. */
+  /** Entry name of the representative of a UniRef cluster. */
   readonly representative?: string;
-  /** Of equal proteins, the first of them included, and their organisms: as many as LIST_MAX_CHARACTERS hold. */
+  /** Accessions of identical proteins, the first included, and their organisms, up to LIST_MAX_CHARACTERS each. */
   readonly accessions?: readonly string[];
   readonly organisms?: readonly string[];
 }
@@ -25,17 +25,17 @@ const UNIPROT_ACCESSION =
 const UNIPROT_FIELD = /(?:^| )(OS|OX|GN|PE|SV)=(.*?)(?= (?:OS|OX|GN|PE|SV)=|$)/g;
 const UNIREF = /^(UniRef\d+_\S+)(?:\s+(.*))?$/;
 const UNIREF_FIELD = /(?:^| )(n|Tax|TaxID|RepID)=(.*?)(?= (?:n|Tax|TaxID|RepID)=|$)/g;
-/** An accession with its version, or a chain of the PDB. */
+/** An accession with version, or a PDB chain. */
 const NCBI_ACCESSION = /^(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)?\.\d+|[0-9][A-Z0-9]{3}_\w+)$/;
 const START_OF_HEADING = '\x01';
-/** What blastdbcmd writes where the file had a start of heading. */
+/** Separator that blastdbcmd writes instead of U+0001. */
 const NEXT_RECORD = / >(?=[A-Z0-9]\S* )/;
-/** Half of what one attribute may hold: nr joins thousands of records. */
+/** Half the maximum length of one attribute; nr joins thousands of records. */
 const LIST_MAX_CHARACTERS = 16_384;
 
 /**
- * Reads the headers of UniProt (the id is the accession), UniRef and NCBI into their parts; of any other the first
- * word is the id and the rest the description.
+ * Parses headers of UniProt (the id is the accession), UniRef and NCBI. In any other header the first word is the id
+ * and the rest the description.
  * Source  https://www.uniprot.org/help/fasta-headers, https://ftp.ncbi.nlm.nih.gov/blast/db/FASTA/
  */
 export function parseFastaHeader(header: string): FastaHeader {
@@ -44,7 +44,7 @@ export function parseFastaHeader(header: string): FastaHeader {
   const uniref = UNIREF.exec(header);
   if (uniref !== null) return readUniref(uniref);
   const [id = ''] = header.replaceAll(START_OF_HEADING, ' ').split(/\s/, 1);
-  // What makeblastdb -parse_seqids and blastdbcmd leave of a UniProt header.
+  // Form of a UniProt header after makeblastdb -parse_seqids and blastdbcmd.
   if (UNIPROT_ACCESSION.test(id) && header.includes(' OS=') && header.includes(' OX=')) {
     return { id, ...uniprotFields(header.slice(id.length).trim()) };
   }
@@ -80,7 +80,7 @@ function readUniref([, id = '', about = '']: RegExpExecArray): FastaHeader {
   };
 }
 
-/** `WP_003131952.1 MULTISPECIES: thioredoxin [Lactococcus]`, joined with those of equal proteins by U+0001 */
+/** `WP_003131952.1 MULTISPECIES: thioredoxin [Lactococcus]`; U+0001 separates the headers of identical proteins */
 function readNcbi(header: string): FastaHeader {
   const records = header
     .split(START_OF_HEADING)
@@ -107,7 +107,7 @@ function readNcbiRecord(record: string): { id: string; name: string; organism: s
     : { id, name: title.slice(0, start).trim(), organism: title.slice(start + 1, -1).trim() };
 }
 
-/** Where the brackets that end a title open; names of proteins and of organisms may have brackets within. */
+/** Index of the bracket that opens the organism at the end of a title. Both names may contain nested brackets. */
 function organismStart(title: string): number | undefined {
   if (!title.endsWith(']')) return undefined;
   let depth = 0;
@@ -119,7 +119,7 @@ function organismStart(title: string): number | undefined {
   return undefined;
 }
 
-/** Distinct texts, without empty ones, as many as the bound holds. */
+/** Returns distinct, non-empty texts up to LIST_MAX_CHARACTERS in sum. */
 function bounded(texts: readonly string[]): readonly string[] {
   let characters = 0;
   return [...new Set(texts)].filter(

@@ -5,18 +5,18 @@ import { decompress } from './input-file.js';
 import { normaliseProtein } from './protein.js';
 import { readUnpackedFile } from './unpack.js';
 
-/** One record as it stands in the file; `text` is not normalised and keeps its line ends. */
+/** One raw record; `text` is not normalised and contains the line ends. */
 export interface FastaRecord {
-  /** What follows `>` on its line. */
+  /** Text behind `>` on its line. */
   readonly header: string;
   readonly text: string;
   readonly place: FastaPlace;
-  /** One-based line on which `text` begins; absent for the one after the header. */
+  /** One-based line on which `text` begins; by default the line after the header. */
   readonly textLine?: number;
 }
 
 export interface FastaPlace {
-  /** Path as given, or `standard input`. */
+  /** Path of the argument, or `standard input`. */
   readonly file: string;
   /** One-based line of the header. */
   readonly line: number;
@@ -26,22 +26,22 @@ export interface FastaPlace {
 
 export interface FastaInput {
   readonly file: string;
-  /** Plain or gzip; which of the two, its first bytes tell. */
+  /** Plain or gzip, recognised by the first bytes. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
 const LINE_FEED = 10;
 const GREATER_THAN = 62;
 
-/** The operator's file at this path, which may be zstd or xz, too; nothing is opened before it is read. */
+/** Returns an operator's file as input; it may be zstd or xz, too. The file is opened on the first read. */
 export function fastaFile(path: string, onBytesRead?: (bytes: number) => void): FastaInput {
   return { file: path, bytes: readUnpackedFile(path, onBytesRead) };
 }
 
 /**
- * Records of one FASTA input in order, held one at a time.
+ * Yields the records of one FASTA input in order; memory holds one record at a time.
  * Errors  Refusal `file_not_found`, `invalid_fasta`, `truncated_gzip` with file, line and record;
- *         `sequence_…` where one record is beyond all bounds; Fault when the disk fails
+ *         `sequence_…` for a record beyond the size limits; Fault when the disk fails
  */
 export async function* readFasta(input: FastaInput): AsyncGenerator<FastaRecord> {
   const place = { file: input.file, line: 1, record: 0 };
@@ -67,13 +67,13 @@ export async function* readFasta(input: FastaInput): AsyncGenerator<FastaRecord>
   }
 }
 
-/** "reads.fasta, line 12, record 3": what every refusal about a record starts with. */
+/** Returns the start of every refusal of a record, such as "reads.fasta, line 12, record 3". */
 export function describePlace(place: FastaPlace): string {
   return `${place.file}, line ${place.line}, record ${place.record}`;
 }
 
 /**
- * The same refusal, saying where the record stands; a position in the sequence is followed to its own line.
+ * Returns the refusal with file, line and record added. A `position` in the sequence selects the line of that residue.
  */
 export function refuseRecord(cause: Refusal, record: FastaRecord, id: string): Refusal {
   const position = cause.details.position;
@@ -90,16 +90,15 @@ export function refuseRecord(cause: Refusal, record: FastaRecord, id: string): R
 }
 
 /**
- * Cuts before each `>` that starts a line; the first piece is what stands before the first record, if
- * anything.
+ * Splits before each `>` at a line start. The first piece is the text before the first record, if there is any.
  */
 async function* splitRecords(chunks: AsyncIterable<Buffer>, place: FastaPlace): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
   let heldBytes = 0;
-  /** Bytes up to the end of the header's line; undefined while that has not come. */
+  /** Length of the header line; undefined until its end was read. Unit: bytes. */
   let headerBytes: number | undefined;
   let endsLine = true;
-  // What is beyond a bound is refused before it fills memory: a gzip of kilobytes may hold gigabytes.
+  // An oversized record is refused before it fills memory: a gzip file of kilobytes may expand to gigabytes.
   const hold = (piece: Buffer): void => {
     const lineEnd = headerBytes === undefined ? piece.indexOf(LINE_FEED) : -1;
     if (lineEnd >= 0) headerBytes = heldBytes + lineEnd + 1;
@@ -149,7 +148,7 @@ function splitHeader(bytes: Buffer, place: FastaPlace): { header: string; text: 
       { ...place },
     );
   }
-  // One byte a character: whatever is no ASCII letter is refused by the normalisation, at its right position.
+  // latin1 maps one byte to one character, so that the normalisation reports the right position of a non-ASCII byte.
   return { header, text: end < 0 ? '' : bytes.toString('latin1', end + 1) };
 }
 
@@ -164,7 +163,7 @@ function refuseStart(text: string, place: FastaPlace): Refusal {
   );
 }
 
-/** A record beyond all bounds: what came of its sequence says best what is wrong (a chromosome, most likely). */
+/** Returns the refusal of an oversized record. Its sequence often explains it: most likely it is a chromosome. */
 function refuseEndless(bytes: Buffer, before: FastaPlace): Refusal {
   const place = { ...before, record: before.record + 1 };
   if (bytes[0] !== GREATER_THAN && bytes.indexOf(LINE_FEED) >= 0) {
@@ -198,7 +197,7 @@ function countLines(bytes: Buffer): number {
   return lines;
 }
 
-/** Line ends before the residue at this one-based position. */
+/** Counts the line ends before the residue at this one-based position. */
 function linesBefore(text: string, position: number): number {
   let lines = 0;
   let seen = 0;

@@ -8,7 +8,7 @@ const LINE_FEED = 10;
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /**
- * Bytes of a user's file, in pieces; nothing is opened before they are read.
+ * Yields a user's file in chunks. The file is opened on the first read.
  * Errors  Refusal `file_not_found`; Fault when the disk fails
  */
 export async function* readInputFile(
@@ -25,7 +25,7 @@ export async function* readInputFile(
   }
 }
 
-/** The refusal for a file that cannot be opened, in words; a Fault for whatever else happened to it. */
+/** Returns the refusal of a file that cannot be opened; any other error becomes a Fault. */
 export function refuseFile(path: string, cause: unknown): Refusal | Fault {
   const code = (cause as NodeJS.ErrnoException).code;
   const problem =
@@ -41,9 +41,8 @@ export function refuseFile(path: string, cause: unknown): Refusal | Fault {
 }
 
 /**
- * The bytes as they are, or decompressed where they are gzip: their first two bytes tell. Without a byte
- * order mark.
- * Errors  Refusal `truncated_gzip` or `invalid_gzip` that starts with what `describe` says at that moment
+ * Yields the bytes without a byte order mark. Gzip, recognised by its first two bytes, is decompressed.
+ * Errors  Refusal `truncated_gzip` or `invalid_gzip`, whose message starts with the result of `describe` at that moment
  */
 export async function* decompress(
   bytes: AsyncIterable<Uint8Array>,
@@ -53,7 +52,10 @@ export async function* decompress(
   yield* skipByteOrderMark(head[0] === 0x1f && head[1] === 0x8b ? inflate(all, describe) : all);
 }
 
-/** The first bytes, fewer where there are no more, and all bytes, these included. */
+/**
+ * Returns the first `count` bytes, or fewer if the input is shorter, and an iterator over all bytes from the start.
+ * Errors  those of `bytes`
+ */
 export async function peekBytes(
   bytes: AsyncIterable<Uint8Array>,
   count: number,
@@ -80,7 +82,7 @@ export async function peekBytes(
   return { head, all };
 }
 
-/** Some editors and spreadsheets put U+FEFF before the first character of a text. */
+/** Drops a leading U+FEFF, which some editors and spreadsheets write. */
 async function* skipByteOrderMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let head: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of chunks) {
@@ -97,8 +99,8 @@ async function* skipByteOrderMark(chunks: AsyncIterable<Buffer>): AsyncGenerator
 }
 
 /**
- * Lines of text (UTF-8, without their ends, which may be CRLF), in blocks.
- * Errors  Refusal `line_too_long`; `invalid_text` with the line where the bytes are not UTF-8
+ * Yields the lines of a UTF-8 text in blocks, without line ends (LF or CRLF).
+ * Errors  Refusal `line_too_long`; `invalid_text` with the line that is not UTF-8
  */
 export async function* readLines(chunks: AsyncIterable<Buffer>, file: string): AsyncGenerator<string[]> {
   let rest: Buffer[] = [];
@@ -128,7 +130,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>, file: string): A
   if (restBytes > 0) yield linesOf(Buffer.concat(rest));
 }
 
-/** A replaced character would name another protein, or none: nothing is read from text that cannot be understood. */
+/** Returns the refusal of invalid UTF-8. A replacement character could make an id name another protein. */
 function refuseText(bytes: Buffer, file: string, linesBefore: number): Refusal {
   let line = linesBefore + 1;
   for (let start = 0; start < bytes.length; line += 1) {
@@ -163,7 +165,7 @@ async function* inflate(compressed: AsyncIterable<Buffer>, describe: () => strin
   await feeding;
 }
 
-/** Writes with back-pressure. A failed source fails the reader, too: it is destroyed with the same error. */
+/** Writes with back-pressure. An error of the source destroys the reader with the same error. */
 async function feed(compressed: AsyncIterable<Buffer>, gunzip: Gunzip): Promise<void> {
   try {
     for await (const chunk of compressed) {

@@ -2,37 +2,34 @@ import { Refusal } from '../errors.js';
 import { PROTEIN_MAX_RESIDUES } from '../limits.js';
 
 /**
- * Names the rules below; a release and every answer state it. Any change to what a text becomes needs a new
- * name.
+ * Id of the normalisation rules below, stated by every release and answer. A change of the rules needs a new id.
  *
  * 1. ASCII white space is removed, letters become upper case, asterisks at the end (stop codons) are removed.
- * 2. The twenty standard letters and X stay as they are.
+ * 2. The twenty standard letters and X are unchanged.
  * 3. U (selenocysteine) becomes C, O (pyrrolysine) becomes K: the residues that they replace in evolution.
  *    B (D or N), Z (E or Q), J (I or L) and an asterisk inside become X. Each replacement is counted.
  * 4. Anything else is refused: gap characters, digits, punctuation, letters outside ASCII.
- * 5. What is plainly DNA or RNA is refused (isNucleotide); 1 to 65,535 residues must be left.
+ * 5. DNA and RNA are refused (isNucleotide); 1 to 65,535 residues must be left.
  */
 export const NORMALIZATION_ID = 'gloaming-protein/1';
 
-/** A protein as it is encoded, stored and answered. */
+/** A protein in the form that is encoded, stored and returned. */
 export interface NormalisedProtein {
   readonly sequence: string;
   readonly normalizationId: string;
-  /**
-   * How many of each letter were replaced, by the letter as it was written; no entry where there was none.
-   */
+  /** Count of replaced letters by original letter; letters without a replacement have no entry. */
   readonly replaced: Readonly<Record<string, number>>;
 }
 
 const REPLACEMENTS: Readonly<Record<string, string>> = { B: 'X', J: 'X', O: 'K', U: 'C', Z: 'X', '*': 'X' };
 const NOTHING_REPLACED: Readonly<Record<string, number>> = Object.freeze({});
-/** Below this a peptide of A, C, G and T only is possible, and the refusal would be a guess. */
+/** A shorter text of A, C, G and T may be a peptide. */
 const NUCLEOTIDE_MIN_LETTERS = 20;
 
 /**
- * The one way from text to a protein, for queries and databases alike.
+ * Returns the normalised protein of a text; queries and databases both use it.
  * Errors  Refusal `sequence_empty`, `sequence_is_nucleotide`, `sequence_too_long`, or `invalid_sequence`
- *         with the one-based position of the first character at fault, white space not counted
+ *         with the one-based position of the first invalid character, white space not counted
  * Cost    linear; a clean sequence is scanned three times and copied at most twice
  */
 export function normaliseProtein(text: string): NormalisedProtein {
@@ -60,10 +57,9 @@ export function normaliseProtein(text: string): NormalisedProtein {
 }
 
 /**
- * True for upper-case text that is plainly DNA or RNA: 20 letters or more, all of them IUPAC nucleotide
- * codes, at least 95 % A, C, G, T, U or N and half without the Ns, and three of the four bases with a share
- * of 5 % each. Proteins of two such letters exist (antifreeze glycoproteins: A and T; silk: A and G;
- * asparagine repeats) and pass.
+ * Whether upper-case text is DNA or RNA. All conditions hold: at least 20 letters; IUPAC nucleotide codes only; at
+ * least 95 % A, C, G, T, U or N; at least half without N; at least three bases with a share of 5 % each. Proteins of
+ * two such letters exist and pass: antifreeze glycoproteins (A and T), silk (A and G), asparagine repeats.
  */
 export function isNucleotide(letters: string): boolean {
   if (letters.length < NUCLEOTIDE_MIN_LETTERS || /[^ACGTUNRYKMSWBDHV]/.test(letters)) return false;
@@ -115,7 +111,7 @@ function refuseNucleotide(upper: string): Refusal {
   );
 }
 
-/** A regular expression would begin anew at each asterisk of a long run that ends otherwise. */
+/** Removes trailing asterisks by a loop: a regular expression takes quadratic time on long inner runs of asterisks. */
 function withoutStops(letters: string): string {
   let end = letters.length;
   while (end > 0 && letters[end - 1] === '*') end -= 1;

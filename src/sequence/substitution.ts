@@ -25,13 +25,14 @@ export const BLOSUM62: readonly (readonly number[])[] = [
   [0, -3, -3, -3, -1, -2, -2, -3, -3, 3, 1, -2, 1, -1, -2, -2, 0, -3, -1, 4],
 ];
 
-/** A letter is the low five bits of its character, upper case or lower. */
+/** Number of letter indices. The index is the low five bits of a character, the same for upper and lower case. */
 const LETTER_COUNT = 32;
 
 /**
- * BLOSUM62 times a weight, by query and target letter; 0 for letters that are no amino acid.
- * Shape  int8 [32 × 32]
- * Range  weight 1..11, so that 11 × weight fits
+ * Returns BLOSUM62 × weight by query and target letter; 0 for letters that are not amino acids.
+ * Shape  int8 [32 × 32], row-major: query letter × target letter
+ * Unit   half bits × weight
+ * Range  weight 1..11, so that the highest score, 11 × weight, fits into int8
  */
 export function blosum62Scores(weight: number): Int8Array {
   const scores = new Int8Array(LETTER_COUNT * LETTER_COUNT);

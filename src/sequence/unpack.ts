@@ -5,21 +5,21 @@ import { Fault, Refusal } from '../errors.js';
 import { peekBytes, readInputFile } from './input-file.js';
 
 /*
- * zstd and xz, by the programs of the machine: Node 20 knows neither, what there is in JavaScript for xz is not kept,
- * and these bound their memory themselves. They are started for files of the operator only, never for what comes over
- * the network, and see nothing but their standard input.
+ * Decompresses zstd and xz by programs of the machine. Node 20 has neither, the JavaScript packages for xz are
+ * unmaintained, and these programs bound their own memory. They run only for files of the operator, never for network
+ * input, and read only standard input.
  */
 
 /** A program that decompresses its standard input. */
 interface Unpacker {
   readonly command: string;
   readonly arguments: readonly string[];
-  /** Debian package that has it. */
+  /** Debian package of the command. */
   readonly package: string;
 }
 
 const HEAD_BYTES = 6;
-/** A window of 128 MiB is what both make by default at most; a file may ask for gigabytes. */
+/** Both write windows of at most 128 MiB by default; a hostile file may request gigabytes. */
 const ZSTD: Unpacker = { command: 'zstd', arguments: ['-dcq', '--memory=128MB'], package: 'zstd' };
 const XZ: Unpacker = {
   command: 'xz',
@@ -29,14 +29,14 @@ const XZ: Unpacker = {
 const XZ_MAGIC = Buffer.from('fd377a585a00', 'hex');
 const COMPLAINT_MAX_CHARACTERS = 200;
 
-/** How a file that begins so is compressed; undefined where it is plain or of another kind. */
+/** Returns the compression of a file by its first bytes; undefined if plain or unknown. */
 export function packingOf(head: Buffer): 'gzip' | 'zstd' | 'xz' | undefined {
   if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
   return unpackerOf(head)?.command as 'zstd' | 'xz' | undefined;
 }
 
 /**
- * Bytes of an operator's file, decompressed where they are zstd or xz, in pieces; gzip is left to `decompress`.
+ * Yields an operator's file in chunks and decompresses zstd and xz; `decompress` handles gzip.
  * Errors  those of readInputFile; Refusal `tool_missing`, `invalid_compression`
  */
 export async function* readUnpackedFile(
@@ -46,7 +46,10 @@ export async function* readUnpackedFile(
   yield* unpack(readInputFile(path, onBytes), path);
 }
 
-/** The same of bytes that come from elsewhere, called so in refusals. */
+/**
+ * Yields bytes and decompresses zstd and xz. Refusals use `name` for the input.
+ * Errors  those of `bytes`; Refusal `tool_missing`, `invalid_compression`
+ */
 export async function* unpack(bytes: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
   const { head, all } = await peekBytes(bytes, HEAD_BYTES);
   const unpacker = unpackerOf(head);
@@ -57,7 +60,7 @@ function unpackerOf(head: Buffer): Unpacker | undefined {
   if (head.subarray(0, HEAD_BYTES).equals(XZ_MAGIC)) return XZ;
   if (head.length < 4) return undefined;
   const magic = head.readUInt32LE(0);
-  // pzstd and seekable files begin with a frame that is to be skipped.
+  // pzstd files and seekable files begin with a skippable frame.
   return magic === 0xfd2fb528 || (magic & 0xfffffff0) >>> 0 === 0x184d2a50 ? ZSTD : undefined;
 }
 
@@ -68,7 +71,7 @@ async function* runUnpacker(
   { command, arguments: options, package: debianPackage }: Unpacker,
   name: string,
 ): AsyncGenerator<Uint8Array> {
-  // Settings of the user's environment would change how it works.
+  // Variables such as XZ_DEFAULTS of the user's environment would change the result.
   const child = spawn(command, options, { env: { PATH: process.env.PATH }, stdio: 'pipe' });
   const complaint = firstComplaint(child);
   const ending = new Promise<Ending>((resolve) => {
@@ -80,7 +83,7 @@ async function* runUnpacker(
     for await (const chunk of child.stdout) yield chunk as Uint8Array;
     isDone = true;
   } finally {
-    // Nobody reads on; after the last byte it ends by itself, and says whether all was well.
+    // The reader stopped early. After the last byte the program ends by itself, and its exit code is checked below.
     if (!isDone) child.kill('SIGKILL');
   }
   const [fed, ended] = [await feeding, await ending];
@@ -102,7 +105,7 @@ async function* runUnpacker(
   );
 }
 
-/** The first line of what it says on standard error, once it has ended. */
+/** Returns a function that gives the first line of standard error; call it after the program has ended. */
 function firstComplaint(child: ChildProcess): () => string {
   let text = '';
   child.stderr?.on('data', (chunk: Buffer) => {

@@ -4,7 +4,7 @@ import type { PairNull } from './pair-null.js';
 import type { HubnessModel, ProteinHubness } from './hubness.js';
 import { continuedTail, type TailModel } from './tail-model.js';
 
-/** The qualified empirical null of one release and policy, opened for judging. */
+/** The empirical null model of one release, with at least one qualified bin, in memory. */
 export interface Calibration {
   /** `calib_…` */
   readonly id: string;
@@ -15,9 +15,9 @@ export interface Calibration {
   /** One row per target of the release. */
   readonly moments: MomentTable;
   readonly hubness: HubnessModel;
-  /** General closeness of each target of the release, and what it leans to. */
+  /** Hubness of a target of the release, and its hubness components. */
   readonly hubnesses: (target: number) => ProteinHubness;
-  /** Targets that a query's bias is measured on, ascending. */
+  /** Target indices, ascending. A query's hubness is measured against these targets. */
   readonly referenceSet: Uint32Array;
 }
 
@@ -26,7 +26,7 @@ export interface Bin {
   readonly tail: TailModel;
 }
 
-/** How far a probability is backed by the sample; names are those of the contract. */
+/** How well the calibration sample supports a probability. The names are those of the contract. */
 export type TailSupport =
   | 'within_calibration_sample'
   | 'below_tail_threshold'
@@ -34,18 +34,23 @@ export type TailSupport =
   | 'beyond_extrapolation_limit';
 
 export interface TailJudgement {
+  /** ln P(score ≥ x). */
   readonly logProbability: number;
   readonly support: TailSupport;
-  /** The exponential that gives this probability at this score; absent below the threshold. */
+  /** The exponential k · e^(−λ · x) that touches the tail at this score; absent below the threshold. */
   readonly tangent?: { readonly lambda: number; readonly logK: number };
 }
 
-/** A calibration in which at least one bin may be used. */
+/** Returns whether at least one bin of the calibration is qualified. */
 export function isQualified(card: CalibrationCard): boolean {
   return card.bins.some(({ status }) => status === 'qualified');
 }
 
-/** Length stratum of a protein, by the edges of the card. */
+/**
+ * Returns the length stratum of a protein.
+ * Unit   residues
+ * Range  0..edges.length; `edges` ascend, and each is the lower end of its stratum
+ */
 export function stratumOf(length: number, edges: readonly number[]): number {
   let stratum = 0;
   while (stratum < edges.length && length >= edges[stratum]) stratum += 1;
@@ -53,9 +58,10 @@ export function stratumOf(length: number, edges: readonly number[]): number {
 }
 
 /**
- * ln P that an unrelated pair of this bin reaches the coordinate.
- * Range   strictly falling above the threshold, without a floor: beyond the qualified factor the tail goes on as an
- *         exponential, and says so
+ * Returns ln P that an unrelated pair of this bin reaches the tail coordinate.
+ * Unit    natural logarithms
+ * Range   falls strictly above the threshold and has no lower bound; beyond `maximumLogExtrapolation` the tail
+ *         continues as an exponential, and `support` says so
  */
 export function judgeTail(
   { card, tail }: Bin,
@@ -76,12 +82,15 @@ export function judgeTail(
   };
 }
 
-/** Smallest ln P that a bin's tail was checked at: one pair of its sample, and the qualified factor beyond that. */
+/**
+ * Returns the smallest ln P at which the tail of a bin is used as it was fitted. It is that of one pair of the bin's
+ * sample, less the extrapolation factor.
+ */
 export function checkedLogProbability(card: BinCard, maximumLogExtrapolation: number): number {
   return -Math.log(card.pair_count) - maximumLogExtrapolation;
 }
 
-/** Linear interpolation of ln P between the points of the body; certain below the first. */
+/** Interpolates ln P linearly between the points of the body. Below the first point P is 1. */
 function bodyLogProbability(body: BinCard['body'], coordinate: number): number {
   if (body.length === 0 || coordinate <= body[0].score) return 0;
   let low = 0;

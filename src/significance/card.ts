@@ -1,11 +1,11 @@
 import { valueId } from '../ids.js';
 
-/* What a calibration says of itself, as `card.json` beside the release; wire names as on disk. */
+/* The card of a calibration, stored as `card.json` beside the release. Member names are those on disk. */
 
-/** Why a bin gives no probabilities; names are those of the contract's reasons. */
+/** Whether a bin gives probabilities, and if not, why. The names are those of the contract's reasons. */
 export type BinStatus = 'qualified' | 'too_few_exceedances' | 'bin_not_qualified';
 
-/** Null scores of pairs whose query and target lengths lie in the bin; minima are inclusive, maxima exclusive. */
+/** Null distribution of the pairs whose two lengths lie in one pair of length strata. Scores are tail coordinates. */
 export interface BinCard {
   readonly name: string;
   readonly query_stratum: number;
@@ -14,13 +14,13 @@ export interface BinCard {
   readonly pair_count: number;
   readonly fit_exceedance_count: number;
   readonly holdout_exceedance_count: number;
-  /** As many independent pairs would scatter like them: exceedances that share a protein do not. */
+  /** Effective sample size of the held-out exceedances. Exceedances that share a protein are not independent. */
   readonly holdout_independent_count: number;
   readonly holdout_kolmogorov_smirnov: number;
   readonly holdout_significance_level: number;
-  /** Above it scores were not fitted: what is left there may be homologous. */
+  /** Largest tail coordinate that the fit used. Pairs above it may be homologs. */
   readonly ceiling: number;
-  /** Share of exceedances below the ceiling that the mixture holds for relatives nothing has revealed. */
+  /** Share of the exceedances below the ceiling that the mixture model assigns to undetected homologs. Range: 0..1 */
   readonly relative_share: number;
   readonly tail: {
     readonly threshold: number;
@@ -28,11 +28,11 @@ export interface BinCard {
     readonly lambda: number;
     readonly shape: number;
   };
-  /** Falling ln P(score ≥ x) by rising x, up to the threshold: the empirical distribution below the tail. */
+  /** Empirical distribution below the tail: points of ln P(score ≥ x) by ascending x, up to the threshold. */
   readonly body: readonly { readonly score: number; readonly log_probability: number }[];
-  /** ln of the share of all pairs at or above a score, relatives that nothing has revealed among them. */
+  /** ln of the share of the bin's pairs at or above a score. These pairs include undetected homologs. */
   readonly observed: readonly { readonly score: number; readonly log_probability: number }[];
-  /** Largest score that the bin has seen. */
+  /** Largest score of the bin's pairs. */
   readonly largest_score: number;
 }
 
@@ -43,7 +43,7 @@ export interface ScaleCard {
   readonly maximum: number;
 }
 
-/** Observed against expected counts of a population that the calibration was not fitted to. */
+/** Observed and expected counts of a population that was not used in the fit. */
 export interface PopulationCard {
   readonly id: string;
   readonly pair_count: number;
@@ -61,8 +61,8 @@ export interface FileCard {
 }
 
 /**
- * The calibration as a value: its id (`calib_…`) is the canonical SHA-256 of this card, which names the digests of its
- * two Arrow files, so that one id pins every number. Nothing in it depends on when or where it was made.
+ * The calibration as a value. Its id (`calib_…`) is the canonical SHA-256 of this card. The card names the digests of
+ * its two Arrow files, so that the id determines every number. No member depends on the time or the machine.
  */
 export interface CalibrationCard {
   readonly format: CardFormat;
@@ -79,7 +79,7 @@ export interface CalibrationCard {
   readonly sample: {
     readonly protein_count: number;
     readonly pair_count: number;
-    /** Pairs left out because a chain of evident relatives connects them. */
+    /** Pairs left out because a chain of links connects the two proteins. */
     readonly connected_pair_count: number;
     readonly link_count: number;
     readonly link_log_probability: number;
@@ -90,7 +90,7 @@ export interface CalibrationCard {
     readonly query_maximum_residues: number;
     readonly target_minimum_residues: number;
     readonly target_maximum_residues: number;
-    /** Queries whose residues are more alike than this are of a composition that the sample lacks. */
+    /** Largest concentration (moments.ts) in the sample. Queries above it are outside the sample's compositions. */
     readonly maximum_concentration: number;
   };
   /** Lower ends of the length strata after the first, in residues. */
@@ -106,10 +106,10 @@ export interface CalibrationCard {
     readonly length_slope: number;
     readonly mean_slope: number;
     readonly spread_slope: number;
-    /** Of what the two slopes say, where it is a slower fall; absent from older cards: all of it. */
+    /** `slowerShare` of the rate model (pair-null.ts). Range: 0..1; 1 where an older card lacks it. */
     readonly slower_share?: number;
     readonly score_per_cosine: number;
-    /** Of a release whose proteins have profiles. */
+    /** Present if the release has profiles. */
     readonly profiles?: {
       readonly log_mean: ScaleCard;
       readonly log_spread: ScaleCard;
@@ -121,14 +121,14 @@ export interface CalibrationCard {
       readonly leaning_slopes: readonly number[];
     };
   };
-  /** How a protein's general closeness is measured: expected closeness by shape, and the panel it is measured on. */
+  /** The hubness model (hubness.ts) and its reference set. */
   readonly bias: {
     readonly weights: readonly number[];
     readonly minimum: number;
     readonly maximum: number;
-    /** Ascending target indices. */
+    /** Reference set, as ascending target indices. */
     readonly panel: readonly number[];
-    /** Of a release whose proteins have profiles: what they lean to (protein-bias.ts). */
+    /** Hubness components; present if the release has profiles. */
     readonly leanings?: {
       readonly centres: readonly number[];
       readonly directions: readonly (readonly number[])[];
@@ -136,20 +136,20 @@ export interface CalibrationCard {
   };
   readonly bins: readonly BinCard[];
   readonly populations: readonly PopulationCard[];
-  /** Variants that were tried and rejected, in cards of an earlier version; now in fit-significance/README.md. */
+  /** Rejected alternatives. Only cards of earlier versions have this member. */
   readonly tried?: readonly string[];
   readonly moments: { readonly dimension: number; readonly rank: number };
   readonly files: { readonly targets: FileCard; readonly basis: FileCard };
 }
 
 export const CARD_FORMAT = 'gloaming-calibration/4';
-/** Before striking pairs had controls (control.ts): such cards go on judging as they did. */
+/** Format of cards made without reversed-query controls (control.ts). Their releases are judged without controls. */
 export const UNCONTROLLED_FORMAT = 'gloaming-calibration/3';
-/** Of releases whose proteins have profiles: the null depends on what two of them share and are worth, too. */
+/** Format for releases with profiles, whose null also depends on the profile moments of a pair. */
 export const PROFILED_FORMAT = 'gloaming-calibration/6';
 export type CardFormat = typeof CARD_FORMAT | typeof UNCONTROLLED_FORMAT | typeof PROFILED_FORMAT;
 export const CARD_FORMATS: readonly string[] = [UNCONTROLLED_FORMAT, CARD_FORMAT, PROFILED_FORMAT];
-/** Cards of a null that is no longer used: their releases count as not calibrated. */
+/** Formats of null models that are no longer used. Releases with such a card count as not calibrated. */
 export const SUPERSEDED_FORMATS: readonly string[] = [1, 2, 5].map(
   (format) => `gloaming-calibration/${format}`,
 );
@@ -158,10 +158,10 @@ export const CARD_FILE = 'card.json';
 export const TARGETS_FILE = 'targets.arrow';
 export const BASIS_FILE = 'basis.arrow';
 
-/** The tail's shape is taken as it was fitted to a thousandth of what one pair of the sample shows. */
+/** The fitted tail is used down to a thousandth of the probability of one pair of the sample. */
 export const MAXIMUM_LOG_EXTRAPOLATION = Math.log(1000);
 
-/** Identifiers of what this version measures; any change to what one means needs a new name. */
+/** Identifiers of the method of this version. A change of meaning needs a new identifier. */
 export const NULL_POPULATION_ID = 'unconnected_release_pairs/1';
 export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/5';
 export const CONDITIONING_CONTEXT_ID = 'lengths_moments_and_biases/2';
@@ -174,7 +174,7 @@ export function calibrationId(card: CalibrationCard): string {
   return valueId('calib', card);
 }
 
-/** The folder of a release's calibration lies beside the release's own, whose bytes never change. */
+/** Returns the folder of a release's calibration. It lies beside the release, whose own bytes never change. */
 export function calibrationDirectory(releaseDirectory: string): string {
   return `${releaseDirectory}.calibration`;
 }

@@ -1,15 +1,18 @@
 /**
- * Bound on the share of false entries among those with at least this evidence, for entries in the order of a ranking
- * by another measurement: its E-value ÷ the entries ranked no lower with an E-value no greater, itself included; and no
- * less than that of any of these.
+ * Returns the q-value of each entry: a bound on the false discovery rate among entries with at least its evidence. The
+ * entries come in the order of a ranking by another measurement. The ratio of an entry is its E-value divided by the
+ * number of entries that rank no lower and have an E-value no greater, itself included. Its q-value is the largest
+ * ratio of these entries.
  *
- * An entry's value depends on what stands above it only, so that it is the same however long the list is; entries with
- * better evidence further down could only lower it. It never falls as E-values rise (test/calibration proves it by
- * cases; the first entry of each E-value bounds all that come after it), and is at least the ratio of Benjamini and
- * Hochberg over all that was searched.
- * Unit    natural logarithms in (minus infinity is allowed), ratios 0..1 out, in the order of the input
- * Cost    entries × their logarithm
- * Source  Benjamini & Hochberg 1995, Storey 2002 with the null share taken as one; stepped down, not up
+ * A q-value depends only on the entries that rank no lower, so that the length of the list does not change it. Entries
+ * with better evidence further down could only lower it. Q-values do not fall as E-values rise, and are at least those
+ * of Benjamini and Hochberg over all searched targets; test/significance/false-discovery.test.ts checks both.
+ * Shape   one entry per element, in and out
+ * Unit    natural logarithm of the E-value in; q-value out
+ * Range   −∞ or any finite logarithm in; 0..1 out
+ * Order   that of the input
+ * Cost    entries × log(entries)
+ * Source  Benjamini & Hochberg 1995, Storey 2002 with a null share of one; stepped down, not up
  */
 export function qValues(logEValue: readonly number[]): Float64Array {
   const distinct = [...new Set(logEValue)].sort((a, b) => a - b);
@@ -30,8 +33,9 @@ export function qValues(logEValue: readonly number[]): Float64Array {
 }
 
 /**
- * Chance that at least one unrelated target scores this well, the number of such targets being Poisson.
- * Unit    natural logarithm in, probability out; exact for tiny values, where 1 − e^−E would round to 0
+ * Returns the probability that at least one unrelated target scores this well, if their number follows Poisson.
+ * Unit    natural logarithm of the E-value in, probability out
+ * Range   0..1; `expm1` keeps tiny values exact, where 1 − e^−E would round to 0
  */
 export function familyWiseProbability(logEValue: number): number {
   return -Math.expm1(-Math.exp(logEValue));

@@ -8,32 +8,36 @@ import {
 } from './pair-null.js';
 
 /**
- * Some proteins are close to everything: closer than their lengths and moments say. How much is measured against a
- * panel of targets that the calibration has chosen; relatives in the panel move it little, because what each panel
- * member can contribute is bounded.
+ * Hubness: some proteins are more similar to all others than their lengths and moments predict. The hubness of a
+ * protein is its mean excess similarity to a reference set of targets that the calibration chose. Homologs in the
+ * reference set change it little, because the contribution of each member is bounded.
  */
 export interface HubnessModel {
-  /** Expected closeness of an unrelated pair, one weight per term of its shape. */
+  /** Regression weights of the expected mean closest cosine of an unrelated pair, one per term of its shape. */
   readonly weights: readonly number[];
-  /** Bounds of one panel member's contribution. Unit: cosine. */
+  /** Bounds of the contribution of one member of the reference set. Unit: cosine. */
   readonly minimum: number;
   readonly maximum: number;
-  /** Where there are profiles. */
+  /** Present if the release has profiles. */
   readonly leanings?: HubnessComponentModel;
 }
 
 /**
- * Proteins that are close to the same members of the panel are close to each other, related or not: helical ones, say.
- * The directions in which proteins differ most in this, over the panel.
+ * Principal components of the contributions of the reference set. Two proteins that are similar to the same members,
+ * such as two helical proteins, are similar to each other without homology.
  */
 export interface HubnessComponentModel {
-  /** Mean over the sample of what each member of the panel contributes beyond a protein's bias. */
+  /** Mean over the sample of each member's contribution less the protein's hubness. Unit: cosine. */
   readonly centres: readonly number[];
-  /** [LEANING_COUNT][panel]: a protein's leanings have a spread of 1 over the sample. */
+  /** [HUBNESS_COMPONENT_COUNT][reference set], scaled so that components have a root mean square of 1 in the sample. */
   readonly directions: readonly (readonly number[])[];
 }
 
-/** What a pair's closeness adds to the bias of either protein. */
+/**
+ * Returns the contribution of a pair to the hubness of either protein: observed less expected similarity, bounded.
+ * Unit   cosine
+ * Range  model.minimum..model.maximum
+ */
 export function hubnessContribution(
   model: HubnessModel,
   scales: ShapeScales,
@@ -47,39 +51,43 @@ export function hubnessContribution(
 
 const scratch = new Float64Array(MOST_TERMS);
 
-/** A protein as the null sees it beside its moments. */
+/** The hubness covariates of one protein. */
 export interface ProteinHubness {
+  /** Unit: cosine. */
   readonly hubness: number;
-  /** One for each direction; none without profiles. */
+  /** One per direction; empty without profiles. */
   readonly hubnessComponents: readonly number[];
 }
 
-/** What the members of a panel contribute to proteins, added up. */
+/** Sums of the contributions of a reference set to the hubness of proteins. */
 export interface HubnessTable {
-  /** So far. Shape: [protein × (1 + directions)], row-major */
+  /** Sums of the contributions added so far. Shape: [protein × (1 + directions)], row-major. Unit: cosine */
   readonly sums: Float64Array;
   add(protein: number, member: number, contribution: number): void;
-  /** After all members but the protein itself were added. */
+  /** Returns the hubness of a protein. Every member except the protein itself must have been added. */
   of(protein: number): ProteinHubness;
 }
 
 export interface HubnessTableSize {
   readonly referenceSetSize: number;
   readonly proteinCount: number;
-  /** Place of a protein in the panel, −1 for none; default: none is in it. */
+  /** Returns the index of a protein in the reference set, or −1. Default: −1 for every protein. */
   readonly memberOf?: (protein: number) => number;
-  /** To go on from. */
+  /** Initial sums of a table that continues another one; the table changes this array. Default: zeros. */
   readonly sums?: Float64Array;
 }
 
-/** Cost: 8 bytes a protein, 24 with leanings */
+/**
+ * Returns a table to which contributions can be added.
+ * Cost  8 bytes per protein, 24 with hubness components
+ */
 export function createHubnessTable(
   { leanings }: HubnessModel,
-  { referenceSetSize, proteinCount, memberOf = () => -1, sums: given }: HubnessTableSize,
+  { referenceSetSize, proteinCount, memberOf = () => -1, sums: initialSums }: HubnessTableSize,
 ): HubnessTable {
   const { centres, directions } = leanings ?? { centres: [], directions: [] };
   const width = 1 + directions.length;
-  const sums = given ?? new Float64Array(proteinCount * width);
+  const sums = initialSums ?? new Float64Array(proteinCount * width);
   const wholes = directions.map((direction) => direction.reduce((sum, value) => sum + value, 0));
   return {
     sums,
@@ -101,7 +109,7 @@ export function createHubnessTable(
   };
 }
 
-/** What a pair takes of the biases of its two proteins. */
+/** Returns the hubness covariates of a pair from those of its two proteins. */
 export function hubnessesOf(
   query: ProteinHubness,
   target: ProteinHubness,
@@ -113,7 +121,7 @@ export function hubnessesOf(
   };
 }
 
-/** What two proteins lean to together, by direction. */
+/** Returns the product of the hubness components of two proteins, one per direction. */
 export function hubnessComponentsOf(first: ProteinHubness, second: ProteinHubness): readonly number[] {
   return first.hubnessComponents.map((value, at) => value * second.hubnessComponents[at]);
 }

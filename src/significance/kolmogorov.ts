@@ -1,7 +1,9 @@
 /**
- * Largest distance between the empirical distribution of a sample and a continuous model: an effect size.
- * Shape   sample in any order; `cumulative` the model's distribution function over the same range
- * Range   0..1; 1 for an empty sample, because nothing speaks for the model
+ * Returns the Kolmogorov–Smirnov distance between a sample and a continuous distribution.
+ * @param cumulative  distribution function of the model
+ * Shape   sample [any length], in any order
+ * Unit    that of the model's argument in; a difference of probabilities out
+ * Range   0..1; 1 for an empty sample, which is no evidence for the model
  * Source  Kolmogorov 1933, Smirnov 1939
  */
 export function kolmogorovDistance(sample: Float64Array, cumulative: (value: number) => number): number {
@@ -18,15 +20,15 @@ export function kolmogorovDistance(sample: Float64Array, cumulative: (value: num
 }
 
 /**
- * Chance of a distance at least this large if the model were true.
- * Range   0..1; accurate to a few per cent for 20 values and more
+ * Returns the probability of a Kolmogorov–Smirnov distance at least this large under the model.
+ * Range   0..1; accurate to a few per cent for 20 values and more; 1 without values
  * Source  limiting distribution with Stephens' correction for small samples (1970)
  */
 export function kolmogorovProbability(distance: number, sampleCount: number): number {
   if (sampleCount === 0) return 1;
   const root = Math.sqrt(sampleCount);
   const scaled = (root + 0.12 + 0.11 / root) * distance;
-  // Below this the series needs many terms and the answer is 1 to all digits shown.
+  // Below 0.2 the series converges slowly, and the result is 1 to all printed digits.
   if (scaled < 0.2) return 1;
   let sum = 0;
   for (let term = 1; term <= 100; term += 1) {

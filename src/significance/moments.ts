@@ -3,33 +3,33 @@ import { secondMoments } from '../kernels/native.js';
 import { AMINO_ACIDS } from '../sequence/substitution.js';
 
 /*
- * First and second moments of a protein's residue tokens: what two unrelated proteins share in composition. The mean
- * cosine of all residue pairs is the product of the two means; the mean squared cosine is the product of the two second
- * moments, tr(Mq Mt). Both are the covariates that make null scores of membrane proteins, helix bundles and
- * low-complexity stretches comparable with those of everything else. The same two of the profiles of two families do
- * it for what affine scores take from these.
+ * First and second moments of a protein's residue tokens. They measure how similar two proteins are in composition.
+ * The mean cosine of all residue pairs is the dot product of the two means. The mean squared cosine is the product
+ * tr(Mq Mt) of the two second moments. As covariates they make null scores of membrane proteins, helix bundles and
+ * low-complexity regions comparable with those of other proteins. The moments of two profiles serve the same purpose
+ * for Smith–Waterman scores of profiles.
  */
 
-/** Longer proteins are measured on this many evenly spread rows, which bounds the cost of a query. */
+/** Longer proteins are measured on this many evenly spaced rows, which bounds the cost of a query. */
 const MOMENT_MAX_ROWS = 256;
 
 /** Moments of one protein. Unit: components of unit vectors (an int8 component ÷ inverseStep). */
 export interface TokenMoments {
   /** [dimension] */
   readonly mean: Float64Array;
-  /** [dimension × (dimension + 1) ÷ 2]: upper triangle, off-diagonals × √2, so that a dot product is a trace. */
+  /** Upper triangle [dimension × (dimension + 1) ÷ 2], off-diagonals × √2, so that a dot product is a trace. */
   readonly second: Float64Array;
 }
 
-/** What the moments of a release's proteins are made of. */
+/** The quantisation of a release's tokens and profiles. */
 export interface MomentForm {
   readonly dimension: number;
   readonly inverseStep: number;
-  /** Of its profiles; undefined where it has none. */
+  /** Quantisation scale of the profiles; undefined if the release has none. */
   readonly profileScale?: number;
 }
 
-/** The form of a release's moments, by its manifest. */
+/** Reads the quantisation of tokens and profiles from a release's manifest. */
 export function momentForm({
   encoder: { dimension, inverse_step: inverseStep },
   affine,
@@ -40,18 +40,21 @@ export function momentForm({
   return { dimension, inverseStep, profileScale: affine.profile?.scale };
 }
 
-/** Moments of a protein's tokens and, where it has one, of its profile. */
+/** Moments of a protein's tokens and, if it has one, of its profile. */
 export interface ProteinMoments extends TokenMoments {
   readonly profile?: ProfileMoments;
 }
 
 /** Unit: frequencies ÷ √background. Shape: mean [PROFILE_WIDTH], second accordingly */
 export interface ProfileMoments extends TokenMoments {
-  /** ln of the sequences that the profile is worth. */
+  /** ln of the effective number of sequences of the profile. */
   readonly logEffective: number;
 }
 
-/** Cost  min(length, 256) × dimension² ÷ 2 multiply-adds */
+/**
+ * Returns the moments of a protein from its tokens and profile.
+ * Cost  min(length, 256) × dimension² ÷ 2 multiply-adds
+ */
 export function proteinMoments(
   { values, length, profile, effectiveSequences = 1 }: QueryTokens,
   { dimension, inverseStep, profileScale }: MomentForm,
@@ -63,7 +66,10 @@ export function proteinMoments(
 }
 
 /**
- * Shape   values int8 [length × dimension], row-major
+ * Returns mean and second moment of token rows. Of more than 256 rows only 256, evenly spaced, are used.
+ * Shape   values int8 [length × dimension], row-major; length ≥ 1
+ * Unit    values are components × inverseStep; the moments are components of unit vectors
+ * Range   −128..127 in; means in −1..1 if the rows are unit vectors
  * Cost    min(length, 256) × dimension² ÷ 2 multiply-adds
  */
 export function tokenMoments(
@@ -90,24 +96,24 @@ export function tokenMoments(
   return { mean: sums, second };
 }
 
-/** Amino acids: what is left of a profile's row without its padding. */
+/** Number of amino acids: the length of a profile row without padding. */
 const KINDS = AMINO_ACIDS.length;
 export const PROFILE_MEAN_SIZE = KINDS;
 export const PROFILE_SECOND_SIZE = secondMomentSize(KINDS);
 
-/** Moments of profile rows without the padding that follows their frequencies. */
+/** Removes the padding columns from the moments of profile rows. */
 function ofKinds({ mean, second }: TokenMoments): TokenMoments {
-  const kept = new Float64Array(PROFILE_SECOND_SIZE);
+  const triangle = new Float64Array(PROFILE_SECOND_SIZE);
   let [from, to] = [0, 0];
   for (let kind = 0; kind < KINDS; kind += 1) {
-    kept.set(second.subarray(from, from + KINDS - kind), to);
+    triangle.set(second.subarray(from, from + KINDS - kind), to);
     from += PROFILE_WIDTH - kind;
     to += KINDS - kind;
   }
-  return { mean: mean.slice(0, KINDS), second: kept };
+  return { mean: mean.slice(0, KINDS), second: triangle };
 }
 
-/** Evenly spread rows. */
+/** Returns evenly spaced rows, or the input if it has no more than `rows`. */
 function gatherRows(values: Int8Array, length: number, rows: number, dimension: number): Int8Array {
   if (rows === length) return values;
   const gathered = new Int8Array(rows * dimension);
@@ -118,55 +124,67 @@ function gatherRows(values: Int8Array, length: number, rows: number, dimension: 
   return gathered;
 }
 
+/** Returns the length of the upper triangle of a dimension × dimension matrix. */
 export function secondMomentSize(dimension: number): number {
   return (dimension * (dimension + 1)) / 2;
 }
 
 /**
- * Means and sketches of many proteins, row-major. A sketch is a second moment in the coordinates of a basis that
- * keeps products of second moments: [count × rank] instead of [count × dimension²/2].
+ * Means and sketches of many proteins. A sketch is the projection of a second moment on a basis that approximately
+ * preserves dot products of second moments. It has `rank` components instead of dimension² ÷ 2.
  */
 export interface MomentTable {
   readonly dimension: number;
   readonly rank: number;
+  /** [count × dimension], row-major. */
   readonly means: Float32Array;
+  /** [count × rank], row-major. */
   readonly sketches: Float32Array;
   /** [rank × dimension × (dimension + 1) ÷ 2], orthonormal rows. */
   readonly basis: Float32Array;
-  /** Of profiles, where the proteins have them: twenty components need no sketch. */
+  /** Present if the proteins have profiles. Twenty components need no sketch. */
   readonly profiles?: ProfileTable;
 }
 
-/** Shape: [count × PROFILE_MEAN_SIZE], [count × PROFILE_SECOND_SIZE], row-major, and [count]. */
+/** Profile moments of many proteins, row-major. */
 export interface ProfileTable {
+  /** [count × PROFILE_MEAN_SIZE] */
   readonly means: Float32Array;
+  /** [count × PROFILE_SECOND_SIZE] */
   readonly seconds: Float32Array;
+  /** [count]; ln of the effective number of sequences. */
   readonly logEffective: Float32Array;
 }
 
-/** What the null of one pair depends on beside the two lengths. Unit: cosine. */
+/** The covariates of one pair in the null model beside the two lengths. Unit: cosine, unless stated. */
 export interface PairMoments {
   /** Mean over all residue pairs. */
   readonly meanCosine: number;
   /** Standard deviation over all residue pairs. */
   readonly cosineSpread: number;
-  /**
-   * The same two of Σ q p ÷ background over all pairs of columns of two profiles, as natural logarithms; 0 without
-   * profiles.
-   */
+  /** ln of the mean of Σ q p ÷ background over all pairs of columns of two profiles; 0 without profiles. */
   readonly logProfileMean: number;
+  /** ln of the standard deviation of the same sum; 0 without profiles. */
   readonly logProfileSpread: number;
-  /** ln of the sequences that the poorer of the two profiles is worth; 0 without profiles. */
+  /** ln of the smaller effective number of sequences of the two profiles; 0 without profiles. */
   readonly logEffective: number;
 }
 
-/** A protein as its pairs with a table see it. */
+/** Moments of a protein with the second moment as a sketch. */
 export interface ProjectedMoments {
+  /** [dimension] */
   readonly mean: Float64Array;
+  /** [rank] */
   readonly sketch: Float64Array;
   readonly profile?: ProfileMoments;
 }
 
+/**
+ * Projects the second moment of a protein on a basis.
+ * Shape  basis [rank × second moment], row-major, orthonormal rows
+ * Unit   those of the moments
+ * Range  components of basis rows in −1..1
+ */
 export function projectMoments(moments: ProteinMoments, basis: Float32Array, rank: number): ProjectedMoments {
   const size = moments.second.length;
   const sketch = new Float64Array(rank);
@@ -176,7 +194,7 @@ export function projectMoments(moments: ProteinMoments, basis: Float32Array, ran
   return { mean: moments.mean, sketch, profile: moments.profile };
 }
 
-/** The pair of a protein with one row of the table. */
+/** Returns the covariates of the pair of a protein and one row of the table. */
 export function pairMoments(protein: ProjectedMoments, table: MomentTable, row: number): PairMoments {
   const { dimension, rank } = table;
   const meanCosine = rowProduct(table.means, row * dimension, protein.mean);
@@ -198,20 +216,23 @@ function profilePair(
   );
 }
 
-/** Means over all pairs of columns of two profiles: of Σ q p ÷ background, and of its square. */
+/** Means of Σ q p ÷ background and of its square, over all pairs of columns of two profiles. */
 interface ProfilePair {
   readonly mean: number;
   readonly square: number;
   readonly logEffective: number;
 }
 
-/** Means and mean squares of a pair as the null takes them. */
+/**
+ * Returns the covariates of a pair from its means and mean squares.
+ * Unit  cosine and squared cosine
+ */
 export function pairOf(
   meanCosine: number,
   meanSquare: number,
   profiles: ProfilePair | undefined,
 ): PairMoments {
-  // A sketch that misses a part of a second moment can fall short of the squared mean.
+  // A sketch loses a part of the second moment, so that the mean square can lie below the squared mean.
   const cosineSpread = Math.sqrt(Math.max(0, meanSquare - meanCosine * meanCosine));
   if (profiles === undefined) {
     return { meanCosine, cosineSpread, logProfileMean: 0, logProfileSpread: 0, logEffective: 0 };
@@ -227,10 +248,10 @@ export function pairOf(
   };
 }
 
-/** Two profiles without any spread are far beyond every calibrated pair; their logarithm has to be a number. */
+/** Keeps the logarithm finite. Two profiles without any variance are far outside the calibrated range. */
 const LEAST_VARIANCE = 1e-6;
 
-/** A row of a table times a vector, in four sums that do not wait for each other: half the time of one. */
+/** Returns the dot product of a row and a vector. Four independent sums take half the time of one. */
 function rowProduct(table: Float32Array, start: number, vector: Float64Array): number {
   let first = 0;
   let second = 0;
@@ -248,8 +269,10 @@ function rowProduct(table: Float32Array, start: number, vector: Float64Array): n
 }
 
 /**
- * How alike a protein's residues are to each other: the root of its second moment's norm, 1 for a single repeated
- * token, 1 ÷ √dimension at the least. Low-complexity proteins and homopolymers have a high one.
+ * Returns the concentration of a protein's residue tokens: the square root of the norm of their second moment. It is
+ * the root of the root mean squared cosine of all residue pairs. Low-complexity proteins and homopolymers have a high
+ * concentration.
+ * Range  dimension^(−¼)..1 for unit vectors; 1 for a single repeated token
  */
 export function concentration(moments: TokenMoments): number {
   let sum = 0;

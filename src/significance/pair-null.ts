@@ -1,28 +1,30 @@
 import type { PairMoments } from './moments.js';
 
-/** Lengths and token moments of one pair; which of the two is the query makes no difference. */
+/** Lengths and moments of one pair. The null is symmetric in query and target. */
 export interface PairShape extends PairMoments {
   readonly queryLength: number;
   readonly targetLength: number;
 }
 
-/** One pair as the null sees it. */
+/** All covariates of one pair in the null model. */
 export interface NullPair extends PairShape {
-  /** How much closer each of the two is to unrelated proteins than its length and moments say. Unit: cosine. */
+  /** Mean excess similarity of the query to the reference set (hubness.ts). Unit: cosine. */
   readonly queryHubness: number;
+  /** The same of the target. */
   readonly targetHubness: number;
-  /** Products of what the two lean to (protein-bias.ts); none without profiles. */
+  /** Products of the hubness components of query and target; empty without profiles. */
   readonly hubnessComponents: readonly number[];
 }
 
-/** What a search measures of one pair. */
+/** The scores of one pair. */
 export interface PairScore {
+  /** Smith–Waterman score. */
   readonly affineScore: number;
   /** Mean of both directions' mean closest cosines: 1 − maxsim.bidirectional. */
   readonly meanClosestCosine: number;
 }
 
-/** A covariate's place and spread in the calibration sample, and the range beyond which it counts as at the end. */
+/** Mean and standard deviation of a covariate in the calibration sample, and the range to which it is clipped. */
 export interface CovariateScale {
   readonly centre: number;
   readonly spread: number;
@@ -30,13 +32,13 @@ export interface CovariateScale {
   readonly maximum: number;
 }
 
-/** Places and spreads of what a pair's shape is made of. */
+/** Scales of the covariates of a pair's shape. */
 export interface ShapeScales {
   readonly logShorter: CovariateScale;
   readonly logLonger: CovariateScale;
   readonly meanCosine: CovariateScale;
   readonly cosineSpread: CovariateScale;
-  /** Where the proteins have profiles. */
+  /** Present if the release has profiles. */
   readonly profiles?: ProfileScales;
 }
 
@@ -46,67 +48,72 @@ export interface ProfileScales {
   readonly logEffective: CovariateScale;
 }
 
-/** What the two proteins of a pair are like beside its shape. */
+/** Scales of the hubness covariates. */
 export interface HubnessScales {
   readonly hubness: CovariateScale;
-  /** LEANING_COUNT of them where there are profiles, else none. */
+  /** HUBNESS_COMPONENT_COUNT scales with profiles, else empty. */
   readonly hubnessComponents: readonly CovariateScale[];
 }
 
 /**
- * Conditioning of the null on lengths, token moments and biases of a pair.
+ * The null model of a pair, conditional on its lengths, moments and hubness.
  *
- *   evidence        = affine score ÷ (query length · target length)^¼ + 3 · (score of one cosine) · closeness
+ *   evidence        = affine score ÷ (query length · target length)^¼ + 3 · (score of one cosine) · mean closest cosine
  *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + share · moments))
  *   moments         = mean slope · m + spread slope · s
  *
- * where the sum is the evidence that a small share of unrelated pairs of the same kind exceed, and the divisor follows
- * the mean excess over it with the pair's standardised log shorter length l, mean cosine m and cosine spread s; where
- * there are profiles, with the same two of these, what the poorer one is worth, and what both proteins lean to, too.
- * The share is 1 where the moments make the tail fall faster than at their centres, and `slowerShare` where slower.
- * Under the null all pairs have one tail: close to e^(−coordinate).
+ * The sum is a high quantile of the evidence of unrelated pairs with the same covariates, fitted by quantile regression.
+ * The divisor is the mean excess over that quantile. It depends on the standardised log shorter length l, the mean
+ * cosine m and the cosine spread s of the pair. With profiles it also depends on the mean and spread of the profile
+ * products, the smaller effective number of sequences and the hubness components. The share is 1 if the moments make
+ * the tail fall faster than at their means, and `slowerShare` if slower. Under the null the tail of every pair is close
+ * to e^(−coordinate).
  * Source  linear quantile regression (Koenker & Bassett 1978)
  */
 export interface PairNull extends HubnessScales {
   readonly shape: ShapeScales;
-  /** One per term, in the order of `nullTerms`. */
+  /** One per term, in the order of `nullTerms`. Unit: evidence. */
   readonly weights: readonly number[];
+  /** Mean excess of a pair whose covariates are at their means. Unit: evidence. */
   readonly scale: number;
   readonly rate: RateModel;
+  /** Affine score that one unit of cosine adds to a pair of residues. */
   readonly scorePerCosine: number;
 }
 
-/** How the mean excess of a pair follows its terms. */
+/** Dependence of the mean excess of a pair on its terms. */
 export interface RateModel {
-  /** One for each of `slopeTerms`. */
+  /** One slope for each of `slopeTerms`. Unit: ln of the mean excess per standardised term. */
   readonly slopes: readonly number[];
-  /** Of what the moments say, where they make the tail fall more slowly than at their centres. Range: 0–1 */
+  /** Factor on the effect of the token moments if they make the tail fall more slowly. Range: 0..1 */
   readonly slowerShare: number;
 }
 
 const PLAIN_TERM_COUNT = 7;
 const PROFILE_TERM_COUNT = 3;
-const BIAS_TERM_COUNT = 2;
-/** Directions that proteins lean to: after two the next are a quarter as strong. */
+const HUBNESS_TERM_COUNT = 2;
+/** Number of hubness components. The components after the second are a quarter as strong. */
 export const HUBNESS_COMPONENT_COUNT = 2;
-/** Terms of a pair's shape, and all of them with the biases; more where there are profiles. */
+/** Number of terms of a pair's shape. Profiles add three terms. */
 export const shapeTermCount = ({ profiles }: ShapeScales): number =>
   PLAIN_TERM_COUNT + (profiles === undefined ? 0 : PROFILE_TERM_COUNT);
+/** Number of all terms of a pair: those of its shape, two of hubness, and with profiles the hubness components. */
 export const nullTermCount = (shape: ShapeScales): number =>
-  shapeTermCount(shape) + BIAS_TERM_COUNT + (shape.profiles === undefined ? 0 : HUBNESS_COMPONENT_COUNT);
-export const MOST_TERMS = PLAIN_TERM_COUNT + PROFILE_TERM_COUNT + BIAS_TERM_COUNT + HUBNESS_COMPONENT_COUNT;
-/** Places of the standardised log shorter length, mean cosine and cosine spread among the terms. */
+  shapeTermCount(shape) + HUBNESS_TERM_COUNT + (shape.profiles === undefined ? 0 : HUBNESS_COMPONENT_COUNT);
+export const MOST_TERMS =
+  PLAIN_TERM_COUNT + PROFILE_TERM_COUNT + HUBNESS_TERM_COUNT + HUBNESS_COMPONENT_COUNT;
+/** Indices of the standardised log shorter length, mean cosine and cosine spread among the terms. */
 const LENGTH_TERM = 1;
 const MEAN_TERM = 4;
 const SPREAD_TERM = 5;
-/** Those of the profiles' mean, spread and worth, where there are profiles, and of leanings. */
+/** With profiles: index of the first of the three profile terms, and of the first hubness component. */
 const PROFILE_TERM = PLAIN_TERM_COUNT;
-const LEANING_TERM = PROFILE_TERM + PROFILE_TERM_COUNT + BIAS_TERM_COUNT;
-/** Terms that the mean excess follows. */
+const HUBNESS_COMPONENT_TERM = PROFILE_TERM + PROFILE_TERM_COUNT + HUBNESS_TERM_COUNT;
+/** Indices of the terms on which the mean excess depends. */
 export const slopeTerms = ({ profiles }: ShapeScales): readonly number[] =>
   profiles === undefined ? PLAIN_SLOPES : PROFILED_SLOPES;
 const PLAIN_SLOPES = [LENGTH_TERM, MEAN_TERM, SPREAD_TERM];
-/** Places among the slopes. */
+/** Indices among the slopes. */
 export const LENGTH_SLOPE = 0;
 const MEAN_SLOPE = 1;
 const SPREAD_SLOPE = 2;
@@ -114,12 +121,17 @@ export const MOMENT_SLOPES: readonly number[] = [MEAN_SLOPE, SPREAD_SLOPE];
 const PROFILED_SLOPES = [
   ...PLAIN_SLOPES,
   ...Array.from({ length: PROFILE_TERM_COUNT }, (_, at) => PROFILE_TERM + at),
-  ...Array.from({ length: HUBNESS_COMPONENT_COUNT }, (_, at) => LEANING_TERM + at),
+  ...Array.from({ length: HUBNESS_COMPONENT_COUNT }, (_, at) => HUBNESS_COMPONENT_TERM + at),
 ];
-/** Places of all terms that moments of tokens have a part in. */
+/** Indices of all terms that contain a token moment. */
 export const MOMENT_TERMS: readonly number[] = [MEAN_TERM, SPREAD_TERM, 6];
 
-/** Writes the terms of a pair's shape at `start`: lengths, moments, and the products that matter. */
+/**
+ * Writes the regression terms of a pair's shape at `start`: lengths, moments and two products of them.
+ * Shape  writes shapeTermCount(scales) elements
+ * Unit   standardised covariates, and their products
+ * Range  each covariate is clipped to the range of the calibration sample
+ */
 export function shapeTerms(pair: PairShape, scales: ShapeScales, terms: Float64Array, start = 0): void {
   const shorter = standardised(Math.log(Math.min(pair.queryLength, pair.targetLength)), scales.logShorter);
   const longer = standardised(Math.log(Math.max(pair.queryLength, pair.targetLength)), scales.logLonger);
@@ -138,7 +150,13 @@ export function shapeTerms(pair: PairShape, scales: ShapeScales, terms: Float64A
   terms[start + PROFILE_TERM + 2] = standardised(pair.logEffective, scales.profiles.logEffective);
 }
 
-/** Writes all terms of a pair at `start`: those of its shape, then sum and product of the two biases, and leanings. */
+/**
+ * Writes all regression terms of a pair at `start`: shape terms, sum and product of the two hubnesses, and hubness
+ * components.
+ * Shape  writes nullTermCount(shape) elements
+ * Unit   standardised covariates, and their products
+ * Range  each covariate is clipped to the range of the calibration sample
+ */
 export function nullTerms(
   pair: NullPair,
   { shape, hubness, hubnessComponents }: Pick<PairNull, 'shape' | 'hubness' | 'hubnessComponents'>,
@@ -152,37 +170,50 @@ export function nullTerms(
   terms[hubnesses] = query + target;
   terms[hubnesses + 1] = query * target;
   hubnessComponents.forEach(
-    (scale, at) => (terms[start + LEANING_TERM + at] = standardised(pair.hubnessComponents[at], scale)),
+    (scale, at) =>
+      (terms[start + HUBNESS_COMPONENT_TERM + at] = standardised(pair.hubnessComponents[at], scale)),
   );
 }
 
-/** How much closeness counts beside the affine score, in score of equal residues per unit of the root of a length. */
+/** Weight of the mean closest cosine in the evidence, relative to the affine score. */
 const CLOSENESS_WEIGHT = 3;
 
 /**
- * One number for what affine alignment and MaxSim show together. Affine scores of unrelated proteins grow more slowly
- * than their lengths; over the root of the lengths' geometric mean, with a little closeness added, they fall off at one
- * rate far out, whatever the lengths.
+ * Combines the Smith–Waterman score and the MaxSim similarity of a pair. Scores of unrelated proteins grow more slowly
+ * than the lengths. Divided by the square root of the lengths' geometric mean, with a little similarity added, they have
+ * an upper tail whose rate does not depend on the lengths.
  * @param scorePerCosine  affine score that one unit of cosine adds to a pair of residues
+ * Unit   affine score ÷ √residues
  */
 export function pairEvidence(pair: PairShape, score: PairScore, scorePerCosine: number): number {
   const affine = score.affineScore / Math.sqrt(Math.sqrt(pair.queryLength * pair.targetLength));
   return affine + CLOSENESS_WEIGHT * scorePerCosine * score.meanClosestCosine;
 }
 
-/** The tail coordinate of a pair with this score. */
+/**
+ * Returns the tail coordinate of a pair from its scores.
+ * Unit  mean excesses over the fitted quantile
+ */
 export function tailCoordinate(model: PairNull, pair: NullPair, score: PairScore): number {
   return excessCoordinate(model, pair, pairEvidence(pair, score, model.scorePerCosine));
 }
 
-/** The tail coordinate of a pair with this evidence. */
+/**
+ * Returns the tail coordinate of a pair from its evidence.
+ * Unit  mean excesses over the fitted quantile
+ */
 export function excessCoordinate(model: PairNull, pair: NullPair, evidence: number): number {
   nullTerms(pair, model, scratch);
   const excess = evidence - expectedOf(model.weights, scratch);
   return excess / (model.scale * Math.exp(rateSlope(model.rate, scratch, slopeTerms(model.shape))));
 }
 
-/** What a regression expects of a pair whose terms begin at `start`: one weight for each of them. */
+/**
+ * Returns the prediction of a linear regression for the terms that begin at `start`.
+ * Shape  terms [start + weights.length] or longer
+ * Unit   that of the weights
+ * Range  any finite number
+ */
 export function expectedOf(weights: readonly number[], terms: Float64Array, start = 0): number {
   let expected = 0;
   for (let term = 0; term < weights.length; term += 1) expected += weights[term] * terms[start + term];
@@ -190,8 +221,8 @@ export function expectedOf(weights: readonly number[], terms: Float64Array, star
 }
 
 /**
- * ln of the mean excess of a pair, relative to the scale.
- * @param places  where the term of each slope stands
+ * Returns ln of the mean excess of a pair, relative to the scale.
+ * @param places  index of the term of each slope
  */
 export function rateSlope(
   { slopes, slowerShare }: RateModel,
@@ -205,7 +236,7 @@ export function rateSlope(
   return slope;
 }
 
-/** Terms of the pair at hand: no allocation for each of a thousand candidates. */
+/** Terms of the current pair. One shared buffer avoids an allocation for each of a thousand candidates. */
 const scratch = new Float64Array(MOST_TERMS);
 
 function standardised(value: number, scale: CovariateScale): number {

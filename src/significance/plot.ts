@@ -2,8 +2,8 @@ import type { BinCard, CalibrationCard } from './card.js';
 import { tailLogProbability } from './tail-model.js';
 
 /*
- * One picture of a calibration: for each bin the null scores seen (dots, with a 95 % band of what counting that many
- * pairs lets one expect) and the tail that was fitted to them (line), as ln P against the tail coordinate.
+ * A plot of a calibration: ln P against the tail coordinate, one panel per bin. Dots are observed shares of pairs, with
+ * a 95 % band for counting error. The line is the fitted tail.
  */
 
 const PANEL_WIDTH = 240;
@@ -13,10 +13,10 @@ const COLUMNS = 4;
 /** ln P at the lower edge: about one pair in nine million. */
 const LOWEST = -16;
 const BAND_DEVIATIONS = 1.96;
-/** Between two labels of the tail coordinate. */
+/** Distance between two labels of the horizontal axis. Unit: tail coordinate. */
 const TICK = 4;
 
-/** An SVG document. */
+/** Draws the fitted tails and the observed scores of all bins. Returns an SVG document. */
 export function calibrationPlot(card: CalibrationCard): string {
   const rows = Math.ceil(card.bins.length / COLUMNS);
   const width = COLUMNS * PANEL_WIDTH;
@@ -31,8 +31,8 @@ export function calibrationPlot(card: CalibrationCard): string {
     `<rect width="${width}" height="${height}" fill="white"/>`,
     `<text x="8" y="15" font-size="13">ln P(score ≥ x) against x, the tail coordinate: `,
     `${card.release_id.slice(0, 16)}…, ${card.sample.pair_count} pairs</text>`,
-    '<text x="8" y="30">Line: unrelated pairs, as fitted. Dots: all pairs that are not evident relatives; ',
-    'those above the line hold relatives that nothing has revealed. Band: 95 % of what counting lets expect</text>',
+    '<text x="8" y="30">Line: fitted null distribution. Dots: all pairs that no link connects; ',
+    'dots above the line indicate undetected homologs. Band: 95 % interval of the counting error</text>',
     ...panels,
     '</svg>\n',
   ].join('\n');
@@ -50,7 +50,7 @@ function panel(bin: BinCard): string {
     .map((score) => `${fixed(x(score))},${fixed(y(tailLogProbability(tail, score)))}`)
     .join(' ');
   const dots = bin.observed.map(({ score, log_probability: logP }) => {
-    // A count of n pairs varies by √n: the logarithm by 1 ÷ √n.
+    // The standard deviation of a count n is √n, that of its logarithm 1 ÷ √n.
     const deviation = BAND_DEVIATIONS / Math.sqrt(Math.max(1, bin.pair_count * Math.exp(logP)));
     const at = fixed(x(score));
     return (

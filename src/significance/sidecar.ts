@@ -19,8 +19,8 @@ import type { MomentTable } from './moments.js';
 import type { CovariateScale, PairNull } from './pair-null.js';
 
 /**
- * The card of a release's calibration; undefined where the release has none, or one of a superseded format.
- * Errors  Fault if it is damaged, or of a format that this version does not know
+ * Reads the card of a release's calibration. Returns undefined if there is none, or one of a superseded format.
+ * Errors  Fault if the card cannot be read, is not JSON, or has an unknown format
  */
 export async function readCalibrationCard(releaseDirectory: string): Promise<CalibrationCard | undefined> {
   const path = join(calibrationDirectory(releaseDirectory), CARD_FILE);
@@ -35,20 +35,22 @@ export async function readCalibrationCard(releaseDirectory: string): Promise<Cal
   try {
     card = JSON.parse(text) as typeof card;
   } catch (cause) {
-    throw new Fault(`${path} is no calibration card.`, { cause });
+    throw new Fault(`${path} is not a calibration card.`, { cause });
   }
   if (CARD_FORMATS.includes(card?.format)) return card as CalibrationCard;
   if (SUPERSEDED_FORMATS.includes(card?.format)) return undefined;
   throw new Fault(`${path} has format ${JSON.stringify(card?.format)}; this version reads ${CARD_FORMAT}.`);
 }
 
+/** Returns the only valid text of a card: canonical JSON and a newline. */
 export function cardText(card: CalibrationCard): string {
   return `${canonicalJson(card)}\n`;
 }
 
 /**
- * Opens the calibration of a release for judging; undefined where it has none, or none with a qualified bin.
- * Errors  Fault where a file is damaged, or belongs to another release
+ * Opens the calibration of a release. Returns undefined if there is none, or if none of its bins is qualified.
+ * Errors  Fault if the card is damaged or belongs to another release, or if a file has another size or lacks a column;
+ *         those of the file system
  */
 export async function openCalibration(
   releaseDirectory: string,
@@ -72,8 +74,9 @@ export async function openCalibration(
 }
 
 /**
- * Recomputes every digest of a release's calibration. Returns one sentence for each problem.
- * Errors  none for damage; an empty list means an intact or absent calibration
+ * Recomputes every digest of a release's calibration. Returns a message for each problem; an empty list means that the
+ * calibration is intact or absent.
+ * Errors  none for damaged or missing files; those of the file system if the card vanishes meanwhile
  */
 export async function verifyCalibration(releaseDirectory: string): Promise<readonly string[]> {
   const folder = calibrationDirectory(releaseDirectory);
@@ -88,8 +91,8 @@ export async function verifyCalibration(releaseDirectory: string): Promise<reado
   if ((await readFile(join(folder, CARD_FILE), 'utf8')) !== cardText(card))
     problems.push(`${CARD_FILE} was changed`);
   for (const { path, sha256 } of [card.files.targets, card.files.basis]) {
-    const found = await readFile(join(folder, path)).then(sha256Hex, () => 'missing');
-    if (found !== sha256) problems.push(`${path} ${found === 'missing' ? 'is missing' : 'was changed'}`);
+    const digest = await readFile(join(folder, path)).then(sha256Hex, () => 'missing');
+    if (digest !== sha256) problems.push(`${path} ${digest === 'missing' ? 'is missing' : 'was changed'}`);
   }
   return problems;
 }
@@ -130,7 +133,11 @@ function scaleOf({ centre, spread, minimum, maximum }: ScaleCard): CovariateScal
   return { centre, spread, minimum, maximum };
 }
 
-/** Bins by query and target stratum; the null does not tell query from target, so that one bin serves both orders. */
+/**
+ * Arranges the bins of a card by query and target stratum. The null is symmetric, so that one bin serves both orders.
+ * Shape   [edges.length + 1][edges.length + 1]
+ * Errors  Fault if the card lacks the bin of a pair of strata
+ */
 export function openBins(bins: readonly BinCard[], edges: readonly number[]): readonly (readonly Bin[])[] {
   const strata = Array.from({ length: edges.length + 1 }, (_, stratum) => stratum);
   return strata.map((query) => strata.map((target) => openBin(bins, query, target)));
@@ -197,7 +204,7 @@ async function readTable(
   return tableFromIPC(await readFile(path));
 }
 
-/** All values of a fixed-size-list column of float32, row after row. */
+/** Returns all values of a column of fixed-size lists of float32, row-major. */
 function floatsOf(table: Table, name: string): Float32Array {
   const column = table.getChild(name);
   if (column === null) throw new Fault(`The calibration table lacks the column ${name}.`);

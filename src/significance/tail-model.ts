@@ -1,9 +1,10 @@
 import { kolmogorovDistance } from './kolmogorov.js';
 
 /**
- * Upper tail of null scores: P(score ≥ x) for x at or above the threshold.
- * Unit    scores in the tail coordinate; probabilities as natural logarithms
- * Source  peaks over threshold (Pickands 1975): exponential where shape is 0, else generalised Pareto
+ * Upper tail of the null distribution: P(score ≥ x) for x at or above the threshold. The excesses follow a generalised
+ * Pareto distribution, which is exponential if the shape is 0.
+ * Unit    scores in tail coordinates; probabilities as natural logarithms
+ * Source  peaks over threshold (Pickands 1975)
  */
 export interface TailModel {
   readonly threshold: number;
@@ -11,18 +12,23 @@ export interface TailModel {
   readonly logExceedanceProbability: number;
   /** Rate at which the tail falls at the threshold, in nats per score unit. */
   readonly lambda: number;
-  /** 0 exponential; above 0 heavier, without an upper end; below 0 the fit ends at a finite score. */
+  /** Shape of the generalised Pareto: 0 is exponential, above 0 heavier; below 0 the tail ends at a finite score. */
   readonly shape: number;
 }
 
+/**
+ * Returns ln P(score ≥ x) of the tail.
+ * Range  score ≥ threshold; −∞ beyond the end of a tail with negative shape
+ */
 export function tailLogProbability(model: TailModel, score: number): number {
   const nats = model.lambda * (score - model.threshold);
   return model.logExceedanceProbability - excessNats(model.shape, nats);
 }
 
 /**
- * The exponential that touches the tail at this score: P = k · e^(−λ · score) there. For an exponential tail it is
+ * Returns the exponential k · e^(−λ · score) that is tangent to the tail at this score. For an exponential tail it is
  * the tail itself.
+ * Unit  λ in nats per score unit; k as its natural logarithm
  */
 export function tangentAt(model: TailModel, score: number): { lambda: number; logK: number } {
   const stretch = 1 + model.shape * model.lambda * (score - model.threshold);
@@ -31,9 +37,9 @@ export function tangentAt(model: TailModel, score: number): { lambda: number; lo
 }
 
 /**
- * The tail as far as it was checked, and from there on the exponential that touches it: it never ends, whatever the
- * shape, so that strong scores stay in order.
- * @param lowest  ln P down to which the tail was checked
+ * Evaluates the tail down to ln P `lowest`, and beyond it the tangent exponential. The tangent never reaches zero, so
+ * that high scores stay in order for every shape.
+ * @param lowest  ln P of the point where the tangent replaces the tail
  */
 export function continuedTail(
   model: TailModel,
@@ -46,19 +52,19 @@ export function continuedTail(
   return { logProbability: tangent.logK - tangent.lambda * score, isBeyond: true, tangent };
 }
 
-/** Where the tail has fallen to a finite ln P at or below that of its threshold. */
+/** Returns the score at which the tail reaches ln P. Range: logP finite, at most that of the threshold */
 function scoreAt({ threshold, logExceedanceProbability, lambda, shape }: TailModel, logP: number): number {
   const fallen = logExceedanceProbability - logP;
   return threshold + (shape === 0 ? fallen : Math.expm1(shape * fallen) / shape) / lambda;
 }
 
-/** −ln of the share of exceedances whose excess is at least `nats` (excess × λ). */
+/** Returns −ln of the survival function of the generalised Pareto at `nats` = λ · excess. */
 function excessNats(shape: number, nats: number): number {
   if (shape === 0) return nats;
   return 1 + shape * nats <= 0 ? Infinity : Math.log1p(shape * nats) / shape;
 }
 
-/** Excesses above a threshold, up to a ceiling: what lies above it is hardly ever unrelated. */
+/** Excesses above a threshold, up to a ceiling. Pairs above the ceiling are almost always homologs. */
 export interface CeiledExcesses {
   /** Each in [0, ceiling]. */
   readonly excesses: Float64Array;
@@ -66,32 +72,38 @@ export interface CeiledExcesses {
 }
 
 /**
- * Exceedances as a mixture of two tails: unrelated pairs, and relatives that nothing has revealed, whose scores fall
- * off far more slowly. Only the first is the null.
+ * A mixture of two tails fitted to exceedances. The first component is the null. The second, of undetected homologs,
+ * falls far more slowly.
  */
 export interface TailFit {
+  /** Rate of the null component. Unit: nats per score unit. */
   readonly lambda: number;
+  /** Shape of the null component. */
   readonly shape: number;
-  /** Share of relatives among the excesses below the ceiling. */
-  readonly relativeShare: number;
-  readonly relativeLambda: number;
+  /** Share of homologs among the excesses below the ceiling. Range: 0..1 */
+  readonly homologShare: number;
+  /** Rate of the homolog component, an exponential. Unit: nats per score unit. */
+  readonly homologLambda: number;
 }
 
 /**
- * Mean excesses of relatives are at least this many of those of unrelated pairs, or the two cannot be told apart: with
- * 2, a sample of 1,100 domains passed a sixth of its unrelated exceedances for relatives; on SCOPe domains it is 2.5.
+ * Smallest ratio of the homologs' mean excess to that of unrelated pairs. With a ratio of 2, the fit to a sample of
+ * 1,100 domains assigned a sixth of the unrelated exceedances to homologs. On SCOPe domains the fitted ratio is 2.5.
  */
 const FEWEST_RATE_RATIO = 2.5;
-const FIRST_RELATIVE_SHARE = 0.05;
+const FIRST_HOMOLOG_SHARE = 0.05;
 const FIRST_RATE_RATIO = 8;
-/** The two tails come apart slowly: on real proteins after one to two thousand steps. */
+/** Expectation maximisation converges slowly: on real proteins after one to two thousand steps. */
 const EXPECTATION_STEPS = 2_500;
 const SHARE_TOLERANCE = 1e-7;
 
 /**
- * Maximum likelihood of the mixture, given that the excesses lie below the ceiling. The null part is exponential, or
- * generalised Pareto where the likelihood-ratio test prefers it.
- * Errors  undefined where the excesses do not fall off below the ceiling, so that no tail can be told from them
+ * Fits the mixture by maximum likelihood, truncated at the ceiling. The null component is exponential, or generalised
+ * Pareto if the likelihood-ratio test prefers it.
+ * Shape   excesses [any length]
+ * Unit    score units
+ * Range   excesses in 0..ceiling
+ * Errors  returns undefined if the density of the excesses does not fall below the ceiling, so that no tail can be fitted
  * Source  expectation maximisation (Dempster, Laird & Rubin 1977) with truncated densities
  */
 export function fitTail({ excesses, ceiling }: CeiledExcesses): TailFit | undefined {
@@ -99,62 +111,65 @@ export function fitTail({ excesses, ceiling }: CeiledExcesses): TailFit | undefi
   const first = truncatedRate(excesses, everything, ceiling);
   if (first === undefined) return undefined;
   let lambda = first;
-  let relativeShare = FIRST_RELATIVE_SHARE;
-  let relativeLambda = lambda / FIRST_RATE_RATIO;
+  let homologShare = FIRST_HOMOLOG_SHARE;
+  let homologLambda = lambda / FIRST_RATE_RATIO;
   const nullWeights = new Float64Array(excesses.length);
-  const relativeWeights = new Float64Array(excesses.length);
+  const homologWeights = new Float64Array(excesses.length);
   for (let step = 0; step < EXPECTATION_STEPS; step += 1) {
-    const before = relativeShare;
-    let relatives = 0;
+    const before = homologShare;
+    let homologWeight = 0;
     for (let index = 0; index < excesses.length; index += 1) {
-      const unrelated = (1 - relativeShare) * truncatedDensity(lambda, excesses[index], ceiling);
-      const related = relativeShare * truncatedDensity(relativeLambda, excesses[index], ceiling);
-      relativeWeights[index] = related / (unrelated + related);
-      nullWeights[index] = 1 - relativeWeights[index];
-      relatives += relativeWeights[index];
+      const unrelated = (1 - homologShare) * truncatedDensity(lambda, excesses[index], ceiling);
+      const homologous = homologShare * truncatedDensity(homologLambda, excesses[index], ceiling);
+      homologWeights[index] = homologous / (unrelated + homologous);
+      nullWeights[index] = 1 - homologWeights[index];
+      homologWeight += homologWeights[index];
     }
-    relativeShare = relatives / excesses.length;
+    homologShare = homologWeight / excesses.length;
     const next = truncatedRate(excesses, nullWeights, ceiling);
     if (next === undefined) return undefined;
     lambda = next;
-    const slower = truncatedRate(excesses, relativeWeights, ceiling) ?? SLOWEST_FALL / ceiling;
-    relativeLambda = Math.min(slower, lambda / FEWEST_RATE_RATIO);
-    if (Math.abs(relativeShare - before) < SHARE_TOLERANCE) break;
+    const slower = truncatedRate(excesses, homologWeights, ceiling) ?? SLOWEST_FALL / ceiling;
+    homologLambda = Math.min(slower, lambda / FEWEST_RATE_RATIO);
+    if (Math.abs(homologShare - before) < SHARE_TOLERANCE) break;
   }
   if (lambda * ceiling < FEWEST_FALLS) return undefined;
   const pareto = preferredPareto(excesses, nullWeights, ceiling, lambda);
-  return { lambda: pareto?.lambda ?? lambda, shape: pareto?.shape ?? 0, relativeShare, relativeLambda };
+  return { lambda: pareto?.lambda ?? lambda, shape: pareto?.shape ?? 0, homologShare, homologLambda };
 }
 
 /**
- * One exponential for all excesses below the ceiling: with a low ceiling relatives weigh little, and what they weigh
- * makes the tail heavier than it is, never lighter.
- * Errors  undefined where the excesses do not fall off below the ceiling
+ * Fits one exponential to all excesses, truncated at the ceiling. Below a low ceiling homologs have little weight, and
+ * they can only make the fitted tail heavier.
+ * Errors  returns undefined if the density of the excesses does not fall below the ceiling
  */
 export function fitExponential({ excesses, ceiling }: CeiledExcesses): TailFit | undefined {
   const lambda = truncatedRate(excesses, new Float64Array(excesses.length).fill(1), ceiling);
   if (lambda === undefined || lambda * ceiling < FEWEST_FALLS) return undefined;
-  return { lambda, shape: 0, relativeShare: 0, relativeLambda: lambda };
+  return { lambda, shape: 0, homologShare: 0, homologLambda: lambda };
 }
 
-/** Share of unrelated exceedances that the fit puts below an excess. */
+/** Returns the distribution function of the null component: the share of unrelated exceedances below an excess. */
 export function massBelow({ lambda, shape }: Pick<TailFit, 'lambda' | 'shape'>, excess: number): number {
   return -Math.expm1(-excessNats(shape, lambda * excess));
 }
 
-/** Largest distance between the mixture below the ceiling and excesses that it was not fitted to. */
+/**
+ * Returns the Kolmogorov–Smirnov distance between the mixture, truncated at the ceiling, and held-out excesses.
+ * Range  0..1; 1 without excesses
+ */
 export function holdoutDistance(fit: TailFit, sample: CeiledExcesses): number {
   const { ceiling, excesses } = sample;
-  const relatives = { lambda: fit.relativeLambda, shape: 0 };
+  const homologs = { lambda: fit.homologLambda, shape: 0 };
   const cumulative = (excess: number): number =>
-    ((1 - fit.relativeShare) * massBelow(fit, excess)) / massBelow(fit, ceiling) +
-    (fit.relativeShare * massBelow(relatives, excess)) / massBelow(relatives, ceiling);
+    ((1 - fit.homologShare) * massBelow(fit, excess)) / massBelow(fit, ceiling) +
+    (fit.homologShare * massBelow(homologs, excess)) / massBelow(homologs, ceiling);
   return kolmogorovDistance(excesses, cumulative);
 }
 
-/** e-folds within the ceiling that make a tail. */
+/** A density that falls by fewer e-folds within the ceiling does not count as a tail. */
 const FEWEST_FALLS = 2;
-/** Ends of the search, in e-folds within the ceiling: flat, and gone at once. */
+/** Bounds of the search for a rate, in e-folds within the ceiling. */
 const SLOWEST_FALL = 1e-3;
 const FASTEST_FALL = 1e3;
 const BISECTION_STEPS = 60;
@@ -163,14 +178,14 @@ function truncatedDensity(rate: number, excess: number, ceiling: number): number
   return (rate * Math.exp(-rate * excess)) / -Math.expm1(-rate * ceiling);
 }
 
-/** Mean of an exponential that falls by so many e-folds within a ceiling of 1. */
+/** Mean of an exponential, truncated at 1, that falls by so many e-folds up to there. */
 function truncatedMean(falls: number): number {
   return 1 / falls - 1 / Math.expm1(falls);
 }
 
 /**
- * Rate of an exponential that is seen up to a ceiling, from the weighted mean.
- * Errors  undefined where the mean is that of a density that does not fall
+ * Fits the rate of an exponential truncated at a ceiling to the weighted mean.
+ * Errors  returns undefined if the mean is too large or too small for a rate within the bounds of the search
  */
 function truncatedRate(excesses: Float64Array, weights: Float64Array, ceiling: number): number | undefined {
   let weight = 0;
@@ -193,10 +208,10 @@ function truncatedRate(excesses: Float64Array, weights: Float64Array, ceiling: n
 const SHAPE_LIMIT = 0.5;
 const SHAPE_STEPS = 25;
 const RATE_STEPS = 30;
-/** Twice the log-likelihood that a second parameter must gain: one in a thousand by chance (χ², one degree). */
+/** Critical value of the likelihood-ratio test: probability 0.001 (χ² with one degree of freedom). */
 const SHAPE_GAIN = 10.83;
 
-/** The generalised Pareto of the null part, where it fits that much better than the exponential. */
+/** Fits a generalised Pareto to the null component. Returns undefined unless it beats the exponential significantly. */
 function preferredPareto(
   excesses: Float64Array,
   weights: Float64Array,
@@ -229,7 +244,11 @@ function preferredPareto(
   return gain > SHAPE_GAIN ? { lambda: Math.exp(logRate), shape } : undefined;
 }
 
-/** Where a function with one maximum between two ends has it. Source: golden-section search (Kiefer 1953). */
+/**
+ * Returns the argument at which a unimodal function is largest.
+ * Range   low..high; the error is at most (high − low) × 0.618^steps ÷ 2
+ * Source  golden-section search (Kiefer 1953)
+ */
 export function maximise(value: (at: number) => number, low: number, high: number, steps: number): number {
   const share = (Math.sqrt(5) - 1) / 2;
   let [left, right] = [high - share * (high - low), low + share * (high - low)];

@@ -7,13 +7,12 @@ import { literal } from './world-views.js';
 const MEMORY_LIMIT = '1GiB';
 
 /**
- * Writes the rows of Parquet files of one schema, one file after the other, as one file: there whole or not at all, and
- * the same to the byte for the same files.
+ * Concatenates Parquet files of one schema into one file. The write is atomic, and equal inputs give equal bytes.
  * Cost    a row group in memory
  * Errors  those of DuckDB and of the file system
  */
 export async function joinParquet(paths: readonly string[], target: string): Promise<void> {
-  // One thread and the order of insertion: nothing is left to chance, and nothing needs to be sorted.
+  // One thread and insertion order make the bytes reproducible without a sort.
   const instance = await DuckDBInstance.create(':memory:', {
     threads: '1',
     preserve_insertion_order: 'true',

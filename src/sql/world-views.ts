@@ -1,16 +1,16 @@
 import { attributeColumn, type SqlRelease, type SqlWorld } from './world.js';
 
-/** Names that a schema of ours must not take: the engine's own, and ours. */
+/** Schema names that a database must not take: those of the engine and of the views here. */
 const TAKEN_SCHEMAS = new Set(['main', 'information_schema', 'pg_catalog', 'system', 'temp', 'memory']);
-/** Columns of every target, which an attribute of the same name must not hide. */
+/** Columns of every target. An attribute of the same name must not hide them. */
 const TARGET_COLUMNS = ['target_index', 'target_id', 'length', 'sequence'];
-/** Characters of a release id after `dbr_` that tell the releases of one database apart. */
+/** Characters of a release id after `dbr_` that distinguish the releases of one database. */
 const SHORT_ID_CHARACTERS = 12;
 
 /**
- * The statements that make a world out of its files, in order: `databases`, `releases`, `targets`, `attributes`,
- * `runs`, `candidates`, `usage`; and for each database a schema with `targets`, the attributes as columns, of its
- * default release, and `targets_<first digits of the id>` of each release.
+ * Returns the statements that create the views over the snapshot's files, in order: `databases`, `releases`, `targets`,
+ * `attributes`, `runs`, `candidates`, `usage`. Each database also gets a schema. The schema has `targets` of the
+ * default release with attributes as columns, and `targets_<first digits of the id>` of each release.
  */
 export function worldStatements({ releases, records }: SqlWorld): readonly string[] {
   return [
@@ -24,7 +24,7 @@ export function worldStatements({ releases, records }: SqlWorld): readonly strin
   ];
 }
 
-/** Every file that the world reads. */
+/** Returns every file that the snapshot reads. */
 export function worldFiles({ releases, records }: SqlWorld): readonly string[] {
   return [...releases.map(({ file }) => file), ...records.runs, ...records.candidates, ...records.usage];
 }
@@ -41,7 +41,7 @@ function union(parts: readonly string[], nothing: string): string {
   return parts.length === 0 ? nothing : parts.join(' UNION ALL ');
 }
 
-/** What is known without opening a file. */
+/** Views of releases and databases, which need no file. */
 function catalogStatements(releases: readonly SqlRelease[]): readonly string[] {
   const databases = releases
     .filter(({ isDefault }) => isDefault)
@@ -77,7 +77,7 @@ const RELEASE_COLUMNS = [
   ['residue_count', 'BIGINT'],
 ] as const;
 
-/** A view of rows that are written out; a row of nulls stands for none and is left out. */
+/** A view of literal rows. Without rows, the view selects from a row of nulls and `WHERE false` removes it. */
 function values(
   name: string,
   columns: readonly (readonly [string, string])[],
@@ -97,7 +97,7 @@ function commonTargets({ slug, releaseId, isDefault, file }: SqlRelease): string
   );
 }
 
-/** One row for each attribute that a target has, its value as text. */
+/** One row for each attribute of each target, with the value as text. */
 function longAttributes({ slug, releaseId, fields, file }: SqlRelease): string {
   const from = `FROM ${parquet([file])}`;
   const parts = fields.map(

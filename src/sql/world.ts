@@ -1,6 +1,6 @@
 import type { FilterField } from '../release/release.js';
 
-/** A release as SQL sees it: its rows stand in one Parquet file. */
+/** A release with its Parquet file. */
 export interface SqlRelease {
   readonly slug: string;
   readonly databaseId: string;
@@ -17,14 +17,17 @@ export interface SqlRelease {
   readonly file: string;
 }
 
-/** Parquet files of what an organization has done; one of each kind at least, without rows where there are none. */
+/**
+ * Parquet files of runs, candidates and usage of an organization. Each kind has at least one file, which may have no
+ * rows.
+ */
 export interface SqlRecords {
   readonly runs: readonly string[];
   readonly candidates: readonly string[];
   readonly usage: readonly string[];
 }
 
-/** All that one organization may read at one moment. Files are relative to the folder. */
+/** Snapshot: everything that one organization may read at one moment. File names are relative to the folder. */
 export interface SqlWorld {
   readonly organizationId: string;
   readonly folder: string;
@@ -32,7 +35,7 @@ export interface SqlWorld {
   readonly records: SqlRecords;
 }
 
-/** Column of an attribute in the Parquet file: names of attributes may differ in case only, names of columns not. */
+/** Column of an attribute in the Parquet file. Attribute names may differ only in case, column names may not. */
 export function attributeColumn(index: number): string {
   return `attribute_${index}`;
 }

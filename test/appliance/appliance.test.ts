@@ -1,49 +1,29 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAppliance, type Appliance } from '#src/appliance.js';
-import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
 import { simulateProteins } from '#src/demo/simulate.js';
 import { serve, type RunningServer } from '#src/cli/serve/serve.js';
 import { loadConfig } from '#src/config.js';
 import type { HomologyCandidateSet } from '#src/contract/search/candidate-set.js';
 import { nativeVariants } from '#src/kernels/native.js';
+import { openDemoAppliance, type DemoAppliance } from '../tools/demo-appliance.js';
 
 /* The whole appliance on a small simulated database: build, serve, search over a real socket. */
 
-const folder = mkdtempSync(join(tmpdir(), 'gloaming-appliance-'));
-const demo = simulateProteins(7, 300);
+const PROTEINS = { seed: 7, proteins: 300 };
+const demo = simulateProteins(PROTEINS.seed, PROTEINS.proteins);
 const query = demo.proteins.find(({ family, sequence }) => family !== undefined && sequence.length > 150)!;
+let opened: DemoAppliance;
 let key: string;
 
-function environment(more: Record<string, string> = {}): Record<string, string> {
-  return {
-    GLOAMING_INDEXES: join(folder, 'indexes'),
-    GLOAMING_DATA: join(folder, 'data'),
-    GLOAMING_PORT: '0',
-    GLOAMING_ENCODER: 'baseline-1',
-    ...more,
-  };
-}
+const environment = (more: Record<string, string> = {}) => ({ ...opened.environment, ...more });
 
 beforeAll(async () => {
-  const appliance = await openAppliance(loadConfig(environment()));
-  const encoder = await appliance.loadEncoder('baseline-1');
-  const { release } = await buildDemo(demo, encoder, appliance.config.indexesFolder);
-  await encoder.close();
-  const publishedAt = new Date().toISOString();
-  await appliance.releases.publish({
-    id: release.id,
-    slug: DEMO_SLUG,
-    publishedAt,
-    manifest: release.manifest,
-  });
-  ({ key } = await appliance.keys.create('test', 'lab'));
-  await appliance.close();
+  opened = await openDemoAppliance(PROTEINS);
+  key = await opened.keyOf('lab');
+  await opened.appliance.close();
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => opened.remove());
 
 interface Session {
   readonly appliance: Appliance;
@@ -88,7 +68,7 @@ const request = (more: object = {}): object => ({
 });
 
 describe('the appliance', () => {
-  it('finds a protein itself first, at a distance of zero but for rounding', async () => {
+  it('ranks a protein itself first, at a distance of zero up to rounding', async () => {
     const { post, end } = await session();
     const { status, body } = await post('/v1/homology', request());
     expect(status).toBe(200);
@@ -100,7 +80,7 @@ describe('the appliance', () => {
     await end();
   });
 
-  it('gives the same result digest with any threads and kernels, and after a restart', async () => {
+  it('returns the same result digest with any threads and kernels, and after a restart', async () => {
     const digests = new Map<string, string>();
     const variants = nativeVariants().filter(({ isRunnable }) => isRunnable);
     expect(variants.length).toBeGreaterThanOrEqual(1);
@@ -118,7 +98,7 @@ describe('the appliance', () => {
     expect(new Set(digests.values()).size, JSON.stringify([...digests])).toBe(1);
   });
 
-  it('answers an equal request from the cache, with its own request id and the same receipt', async () => {
+  it('answers an equal request from the cache, with a new request id and the same receipt', async () => {
     const { post, end } = await session();
     const first = await post('/v1/homology', request());
     const second = await post('/v1/homology', request());
@@ -135,7 +115,7 @@ describe('the appliance', () => {
     await end();
   });
 
-  it('searches only what a filter lets through, and finds the target space again by id after a restart', async () => {
+  it('searches only the targets that pass a filter, and finds the target space by id after a restart', async () => {
     const filter = { op: 'eq', field: 'reviewed', value: 'true' };
     const before = await session();
     const filtered = await before.post('/v1/homology', request({ filter, limit: 300 }));
@@ -160,7 +140,7 @@ describe('the appliance', () => {
     await after.end();
   });
 
-  it('keeps a target space from an organization that did not make it', async () => {
+  it('hides a target space from every other organization', async () => {
     const { appliance, post, server, end } = await session();
     const filter = { op: 'eq', field: 'reviewed', value: 'false' };
     const { body } = await post('/v1/homology', request({ filter }));
@@ -175,7 +155,7 @@ describe('the appliance', () => {
     await end();
   });
 
-  it('answers a filter that lets nothing through with no candidates and a warning', async () => {
+  it('answers a filter that no target passes with no candidates and a warning', async () => {
     const { post, end } = await session();
     const filter = { op: 'eq', field: 'organism', value: 'Nessiteras rhombopteryx' };
     const { status, body } = await post('/v1/homology', request({ filter }));

@@ -1,7 +1,9 @@
+// @module-tag fast
+
 import { expect, it } from 'vitest';
 import { freeBytes } from '#src/buffers.js';
 
-it('freed bytes are gone at once, without a garbage collection', () => {
+it('freed bytes leave memory at once, without a garbage collection', () => {
   const [PIECES, PIECE_BYTES] = [200, 1024 * 1024];
   const before = process.memoryUsage().arrayBuffers;
   for (let piece = 0; piece < PIECES; piece += 1) {
@@ -13,7 +15,7 @@ it('freed bytes are gone at once, without a garbage collection', () => {
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 * PIECE_BYTES);
 });
 
-it('bytes that share their memory with others are left alone', () => {
+it('bytes that share their memory with others are not freed', () => {
   const pooled = Buffer.from('a few bytes of a pool');
   freeBytes(pooled);
   expect(pooled.toString()).toBe('a few bytes of a pool');

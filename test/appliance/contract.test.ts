@@ -4,7 +4,7 @@ import { createClient } from '#src/clients/typescript/client.js';
 import { checkContract } from '../tools/contract/checks.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 
-/* Every bound, method, credential and deletion of every public route, against everything that is real. */
+/* Tests every bound, method, credential and deletion of every public route against the real appliance. */
 
 let small: SmallAppliance;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => small.close());
 
-it('every public route keeps what the OpenAPI document declares, at and beyond its bounds', async () => {
+it('every public route obeys the OpenAPI document, at and beyond its bounds', async () => {
   const apiKey = await small.keyOf('lab');
   const client = createClient({ url: small.url, key: apiKey });
   const query = { kind: 'protein_sequence', sequence: small.sequences[0] as string } as const;
@@ -43,7 +43,7 @@ it('every public route keeps what the OpenAPI document declares, at and beyond i
       Filter: [{ op: 'exists', field: 'organism' }],
       filter: [{ op: 'exists', field: 'organism' }],
       file_name: ['a.txt'],
-      // Nobody listens there: what matters is that it may be made.
+      // Nothing listens at this address. The test only creates the endpoint.
       url: ['http://127.0.0.1:9/', `/v1/storage/files/fil_${'0'.repeat(24)}/a.txt`],
       endpoints: [{ 'homology.search': { unit_quantity: 1, call_quantity: 1 } }],
       statement: ['SELECT 1'],

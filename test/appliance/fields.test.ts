@@ -1,17 +1,17 @@
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
-import { simulateProteins } from '#src/demo/simulate.js';
+import { DEMO_SLUG } from '#src/demo/demo.js';
 import { createClient, type Client } from '#src/clients/typescript/client.js';
 import type { HomologyRequest } from '#src/contract/search/homology.js';
 import { ROUTES } from '#src/contract/document/routes.js';
+import { copyDemoRelease } from '../tools/fixtures.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 import { unchangingFields } from '../tools/unchanging-fields.js';
 
 /*
- * No field of an answer is a decoration: each changes between two scenarios, or stands here with the reason why it
- * cannot. A field that begins to change must leave the list.
+ * Every field of an answer changes between two scenarios, or has an entry here with the reason why it cannot. A field
+ * that begins to change must leave the list.
  */
 
 const ONE_BUILD = 'one build, one kernel backend, one encoder in this test';
@@ -46,7 +46,7 @@ const SEARCH: Readonly<Record<string, string>> = {
   '.usage.billable_formula_id': 'one formula for direct searches',
   '.usage.billable_units': 'each direct search is one unit',
 };
-/** Absent until a release has a calibration; test/calibration shows them change. */
+/** Absent without a calibration. Tests of calibrated releases show that these fields change. */
 const UNCALIBRATED = '.candidates.[].significance.measurements.';
 
 let small: SmallAppliance;
@@ -55,15 +55,11 @@ let client: Client;
 beforeAll(async () => {
   small = await startSmallAppliance();
   client = createClient({ url: small.url, key: await small.keyOf('lab') });
-  const { config, releases, loadEncoder } = small.appliance;
-  const encoder = await loadEncoder('baseline-1');
-  const { release } = await buildDemo(simulateProteins(12, 40), encoder, config.indexesFolder);
-  await encoder.close();
-  mkdirSync(join(config.indexesFolder, 'other'));
-  renameSync(
-    join(config.indexesFolder, DEMO_SLUG, release.id),
-    join(config.indexesFolder, 'other', release.id),
-  );
+  const { config, releases } = small.appliance;
+  const release = await copyDemoRelease(join(small.folder, 'another'), 12, 40);
+  const place = join(config.indexesFolder, 'other');
+  mkdirSync(place);
+  renameSync(release.directory, join(place, release.id));
   const manifest = { ...release.manifest, title: 'Another', description: 'Another one.' };
   await releases.publish({ id: release.id, slug: 'other', publishedAt: new Date().toISOString(), manifest });
 });
@@ -76,7 +72,7 @@ async function search(more: Partial<HomologyRequest>) {
   return await client.call('homology.search', { body: { query, ...more } });
 }
 
-describe('every field of an answer changes with what it tells of:', () => {
+describe('every field of an answer changes with its source:', () => {
   it('homology.search', async () => {
     const bodies = [
       await search({ database: DEMO_SLUG }),
@@ -93,7 +89,7 @@ describe('every field of an answer changes with what it tells of:', () => {
         query: { kind: 'protein_sequence', sequence: 'WWWWWWWW' },
         evidence: 'pairwise_sequence_alignment',
       }),
-      // A queue wait and an execution of a length that a clock of milliseconds sees.
+      // Makes queue wait and execution long enough for a clock of milliseconds.
       ...(await Promise.all(
         Array.from({ length: 12 }, (_, at) => search({ limit: at + 10, query: longQuery(at) })),
       )),
@@ -161,7 +157,7 @@ describe('every field of an answer changes with what it tells of:', () => {
   });
 });
 
-/** A query that keeps the kernels busy for some milliseconds. */
+/** A query that takes the kernels some milliseconds. */
 function longQuery(at: number) {
   return { kind: 'protein_sequence', sequence: small.sequences.slice(at, at + 20).join('') } as const;
 }

@@ -1,13 +1,16 @@
+// @module-tag long
+
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { createClient } from '#src/clients/typescript/client.js';
 import { fuzzContract } from '../tools/contract/fuzzer.js';
 import { createCredential } from '../tools/sql-client.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
+import { repetitions } from '../tools/suite/repetitions.js';
 
-/* The contract fuzzer against everything that is real: services, kernels, encoder, control state. */
+/* Runs the contract fuzzer against the real appliance: services, kernels, encoder and control state. */
 
-const CASES = Number(process.env['GLOAMING_FUZZ_CASES'] ?? 600);
+const CASES = repetitions('GLOAMING_FUZZ_CASES', 600, 20_000);
 const SEED = Number(process.env['GLOAMING_FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 
 let small: SmallAppliance;

@@ -12,7 +12,7 @@ import { a3mRow } from '#src/sequence/a3m.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 
 const REFORMAT = '/usr/share/hhsuite/scripts/reformat.pl';
-/** Of small made-up proteins all shall be rows. */
+/** Settings under which small simulated proteins all become rows. */
 const EVERYTHING = {
   minimum_query_coverage_ratio: 0,
   minimum_normalized_score: 0,
@@ -72,7 +72,7 @@ async function entriesOf(id: string): Promise<Entry[]> {
 }
 
 describe('a multiple sequence alignment', () => {
-  it('has the query first, then every aligned candidate by rank, as its CIGAR says', async () => {
+  it('has the query first, then every aligned candidate by rank, as in its CIGAR', async () => {
     const { data, warnings } = await build();
     expect(warnings).toMatchObject([{ code: 'msa_without_e_values' }]);
     const [first, ...rest] = await entriesOf(data.id);
@@ -101,11 +101,11 @@ describe('a multiple sequence alignment', () => {
       duplicate_count: expected.length - distinct.length,
       row_count: distinct.length + 1,
     });
-    // The query is in the database, and its row would be the query again.
+    // The database contains the query, so one row would repeat the query.
     expect(data.duplicate_count).toBeGreaterThan(0);
   });
 
-  it('has headers that say what each row is worth, and no number that nothing supports', async () => {
+  it('has headers with the measurements of each row, and no unsupported number', async () => {
     const { data } = await build();
     const [, entry] = await entriesOf(data.id);
     const [id, ...facts] = (entry as Entry).header.split(' ');
@@ -123,7 +123,7 @@ describe('a multiple sequence alignment', () => {
     ]);
   });
 
-  it('has, unless told otherwise, rows that cover half of the query, score and differ', async () => {
+  it('has, by default, only rows that cover half of the query, pass the score bound and differ', async () => {
     const asked = { minimum_query_coverage_ratio: undefined, minimum_normalized_score: undefined };
     const { data } = await build({ ...asked, maximum_pairwise_identity_ratio: undefined });
     const rows = (await entriesOf(data.id)).slice(1);
@@ -136,7 +136,7 @@ describe('a multiple sequence alignment', () => {
     expect(data.filtered_count).toBeGreaterThan(0);
   });
 
-  it('comes by score where that is asked for', async () => {
+  it('is ordered by score on request', async () => {
     const { data } = await build({ sort: 'score' });
     const scores = (await entriesOf(data.id))
       .slice(1)
@@ -149,7 +149,7 @@ describe('a multiple sequence alignment', () => {
     );
   });
 
-  it('has one id for the same inputs, whoever asks, and another for others', async () => {
+  it('has one id for the same inputs from any caller, and another for other inputs', async () => {
     const { data } = await build();
     const foreign = await search(stranger);
     expect(foreign.receipt.id).toBe(found.receipt.id);
@@ -159,7 +159,7 @@ describe('a multiple sequence alignment', () => {
     expect(other.data.id).not.toBe(data.id);
   });
 
-  it('is text with a strong tag that never changes, and a JSON string where JSON is preferred', async () => {
+  it('is text with a strong constant tag, and a JSON string if the client prefers JSON', async () => {
     const { data } = await build();
     const text = await download(data.id);
     const body = await text.text();
@@ -177,7 +177,7 @@ describe('a multiple sequence alignment', () => {
     expect(head.headers.get('content-length')).toBe(String(data.a3m_bytes));
   });
 
-  it('keeps to coverage, identity and depth, and says how many each left out', async () => {
+  it('applies coverage, identity and depth, and counts the rows that each removed', async () => {
     const { data } = await build({ minimum_query_coverage_ratio: 0.5, maximum_sequence_identity_ratio: 0.9 });
     const rows = (await entriesOf(data.id)).slice(1);
     expect(rows.length).toBeGreaterThan(0);
@@ -193,13 +193,13 @@ describe('a multiple sequence alignment', () => {
     expect(shallow.data.beyond_depth_count).toBe(whole.data.row_count - 3);
   });
 
-  it('of nothing but the query says so in a warning', async () => {
+  it('of the query alone has a warning', async () => {
     const { data, warnings } = await build({ maximum_depth: 1 });
     expect(warnings.map(({ code }) => code)).toEqual(['msa_without_e_values', 'msa_query_only']);
     expect(await entriesOf(data.id)).toEqual([{ header: 'query', row: query }]);
   });
 
-  it('is built of components in their order', async () => {
+  it('consists of its components in their order', async () => {
     const targets = found.candidates.slice(1, 4).map(({ target }) => target.id);
     const ids: string[] = [];
     for (const target_id of targets.reverse()) {
@@ -217,8 +217,8 @@ describe('a multiple sequence alignment', () => {
   });
 });
 
-describe('what cannot be aligned', () => {
-  it('is a receipt without alignments', async () => {
+describe('a refused alignment request', () => {
+  it('names a receipt without alignments', async () => {
     const measured = await search(client, { evidence: 'candidate_measurement' });
     await expect(build({ receipt_id: measured.receipt.id })).rejects.toMatchObject({
       status: 422,
@@ -226,7 +226,7 @@ describe('what cannot be aligned', () => {
     });
   });
 
-  it('is a target that the receipt does not name, and a component of another query', async () => {
+  it('names a target outside the receipt, or a component of another query', async () => {
     const body = { receipt_id: found.receipt.id, target_id: 'nobody' };
     await expect(client.call('sequences.msa.components.create', { body })).rejects.toMatchObject({
       code: 'msa_target_not_in_receipt',
@@ -247,13 +247,13 @@ describe('what cannot be aligned', () => {
     });
   });
 
-  it('is a bound on E-values where no calibration gives any', async () => {
+  it('has a bound on E-values without a calibration', async () => {
     await expect(build({ maximum_expected_false_hits: 1 })).rejects.toMatchObject({
       code: 'significance_unavailable',
     });
   });
 
-  it('is an alignment that another organization made, or that is not there, told as a problem', async () => {
+  it('names an absent alignment, or one of another organization; the answer is a problem', async () => {
     const { data } = await build({ maximum_depth: 7 });
     await expect(
       stranger.call('sequences.msa.a3m.get', { params: { a3m_object_id: data.id } }),
@@ -272,7 +272,7 @@ describe('an alignment that a run builds', () => {
       body: { endpoint: 'sequences.msa.build', input } as never,
     });
 
-  it('is the one that the route builds, with its warnings', async () => {
+  it('equals that of the route, with its warnings', async () => {
     const { data, warnings: built } = await build({ maximum_depth: 9 });
     const { data: run } = await create({ receipt_id: found.receipt.id, ...EVERYTHING, maximum_depth: 9 });
     expect(run).toMatchObject({ status: 'completed', usage: { billable_units: 1 } });
@@ -282,7 +282,7 @@ describe('an alignment that a run builds', () => {
     expect(warnings.map(({ code }) => code)).toEqual(['msa_without_e_values', 'msa_query_only']);
   });
 
-  it('is refused before it is accepted where its receipt or a component cannot be used', async () => {
+  it('is refused before it is accepted if its receipt or a component cannot be used', async () => {
     const code = (input: object, who = client) =>
       create(input, who).then(
         () => 'accepted',
@@ -301,7 +301,7 @@ describe('an alignment that a run builds', () => {
 });
 
 describe.skipIf(!hasHhsuite)('the tools of the HH-suite', () => {
-  it('read it: reformat.pl gives rows as long as the query, hhfilter and hhmake take it', async () => {
+  it('read the A3M: reformat.pl writes rows as long as the query, hhfilter and hhmake accept it', async () => {
     const { data } = await build();
     const folder = mkdtempSync(join(tmpdir(), 'gloaming-hhsuite-'));
     try {

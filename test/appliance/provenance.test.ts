@@ -7,7 +7,7 @@ import { DEMO_SLUG } from '#src/demo/demo.js';
 import { recordedFetch } from '../tools/recorded.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 
-/* Provenance and evidence of everything that is real: they name what was asked for, read, used and made. */
+/* Provenance and evidence of the real appliance. They name request, inputs, backends and outputs. */
 
 let small: SmallAppliance;
 let client: Client;
@@ -61,7 +61,7 @@ describe('provenance', () => {
     ]);
   });
 
-  it('of an alignment built twice says that the second was there', async () => {
+  it('of an alignment built twice names the second as cached', async () => {
     const { receipt } = await search();
     const build = async () => client.call('sequences.msa.a3m.create', { body: { receipt_id: receipt.id } });
     const [first, second] = [await build(), await build()];
@@ -72,7 +72,7 @@ describe('provenance', () => {
     expect(first.evidence.output_refs).toEqual([first.data.id]);
   });
 
-  it('of a target space compiled twice says that the second was there', async () => {
+  it('of a target space compiled twice names the second as existing', async () => {
     const { database } = await search();
     const compile = async () => {
       const Filter = { op: 'exists', field: 'organism' } as const;
@@ -83,7 +83,7 @@ describe('provenance', () => {
     expect((await compile()).cache_hit).toBe(true);
   });
 
-  it('of a run names what it was asked for, read and made, with its rows and its warnings', async () => {
+  it('of a run names its request, what it read and wrote, with its rows and its warnings', async () => {
     const { database } = await search();
     const made = await run('homology.search', { query: query(), database: DEMO_SLUG, limit: 7 });
     const read = await client.call('runs.get', { params: { run_id: made.data.id } });
@@ -104,14 +104,14 @@ describe('provenance', () => {
 });
 
 describe('a run', () => {
-  it('is in the background unless its creator wanted to wait', async () => {
+  it('has low priority unless its creator waits for it', async () => {
     const input = { query: query() };
     expect((await run('homology.search', input)).data.is_background).toBe(false);
     expect((await run('homology.search', input, {})).data.is_background).toBe(true);
     expect((await run('homology.search', input, { Prefer: 'respond-async' })).data.is_background).toBe(true);
   });
 
-  it('is refused by places inside of its input', async () => {
+  it('is refused with places within its input', async () => {
     const filter = { op: 'eq', field: 'no.such', value: 'x' };
     await expect(run('homology.search', { query: query(), filter })).rejects.toMatchObject({
       param: 'input.filter.field',
@@ -132,7 +132,7 @@ describe('a run', () => {
     expect(built.evidence.input_refs).toEqual([receipt.id]);
   });
 
-  it('that exports names its bytes by their content, at a URL that serves no others', async () => {
+  it('that exports names its bytes by their content, at a URL for these bytes only', async () => {
     const searched = await run('homology.search', { query: query(), limit: 3 });
     const exported = await run('homology.export', {
       run_id: searched.data.id,
@@ -153,7 +153,7 @@ describe('a run', () => {
 });
 
 describe('the compilation route', () => {
-  it('names its own member where the release is not there', async () => {
+  it('names its own field if the release does not exist', async () => {
     const Filter = { op: 'exists', field: 'organism' } as const;
     const body = { DatabaseReleaseID: `dbr_${'0'.repeat(64)}`, Filter };
     await expect(client.call('homology.target_space_compilations.create', { body })).rejects.toMatchObject({
@@ -164,13 +164,13 @@ describe('the compilation route', () => {
 });
 
 describe('a search', () => {
-  it('is not complete where significance was requested and no calibration supports it', async () => {
+  it('is incomplete if significance was requested and no calibration supports it', async () => {
     expect((await search()).evidence_summary.is_requested_evidence_complete).toBe(false);
     const asked = await search({ significance: 'not_requested' });
     expect(asked.evidence_summary.is_requested_evidence_complete).toBe(true);
   });
 
-  it('takes the filters whose operators and limits its release publishes', async () => {
+  it('accepts the filters whose operators and limits its release publishes', async () => {
     const body = await client.call('homology.databases.releases.list', {
       params: { database: DEMO_SLUG },
     });

@@ -5,8 +5,8 @@ import { startSmallAppliance, type SmallAppliance } from '../tools/small-applian
 import { askSql, createCredential, type TestCredential } from '../tools/sql-client.js';
 
 /*
- * What a database has given out stays readable after its grant ends: results, receipts, alignments, files. Nothing new
- * is computed from it, exported or shown.
+ * Earlier outputs of a database stay readable after its grant ends: results, receipts, alignments, files. The server
+ * computes, exports and shows nothing new from the database.
  */
 
 let small: SmallAppliance;
@@ -60,7 +60,7 @@ const exported = (id: string) =>
   });
 
 describe('after the grant of a database has ended', () => {
-  it('what it gave out stays readable', async () => {
+  it('its earlier results stay readable', async () => {
     const params = { run_id: runId };
     expect((await client.call('runs.results.list', { params })).data).toHaveLength(2);
     expect((await client.call('runs.get', { params })).data.status).toBe('completed');
@@ -101,14 +101,14 @@ describe('after the grant of a database has ended', () => {
     await expect(attempt()).rejects.toMatchObject({ status: 403, code: 'permission_denied' });
   });
 
-  it('its rows are gone from SQL', async () => {
+  it('its rows disappear from SQL', async () => {
     for (const table of ['targets', 'attributes', 'releases', 'databases']) {
       expect((await askSql(small, credential, `SELECT * FROM ${table}`)).rows, table).toEqual([]);
     }
     expect((await askSql(small, credential, `SELECT * FROM ${DEMO_SLUG}.targets`)).status).toBe(422);
   });
 
-  it('it is all there again where the grant is given again', async () => {
+  it('all of it returns when the grant is renewed', async () => {
     await small.appliance.releases.share(DEMO_SLUG, ['lab', 'rival']);
     expect((await exported(runId)).data.status).toBe('completed');
     await search({ target_space_id: targetSpaceId });

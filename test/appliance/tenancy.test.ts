@@ -7,7 +7,7 @@ import { recordedFetch } from '../tools/recorded.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 import { ROOT } from '../tools/paths.js';
 
-/* Every public route, asked by one organization for what belongs to another. */
+/* Requests objects of one organization with the key of another, on every public route. */
 
 interface Owned {
   readonly target_space_id: string;
@@ -22,7 +22,7 @@ interface Owned {
   readonly sequence: string;
 }
 
-/** Requests that name something of another organization; `shared` routes name nothing that belongs to anyone. */
+/** Requests that name an object of another organization. The requests of `shared` routes name no owned object. */
 const ATTEMPTS: Readonly<Record<string, 'shared' | ((owned: Owned) => object)>> = {
   'homology.search': ({ target_space_id, sequence }) => ({
     body: { query: { kind: 'protein_sequence', sequence }, target_space_id },
@@ -32,7 +32,7 @@ const ATTEMPTS: Readonly<Record<string, 'shared' | ((owned: Owned) => object)>> 
   'homology.databases.releases.list': 'shared',
   'receipts.get': ({ receipt_id }) => ({ params: { receipt_id } }),
   'models.pricing.estimate': 'shared',
-  // Tells of nothing that the key may not see; services/refs.test.ts asks.
+  // Returns only what the key may see; services/refs.test.ts tests it.
   'refs.resolve': 'shared',
   'runs.create': ({ target_space_id, sequence }) => ({
     body: {
@@ -61,7 +61,7 @@ const ATTEMPTS: Readonly<Record<string, 'shared' | ((owned: Owned) => object)>> 
     params: { upload_id },
     body: { part_numbers: [1] },
   }),
-  // A signed URL opens it, a key does not; services/storage/uploads.test.ts tries other URLs.
+  // Needs a signed URL, not a key; services/storage/uploads.test.ts tries other URLs.
   'storage.uploads.parts.put': 'shared',
   'storage.uploads.parts.acknowledge': ({ upload_id }) => ({
     params: { upload_id, part_number: '1' },
@@ -79,13 +79,13 @@ const ATTEMPTS: Readonly<Record<string, 'shared' | ((owned: Owned) => object)>> 
     query: { url: file_url },
     body: { default: 'allow', rules: [] },
   }),
-  // Every organization has paths of its own.
+  // Each organization has its own paths.
   'storage.files.delete': 'shared',
   'sql_credentials.create': 'shared',
   'sql_credentials.list': 'shared',
   'sql_credentials.rotate': ({ credential_id }) => ({ params: { credential_id } }),
   'sql_credentials.revoke': ({ credential_id }) => ({ params: { credential_id } }),
-  // A SQL credential opens it, a key does not; services/sql/sql.test.ts asks for what belongs to others.
+  // Needs a SQL credential, not a key; services/sql/sql.test.ts requests rows of other organizations.
   'sql.query': 'shared',
 };
 
@@ -116,7 +116,7 @@ beforeAll(async () => {
     },
   });
   const endpoint = await owner.call('webhooks.endpoints.create', {
-    // Nobody listens there: what matters is who may know of it.
+    // Nothing listens at this address. The test is about access to the endpoint.
     body: { url: 'http://127.0.0.1:9/' },
   });
   const run = await owner.call('runs.create', {
@@ -162,8 +162,8 @@ async function uploadFile(client: Client) {
   return { upload_id: upload.data.id, file_url: done.data.url as string };
 }
 
-describe('what belongs to one organization', () => {
-  it('is asked for by another on every public route', () => {
+describe('an object of one organization', () => {
+  it('is requested by another organization on every public route', () => {
     expect(Object.keys(ATTEMPTS).sort()).toEqual([...listed.routes].sort());
   });
 
@@ -176,20 +176,20 @@ describe('what belongs to one organization', () => {
         (error: unknown) => error as GloamingError,
       );
       expect(failure).toMatchObject({ status: 403, code: 'permission_denied' });
-      // Not even who owns it, or what it is.
+      // Neither the owner nor the kind of the object may show.
       expect(answers.last()).not.toMatch(/owners|organism|simulated/);
       expect(answers.last()).not.toContain(owned.sequence);
     },
   );
 
-  it('is there for its owner', async () => {
+  it('is visible to its owner', async () => {
     const body = await owner.call('receipts.get', { params: { receipt_id: owned.receipt_id } });
     expect(body.data.id).toBe(owned.receipt_id);
     const run = await owner.call('runs.get', { params: { run_id: owned.run_id } });
     expect(run.data.id).toBe(owned.run_id);
   });
 
-  it('is in no list of another', async () => {
+  it('is in no list of another organization', async () => {
     const body = await stranger.call('runs.list', {});
     expect(body.data).toEqual([]);
     const endpoints = await stranger.call('webhooks.endpoints.list', {});
@@ -197,7 +197,7 @@ describe('what belongs to one organization', () => {
     expect([...endpoints.data, ...deliveries.data]).toEqual([]);
   });
 
-  it('is told from what never existed', async () => {
+  it('looks to another organization like an object that never existed', async () => {
     const id = `rcpt_${'0'.repeat(64)}`;
     await expect(stranger.call('receipts.get', { params: { receipt_id: id } })).rejects.toMatchObject({
       status: 404,

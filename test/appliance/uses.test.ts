@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => small.close());
 
-it('what is made is there, belongs to its maker, and is gone when it is deleted, over every public route', async () => {
+it('every created object is readable, owned by its creator, and gone after its deletion, on every route', async () => {
   const key = await small.keyOf('lab');
   const client = createClient({ url: small.url, key });
   const query = { kind: 'protein_sequence', sequence: small.sequences[0] as string } as const;

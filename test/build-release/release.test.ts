@@ -28,12 +28,12 @@ async function refusal(given: InputFiles): Promise<Refusal> {
     (cause: unknown) => cause,
   );
   if (!(error instanceof Refusal)) throw error;
-  // Nothing is left of it, not even the database's folder.
+  // A refused build leaves no files, not even the database's folder.
   expect(readdirSync(indexesFolder)).toEqual([]);
   return error;
 }
 
-/** Every file below the folder with its bytes. */
+/** Returns the bytes of every file below the folder. */
 function contents(directory: string): Record<string, string> {
   return Object.fromEntries(
     readdirSync(directory).map((name) => [name, readFileSync(join(directory, name)).toString('base64')]),
@@ -52,7 +52,7 @@ const NAMES =
   '9606\t|\tHomo sapiens\t|\t\t|\tscientific name\t|\n';
 
 describe('a build', () => {
-  it('turns FASTA files into a release that gives every protein back in order', async () => {
+  it('writes all proteins of FASTA files into a release, in order', async () => {
     const report = await build({ proteins: [file(SWISS), file(gzipSync(PLAIN))] }, { title: 'Mine' });
     expect(report.replaced).toEqual({ U: 1, B: 1, O: 1 });
     expect(report.encodedResidues).toBe(8 + 6 + 20 + 3);
@@ -79,7 +79,7 @@ describe('a build', () => {
     expect(await verifyRelease(report.release.directory)).toMatchObject({ isIntact: true });
   });
 
-  it('writes the tokens of every residue and the diagonal score of every target', async () => {
+  it('writes the tokens of every residue and the self-score of every target', async () => {
     const report = await build({ proteins: [file(PLAIN)] });
     const { targets, tokens, affine } = await openRelease(report.release.directory);
     const place = tokens.tokens as { path: string; byteOffset: number };
@@ -125,14 +125,14 @@ describe('a build', () => {
       flag: true,
       lineage: ['Bacteria', 'Escherichia coli'],
     });
-    // The table's column replaces the header's, so this protein has no gene.
+    // The table's column replaces the header's field, and its cell is empty, so this protein has no gene.
     expect(release.targets.attribute(1, 'gene')).toBeUndefined();
     expect(release.targets.attributes(3)).toEqual({ code: '12', flag: false, n: 2, length: 3 });
     expect(release.lineage(562)).toEqual([562, 2, 1]);
     expect(release.lineage(9606)).toEqual([]);
   });
 
-  it('gives one id to equal content, whatever the files are called and however they are compressed', async () => {
+  it('gives the same id to equal content, independent of file names and compression', async () => {
     const first = await build({ proteins: [file(PLAIN)] });
     const second = await build({ proteins: [file(gzipSync(PLAIN))] });
     expect(second.release.id).toBe(first.release.id);
@@ -142,7 +142,7 @@ describe('a build', () => {
     );
   });
 
-  it('finds that a release is there already and encodes nothing', async () => {
+  it('encodes nothing if an identical release exists', async () => {
     const indexesFolder = join(folder, 'known');
     const fasta = [file(PLAIN)];
     const first = await build({ proteins: fasta }, { indexesFolder });
@@ -184,7 +184,7 @@ describe('a build refuses, with file, line and record,', () => {
     expect(error.message).toMatch(message);
   });
 
-  it('truncated gzip, missing files and a slug that is none', async () => {
+  it('truncated gzip, missing files and an invalid slug', async () => {
     const packed = gzipSync(
       Array.from({ length: 500 }, (_, at) => `>p${at}\nMKV${at % 7 ? 'LA' : 'W'}\n`).join(''),
     );
@@ -200,14 +200,14 @@ describe('a build refuses, with file, line and record,', () => {
 
   it.each([
     [
-      'a cell that is not of its column',
+      'a cell of another type than its column',
       'id\tx:integer\na\t1\nplain\t2.5\n',
-      /line 3: "2.5" in column x is no integer/,
+      /line 3: "2.5" in column x is not of type integer/,
     ],
-    ['a row given twice', 'id\tx\nplain\t1\nplain\t2\n', /line 3: the id plain has a row already/],
-    ['a column given twice', 'id\tx\tx\n', /line 1: the column "x" is there twice/],
+    ['a row given twice', 'id\tx\nplain\t1\nplain\t2\n', /line 3: the id plain has more than one row/],
+    ['a column given twice', 'id\tx\tx\n', /line 1: the column "x" occurs twice/],
     ['too many cells', 'id\tx\nplain\t1\t2\n', /line 2: the row has 3 cells/],
-    ['a computed name', 'id\tlength\nplain\t1\n', /length is computed/],
+    ['a computed name', 'id\tlength\nplain\t1\n', /computes the attribute length/],
     ['a name that none can have', 'id\t__proto__\nplain\t1\n', /"__proto__" cannot name an attribute/],
     ['a NUL', 'id\tx\nplain\ta\0b\n', /line 2: a cell holds the character U\+0000/],
     ['no table at all', '', /empty/],
@@ -217,7 +217,7 @@ describe('a build refuses, with file, line and record,', () => {
     expect(error.message).toMatch(message);
   });
 
-  it('a taxonomy that is none', async () => {
+  it('a malformed taxonomy', async () => {
     const taxonomy = { nodes: file('1 | 1\n'), names: file(NAMES) };
     const error = await refusal({ proteins: [file(SWISS)], taxonomy });
     expect(error.code).toBe('invalid_taxonomy');
@@ -230,7 +230,7 @@ describe('an interrupted build', () => {
     (_, at) => `>p${at}\n${'ACDEFGHIKLMNPQRSTVWY'.repeat(10 + (at % 50))}\n`,
   );
 
-  it('goes on where it was and ends with the same bytes', async () => {
+  it('resumes at its checkpoint and ends with the same bytes', async () => {
     const fasta = [file(many.join(''))];
     const whole = await build({ proteins: fasta });
     const indexesFolder = join(folder, 'interrupted');
@@ -248,14 +248,14 @@ describe('an interrupted build', () => {
     expect(readdirSync(join(indexesFolder, 'db'))).toEqual([release.id]);
   });
 
-  it('may be cancelled', async () => {
+  it('can be cancelled by a signal', async () => {
     const controller = new AbortController();
     const encoder = fakeEncoder(() => controller.abort(new Error('no longer wanted')));
     const building = build({ proteins: [file(many.join(''))] }, { encoder, signal: controller.signal });
     await expect(building).rejects.toThrow('no longer wanted');
   });
 
-  it('says what to do when the disk is full, and goes on when there is space again', async () => {
+  it('names the remedy when the disk is full, and resumes when there is space', async () => {
     const indexesFolder = join(folder, 'full');
     const fasta = [file(PLAIN)];
     const full = Object.assign(new Error('write'), { code: 'ENOSPC' });
@@ -272,7 +272,7 @@ describe('an interrupted build', () => {
     expect((await build({ proteins: fasta }, { indexesFolder })).isKnown).toBe(false);
   });
 
-  it('is refused while another process builds the same, and taken over when that one is dead', async () => {
+  it('is refused while another process has the lock, and resumed if that process is dead', async () => {
     const indexesFolder = join(folder, 'locked');
     const fasta = [file(PLAIN)];
     const failing = fakeEncoder(() => {
@@ -281,7 +281,7 @@ describe('an interrupted build', () => {
     await expect(build({ proteins: fasta }, { indexesFolder, encoder: failing })).rejects.toThrow('killed');
     const [work] = readdirSync(join(indexesFolder, 'db'));
     const lock = join(indexesFolder, 'db', work, 'lock');
-    // Process 1 is always there.
+    // Process 1 always exists.
     writeFileSync(lock, JSON.stringify({ pid: 1 }));
     await expect(build({ proteins: fasta }, { indexesFolder })).rejects.toThrow('being built by process 1');
     writeFileSync(lock, JSON.stringify({ pid: 1, startTicks: 'an earlier life' }));

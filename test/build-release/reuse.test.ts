@@ -6,7 +6,7 @@ import { sha256Hex } from '#src/canonical.js';
 import type { Encoder } from '#src/encoder/encoder.js';
 import { withoutHomologs } from '#src/homologs/finder.js';
 import { profileTokenForm } from '#src/homologs/token-form.js';
-import { RELATIVE_RULES } from '#src/homologs/rules.js';
+import { HOMOLOG_RULES } from '#src/homologs/rules.js';
 import type { BuildHomologs, BuildOptions } from '#src/build-release/build-options.js';
 import { buildRelease } from '#src/build-release/release.js';
 import { createSequenceTable } from '#src/build-release/sequence-table.js';
@@ -35,7 +35,7 @@ function recordingEncoder(): Encoder {
   };
 }
 
-/** The proteins are called by their order, so that equal sequences have other ids in another build. */
+/** Names proteins by their order, so that equal sequences have different ids in different builds. */
 async function build(
   indexesFolder: string,
   slug: string,
@@ -69,11 +69,11 @@ const ALONE: BuildHomologs = {
     find: async (proteins) => proteins.map(({ sequence }) => withoutHomologs(sequence)),
   },
   form: profileTokenForm(fakeEncoder().card, PROFILE_SCALE),
-  rules: RELATIVE_RULES,
+  rules: HOMOLOG_RULES,
   homologSource: { method: 'alignments', sha256: '0'.repeat(64) },
 };
 
-/** Each protein's relative is itself from its third residue on, the last letter changed; notes who is asked for. */
+/** Stub finder: a protein's homolog is its own suffix with another last letter. Records the proteins it is called with. */
 function related(asked: string[], sha256 = '1'.repeat(64)): BuildHomologs {
   const finder: BuildHomologs['finder'] = {
     batchProteins: 4,
@@ -92,7 +92,7 @@ function related(asked: string[], sha256 = '1'.repeat(64)): BuildHomologs {
           residueStart: 0,
           cigar: `${residues.length}M`,
         };
-        // Every third protein has none.
+        // Every third protein has no homolog.
         const homologs = sequence.length % 3 === 0 ? [] : [homolog];
         return { sequence, homologs, averaged: homologs };
       });
@@ -105,8 +105,8 @@ function related(asked: string[], sha256 = '1'.repeat(64)): BuildHomologs {
   };
 }
 
-describe('a build of families after others', () => {
-  it('looks for the relatives of new proteins only, and is the same to the byte', async () => {
+describe('a build with homologs after earlier builds', () => {
+  it('searches homologs of new proteins only, and has the bytes of a full build', async () => {
     const indexes = newIndexes();
     await build(indexes, 'old', OLD, { buildHomologs: related([]) });
     const asked: string[] = [];
@@ -120,7 +120,7 @@ describe('a build of families after others', () => {
     expect(digests(again.release.directory)).toEqual(digests(full.release.directory));
   });
 
-  it('reads no plain tokens where releases of families have all', async () => {
+  it('reads no plain tokens if earlier releases have all profile tokens', async () => {
     const indexes = newIndexes();
     const { directory } = (await build(indexes, 'plain', PROTEINS)).release;
     await build(indexes, 'old', PROTEINS, { buildHomologs: related([]) });
@@ -134,7 +134,7 @@ describe('a build of families after others', () => {
     expect(told).toEqual([expect.stringMatching(/of plain is damaged/)]);
   });
 
-  it('says of each target what its family is worth; without that a release is of an earlier version', async () => {
+  it('stores the effective number of sequences of each target, without which a release is of an earlier version', async () => {
     const { release } = await build(newIndexes(), 'now', OLD, { buildHomologs: related([]) });
     const { targets } = await openRelease(release.directory);
     expect(targets.targetHomologs!(0).relatives).toBe(OLD[0].length % 3 === 0 ? 0 : 1);
@@ -147,7 +147,7 @@ describe('a build of families after others', () => {
     await expect(openRelease(directory)).rejects.toThrow('of an earlier version; build it again');
   });
 
-  it('looks for all where the background is another, or alignments were given', async () => {
+  it('searches all homologs if the homolog source differs or alignments were given', async () => {
     const indexes = newIndexes();
     await build(indexes, 'old', OLD, { buildHomologs: related([]) });
     const asked: string[] = [];
@@ -160,7 +160,7 @@ describe('a build of families after others', () => {
     expect(asked).toHaveLength(OLD.length);
   });
 
-  it('takes nothing from a release whose profiles changed', async () => {
+  it('reuses nothing from a release with damaged profiles', async () => {
     const indexes = newIndexes();
     const { directory } = (await build(indexes, 'old', OLD, { buildHomologs: related([]) })).release;
     flipByte(join(directory, 'profiles.arrow'), 700);
@@ -171,8 +171,8 @@ describe('a build of families after others', () => {
   });
 });
 
-describe('a build after others', () => {
-  it('encodes what no release has, and is the same to the byte as one that encodes all', async () => {
+describe('a build after earlier builds', () => {
+  it('encodes only new sequences, and has the bytes of a build that encodes all', async () => {
     const indexes = newIndexes();
     await build(indexes, 'old', OLD);
     const again = await build(indexes, 'new', PROTEINS);
@@ -185,7 +185,7 @@ describe('a build after others', () => {
     expect(digests(again.release.directory)).toEqual(digests(full.release.directory));
   });
 
-  it('takes from several releases, and nothing of another encoder', async () => {
+  it('reuses tokens of several releases, but none of another encoder', async () => {
     const indexes = newIndexes();
     await build(indexes, 'one', PROTEINS.slice(0, 10));
     await build(indexes, 'two', PROTEINS.slice(5, 30));
@@ -197,7 +197,7 @@ describe('a build after others', () => {
     expect(digests(again.release.directory)).toEqual(digests(full.release.directory));
   });
 
-  it('goes on after an interruption with what releases have', async () => {
+  it('resumes after an interruption and still reuses tokens', async () => {
     const indexes = newIndexes();
     await build(indexes, 'old', OLD);
     const failing: Encoder = {
@@ -213,7 +213,7 @@ describe('a build after others', () => {
   });
 
   it.each(['tokens.arrow', 'targets.arrow'])(
-    'takes nothing from a release whose %s changed',
+    'reuses nothing from a release with a damaged %s',
     async (name) => {
       const indexes = newIndexes();
       const { directory } = (await build(indexes, 'old', OLD)).release;
@@ -226,7 +226,7 @@ describe('a build after others', () => {
     },
   );
 
-  it('gives families the plain tokens that it has, and takes none of a release of families', async () => {
+  it('reuses plain tokens for profiles, but profile tokens never for plain ones', async () => {
     const indexes = newIndexes();
     await build(indexes, 'plain', PROTEINS);
     const related = await build(indexes, 'related', PROTEINS, { buildHomologs: ALONE });
@@ -239,7 +239,7 @@ describe('a build after others', () => {
     expect(encoded).toHaveLength(PROTEINS.length);
   });
 
-  it('does not read the tokens of a release that has little to give', async () => {
+  it('does not read the tokens of a release that shares few residues', async () => {
     const indexes = newIndexes();
     const many = randomProteins(300, { seed: 8, minResidues: 50, maxResidues: 60 });
     await build(indexes, 'large', [...many, PROTEINS[0]]);
@@ -250,7 +250,7 @@ describe('a build after others', () => {
 });
 
 describe('a table of sequences', () => {
-  it('gives each sequence its own number back, however many there are', () => {
+  it('returns the number of each of many sequences', () => {
     const sequences = [...new Set(randomProteins(5_000, { seed: 9, minResidues: 3, maxResidues: 5 }))];
     const table = createSequenceTable();
     sequences.forEach((sequence, at) => table.set(sequence, at));

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { HomologFinder } from '#src/homologs/finder.js';
 import { profileTokenForm } from '#src/homologs/token-form.js';
-import { RELATIVE_RULES } from '#src/homologs/rules.js';
+import { HOMOLOG_RULES } from '#src/homologs/rules.js';
 import { selectHomologs } from '#src/homologs/select.js';
 import type { BuildHomologs, BuildOptions } from '#src/build-release/build-options.js';
 import { buildRelease, planShards } from '#src/build-release/release.js';
@@ -19,7 +19,7 @@ import { PROFILE_SCALE } from '#src/release/profile-affine.js';
 import type { HomologSource } from '#src/release/release.js';
 import { contextEncoder, makeHomologs, homologsOf } from '../tools/relatives.js';
 
-/* Proteins whose relatives are looked for by tasks: nothing of the release tells how many there were. */
+/* Builds with homologs whose tasks encode shards. The number of tasks must not change the release. */
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`shards of relatives seed ${seed}`);
@@ -47,7 +47,7 @@ function homologSetsBy(finder: HomologFinder, homologSource: HomologSource): Bui
   return {
     finder,
     homologSource,
-    rules: RELATIVE_RULES,
+    rules: HOMOLOG_RULES,
     form: profileTokenForm(encoder.card, PROFILE_SCALE),
   };
 }
@@ -66,7 +66,7 @@ const encode = (
 ): Promise<number> =>
   encodeShard({ folder: shards, shard, task }, { encoder, buildHomologs }, { onResidues: () => undefined });
 
-/** Id, counts and bytes of every file of the finished release. */
+/** Returns id, counts and file bytes of the release. */
 async function finish(options: BuildOptions, shardCount?: number): Promise<Record<string, unknown>> {
   const { release, encodedResidues } = await buildRelease({ ...options, shardCount });
   if (shardCount !== undefined) expect(encodedResidues).toBe(0);
@@ -82,7 +82,7 @@ async function finish(options: BuildOptions, shardCount?: number): Promise<Recor
   return { id: release.id, counts, ...Object.fromEntries(bytes) };
 }
 
-/** Holds what so many tasks build against what one machine does. */
+/** Compares a build with this number of shards to a build on one machine. */
 async function compare(buildHomologs: BuildHomologs, counts: readonly number[]): Promise<void> {
   const whole = await finish(await newBuild(buildHomologs));
   for (const count of counts) {
@@ -94,7 +94,7 @@ async function compare(buildHomologs: BuildHomologs, counts: readonly number[]):
   }
 }
 
-/** The other members of a protein's family, which have its length and some other letters. */
+/** Stub homologs of a protein: sequences of the same length with some other letters. */
 const planted: HomologFinder = {
   batchProteins: 64,
   find: async (asked) =>
@@ -106,7 +106,7 @@ const planted: HomologFinder = {
           ...{ id, residues, eValue: 1e-9, identity: 0.8, coverage: 1, round: 1 },
           ...{ start: 0, residueStart: 0, cigar: `${residues.length}M` },
         }));
-      return selectHomologs({ sequence, homologs }, RELATIVE_RULES);
+      return selectHomologs({ sequence, homologs }, HOMOLOG_RULES);
     }),
 };
 const buildHomologs = homologSetsBy(planted, {
@@ -115,27 +115,27 @@ const buildHomologs = homologSetsBy(planted, {
   calibration_id: 'calib_planted',
 });
 
-describe('a build of proteins with relatives, in shards', () => {
-  it('is the release of one machine to the byte', { timeout: 120_000 }, () =>
+describe('a build with homologs in shards', () => {
+  it('has the bytes of a build on one machine', { timeout: 120_000 }, () =>
     compare(buildHomologs, [1, 2, 7, 64]),
   );
 
   it(
-    'is not changed by tasks that are killed, go on with other calls, or are doubled',
+    'is not changed by tasks that are killed, resumed with other batch sizes, or duplicated',
     { timeout: 120_000 },
     async () => {
       const whole = await finish(await newBuild(buildHomologs));
       const options = await newBuild(buildHomologs);
       const build = await planned(options, 2);
       let batches = 0;
-      // Calls of other sizes, the fourth of which fails when a checkpoint has been saved.
+      // Calls of other sizes; the fourth fails after a checkpoint.
       const lost: BuildHomologs = {
         ...buildHomologs,
         finder: {
           batchProteins: 30,
           async find(asked, how) {
             batches += 1;
-            // Calls are made ahead of those that have been answered.
+            // Several calls are pending at a time.
             const call = batches;
             if (call > 2) await setTimeout(1_100);
             if (call > 3) {
@@ -158,7 +158,7 @@ describe('a build of proteins with relatives, in shards', () => {
     },
   );
 
-  it('names a shard whose profiles or families are not what its task wrote', async () => {
+  it('names a shard with damaged profiles or homolog counts', async () => {
     const options = await newBuild(buildHomologs);
     const build = await planned(options, 1);
     await encode(build, 0, 'one', buildHomologs);
@@ -174,7 +174,7 @@ describe('a build of proteins with relatives, in shards', () => {
     await finish(options, 1);
   });
 
-  it('is not encoded by tasks that look for relatives otherwise, or for none', async () => {
+  it('refuses tasks with other homolog rules or without homologs', async () => {
     const build = await planned(await newBuild(buildHomologs), 2);
     const others = [
       undefined,
@@ -193,10 +193,10 @@ describe('a build of proteins with relatives, in shards', () => {
 });
 
 describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Debian: mmseqs2)', () => {
-  it('are the same to the byte where tasks have looked for them', { timeout: 400_000 }, async () => {
+  it('have the same bytes if tasks have searched them', { timeout: 400_000 }, async () => {
     const { sha256, mmseqs_version: version } = await addHomologSource(folder, 'bg', [fasta]);
     const homologSource = { database: homologSourceDatabase(folder, 'bg'), rounds: 2 };
-    const finder = mmseqsHomologs(homologSource, RELATIVE_RULES, 2);
+    const finder = mmseqsHomologs(homologSource, HOMOLOG_RULES, 2);
     const named = { method: 'mmseqs', name: 'bg', sha256, version, rounds: 2 } as const;
     await compare(homologSetsBy(finder, named), [2]);
   });

@@ -26,7 +26,7 @@ const { below } = seededRandom(seed);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-shards-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-// One protein is longer than the share of a shard, so that some of 64 are empty.
+// One protein is longer than a 64th of all residues, so some of 64 shards are empty.
 const lengths = Array.from({ length: 150 }, (_, at) => (at === 40 ? 4_000 : 1 + below(120)));
 const sequences = lengths.map((length) =>
   Array.from({ length }, () => 'ACDEFGHIKLMNPQRSTVWY'[below(20)]).join(''),
@@ -63,7 +63,7 @@ async function planned(options: BuildOptions, count: number): Promise<PlannedSha
   return found;
 }
 
-/** Id and bytes of every file of the finished release; nothing else may be left beside it. */
+/** Returns id and file bytes of the release, and checks that the build folder is gone. */
 async function finish(options: BuildOptions, shardCount?: number): Promise<Record<string, string>> {
   const { release, isKnown, encodedResidues } = await buildRelease({ ...options, shardCount });
   expect(isKnown).toBe(false);
@@ -81,7 +81,7 @@ const whole = newBuild().then((options) => finish(options));
 
 describe('a build in shards', () => {
   for (const count of [1, 2, 7, 64]) {
-    it(`of ${count}, encoded in any order, is the release of one machine to the byte`, async () => {
+    it(`of ${count}, encoded in any order, gives the bytes of a build on one machine`, async () => {
       const options = await newBuild();
       const build = await planned(options, count);
       const { shards } = build.plan;
@@ -92,19 +92,19 @@ describe('a build in shards', () => {
     });
   }
 
-  it('has shards of even residues, by the order of the input and nothing else', async () => {
+  it('has shards of about equal numbers of residues, determined by the input alone', async () => {
     const [one, other] = [await planned(await newBuild(), 7), await planned(await newBuild(), 7)];
     expect(one.plan).toEqual(other.plan);
     const share = lengths.reduce((sum, length) => sum + length, 0) / 7;
     for (const { residues } of one.plan.shards) expect(Math.abs(residues - share)).toBeLessThanOrEqual(4_000);
   });
 
-  it('goes on with a shard where the same task was lost, and begins anew in another', async () => {
+  it('resumes a shard under the same task name, and starts again under another', async () => {
     const options = await newBuild();
     const build = await planned(options, 2);
     const plain = fakeEncoder();
     let batches = 0;
-    // Fails when a checkpoint has been saved; those are saved at most every second.
+    // Fails after the first checkpoint; checkpoints are at least a second apart.
     const lost: Encoder = {
       ...plain,
       async encode(proteins, asked) {
@@ -129,7 +129,7 @@ describe('a build in shards', () => {
     expect(await finish(options, 2)).toEqual(await whole);
   });
 
-  it('is not changed by a task that is doubled, at the same time or later', async () => {
+  it('is not changed by a duplicate task, at the same time or later', async () => {
     const options = await newBuild();
     const build = await planned(options, 2);
     const both = await Promise.all([encode(build, 0, 'one'), encode(build, 0, 'other')]);
@@ -138,12 +138,12 @@ describe('a build in shards', () => {
     await encode(build, 1);
     expect(readdirSync(build.folder).sort()).toEqual(['0', '1', 'plan.json']);
     expect(await finish(options, 2)).toEqual(await whole);
-    // A task that comes when all is done finds nothing, and makes nothing.
+    // A late task finds no build folder and creates none.
     await expect(encode(build, 1, 'late')).rejects.toMatchObject({ code: 'build_not_found' });
     expect(await planShards(options, 2)).toBeUndefined();
   });
 
-  it('names the shards that are missing, and those that are not what their task wrote', async () => {
+  it('names missing and damaged shards', async () => {
     const options = await newBuild();
     const build = await planned(options, 7);
     for (const shard of [0, 1, 3, 4, 5]) await encode(build, shard);
@@ -163,7 +163,7 @@ describe('a build in shards', () => {
     expect(await finish(options, 7)).toEqual(await whole);
   });
 
-  it('refuses another encoder, a shard that is not there, and counts out of range', async () => {
+  it('refuses another encoder, an unknown shard, and counts out of range', async () => {
     const options = await newBuild();
     const build = await planned(options, 2);
     const other = { ...fakeEncoder(), digest: 'another' };

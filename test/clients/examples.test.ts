@@ -98,7 +98,7 @@ describe('the shell pipeline', () => {
     expect(linesOf('again.tsv')).toEqual(linesOf('hits.tsv'));
   });
 
-  it.skipIf(!hasShellTools)('ends with the codes that its help names', async () => {
+  it.skipIf(!hasShellTools)('exits with the documented codes', async () => {
     const file = 'proteins/first.fasta';
     const help = await run(script, ['--help']);
     expect(help).toMatchObject({ code: 0, stdout: expect.stringMatching(/exit codes:\n {2}0 {2}/) });
@@ -110,7 +110,7 @@ describe('the shell pipeline', () => {
   });
 
   it.skipIf(!hasShellTools)(
-    'says that a rerun may succeed where no appliance answers',
+    'exits with 5 without an appliance',
     async () => {
       const away = { GLOAMING_URL: 'http://127.0.0.1:9' };
       expect((await run(script, ['proteins/first.fasta', 'x.tsv'], away)).code).toBe(5);
@@ -121,7 +121,7 @@ describe('the shell pipeline', () => {
 
 describe('the Snakemake workflow', () => {
   it.skipIf(!hasSnakemake)(
-    'makes a table and an alignment of every file, and has nothing to do after that',
+    'writes a table and an alignment of every file, and a rerun does nothing',
     async () => {
       const args = ['--snakefile', join(EXAMPLES, 'snakemake/Snakefile'), '--cores', '1', '--nolock'];
       const config = ['--config', 'database=demo', 'limit=5', `python=${PYTHON}`];
@@ -151,7 +151,7 @@ describe('the notebook', () => {
     180_000,
   );
 
-  it('is kept without what a run of it shows', () => {
+  it('is committed without outputs', () => {
     const { cells } = JSON.parse(readFileSync(notebook, 'utf8')) as {
       cells: readonly { outputs?: unknown[] }[];
     };
@@ -171,7 +171,7 @@ describe('the webhook receiver', () => {
   const script = join(EXAMPLES, 'webhook_receiver.py');
 
   it.skipIf(!hasClient)(
-    'fetches the table of a search when it is told of its end',
+    'fetches the table of a search on its webhook',
     async () => {
       const receiver = await startReceiver(script);
       const ended = new Promise((resolve) => receiver.once('exit', resolve));
@@ -191,7 +191,7 @@ describe('the webhook receiver', () => {
     180_000,
   );
 
-  it.skipIf(!hasClient)('says in its help how it ends, and refuses to start without a secret', async () => {
+  it.skipIf(!hasClient)('documents its exit codes and refuses to start without a secret', async () => {
     expect((await run(PYTHON, [script, '--help'])).stdout).toMatch(/exit codes:/);
     expect((await run(PYTHON, [script])).code).toBe(2);
   });
@@ -224,7 +224,7 @@ async function register(url: string): Promise<{ readonly secret: string }> {
 describe('the Nextflow module', () => {
   const module = join(EXAMPLES, 'nextflow/modules/gloaming/search');
 
-  it('has the files of an nf-core module, which name the same things', () => {
+  it('has the files of an nf-core module with the same names in each', () => {
     expect(readdirSync(module).sort()).toEqual(['environment.yml', 'main.nf', 'meta.yml', 'tests']);
     const main = readFileSync(join(module, 'main.nf'), 'utf8');
     const meta = readFileSync(join(module, 'meta.yml'), 'utf8');

@@ -8,20 +8,22 @@ import {
 } from 'playwright-core';
 import { source as axeSource } from 'axe-core';
 
-/** Debian's; others may say where theirs is. Tests without one say that they were skipped. */
+/** Path of Chromium: GLOAMING_CHROMIUM, or that of Debian. Tests without a browser are skipped with a notice. */
 export const CHROMIUM = [
   process.env.GLOAMING_CHROMIUM,
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
 ].find((path) => path !== undefined && existsSync(path));
 
-/** A page and all that it complained of. */
+/** A page with its errors and its requests to other origins. */
 export interface WatchedPage {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Errors and warnings of the console, breaches of the policy among them, and scripts that threw. */
+  /**
+   * Errors  and warnings in the browser's console, uncaught exceptions and violations of the content security policy.
+   */
   readonly complaints: string[];
-  /** Requests to anywhere but the origin. */
+  /** Requests to other origins. */
   readonly strays: string[];
 }
 
@@ -29,7 +31,10 @@ export async function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM as string, args: ['--no-sandbox', '--disable-gpu'] });
 }
 
-/** @param origin how the address of every request must begin; data and blob URLs go nowhere */
+/**
+ * Opens a page.
+ * @param origin start of every permitted address. Data and blob URLs are permitted, too
+ */
 export async function watchedPage(
   browser: Browser,
   origin: string,
@@ -59,7 +64,7 @@ interface AxeFinding {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** What axe-core finds serious or critical on the page as it stands. */
+/** Returns the serious and critical findings of axe-core on the current page. Errors  those of the browser */
 export async function seriousFindings(page: Page): Promise<readonly string[]> {
   await page.evaluate(axeSource);
   const { violations } = (await page.evaluate('axe.run()')) as { readonly violations: readonly AxeFinding[] };

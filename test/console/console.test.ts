@@ -32,36 +32,36 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     page
       .locator('input[type="file"]')
       .setInputFiles({ name: 'many.fasta', mimeType: 'text/plain', buffer: Buffer.from(text) });
-  /** Ids of the first hits; how many more are drawn depends on where the page stands. */
+  /** Ids of the first hits. The number of drawn rows depends on the scroll position. */
   const rowsOf = async (from: Page): Promise<string[]> =>
     (await from.locator('.hit .open-row b').allTextContents()).slice(0, 5);
   const rows = (): Promise<string[]> => rowsOf(page);
   const go = (view: string): Promise<unknown> => page.goto(`${served.url}/console/#/${view}`);
 
-  it('asks for a key, says what is wrong with another, and lets a right one in', async () => {
+  it('refuses an unknown key with a reason, and signs in with a valid key', async () => {
     await page.goto(`${served.url}/`, { waitUntil: 'networkidle' });
     expect(page.url()).toBe(`${served.url}/console/`);
     expect(await seriousFindings(page)).toEqual([]);
     await page.getByLabel('API key').fill('glm_wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('malformed, unknown or revoked').waitFor();
-    // Chromium writes every 4xx into its console.
+    // Chromium logs every 4xx as an error.
     watched.complaints.splice(0);
     await page.getByLabel('API key').fill(served.key);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Find the relatives of a protein' }).waitFor();
+    await page.getByRole('heading', { name: 'Find the homologs of a protein' }).waitFor();
     expect(await page.evaluate('document.cookie + JSON.stringify({...localStorage})')).not.toContain('glm_');
   });
 
-  it('says beside the field what is no protein', async () => {
+  it('shows an error beside the field if the text is not a protein', async () => {
     await paste('MKV;LAA');
-    expect(await page.locator('#query-hint').textContent()).toContain('is no letter of a protein');
+    expect(await page.locator('#query-hint').textContent()).toContain('is not a residue letter');
     await paste('ACGTACGTACGTACGTACGTACGTACGTACGTACGT');
     expect(await page.locator('#query-hint').textContent()).toContain('DNA or RNA');
     expect(await page.getByRole('button', { name: 'Search', exact: true }).isDisabled()).toBe(true);
   });
 
-  it('searches, and shows the nearest protein first, soon after the click', async () => {
+  it('lists the nearest protein first, soon after the click', async () => {
     await paste(`>mine <img src=x onerror="alert(1)">\n${served.sequences[4]}`);
     expect(await seriousFindings(page)).toEqual([]);
     console.log(`first row after ${Math.round((await page.evaluate(CLICK_TO_FIRST_ROW)) as number)} ms`);
@@ -76,7 +76,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     expect(first).toBeTruthy();
   });
 
-  it('shows which residues are closest, as links and as a matrix', async () => {
+  it('shows the closest residues, as links and as a matrix', async () => {
     await page.getByRole('tab', { name: 'Closest residues' }).click();
     await page.locator('path.link').first().waitFor({ state: 'attached' });
     expect(await page.locator('path.link').count()).toBe(served.sequences[4]!.length);
@@ -85,7 +85,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await page.locator('.hit .open-row').first().click();
   });
 
-  it('filters by facets and by words, and sorts by any column', async () => {
+  it('filters by facets and by text, and sorts by any column', async () => {
     const all = await page.locator('.actions p b').textContent();
     const facet = page.locator('.facet-value').first();
     const expected = await facet.locator('.number').textContent();
@@ -100,7 +100,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await page.getByRole('button', { name: '#' }).click();
   });
 
-  it('gives the same again by its permalink', async () => {
+  it('shows the same result again at its permalink', async () => {
     const before = await rows();
     const other = await watched.context.newPage();
     await other.goto(page.url());
@@ -109,7 +109,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await other.close();
   });
 
-  it('gives code that runs as it is printed, in four languages, and finds the same', async () => {
+  it('prints code in four languages that runs and finds the same hits', async () => {
     const wanted = (await rows()).slice(0, 3);
     await page.getByText('As code').click();
     const codeOf = async (language: string): Promise<string> => {
@@ -144,7 +144,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     }
   });
 
-  it('begins with what an address says, and shows a filter that its lines cannot in words', async () => {
+  it('fills the form from the address, and shows a nested filter in words', async () => {
     const condition = { op: 'gte', field: 'length', value: '10' };
     const nested = {
       op: 'not',
@@ -164,11 +164,11 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await other.goto(
       `${served.url}/console/#/search?filter=${encodeURIComponent('{"op":"and","filters":3}')}`,
     );
-    await other.getByRole('heading', { name: 'Find the relatives of a protein' }).waitFor();
+    await other.getByRole('heading', { name: 'Find the homologs of a protein' }).waitFor();
     await other.close();
   });
 
-  it('draws the alignment of all hits, and gives its A3M', async () => {
+  it('draws the alignment of all hits, and downloads its A3M', async () => {
     await page.getByRole('link', { name: 'Alignment of all' }).click();
     await page.locator('.msa-frame').waitFor();
     const text = await page.locator('.code-panel pre').first().textContent();
@@ -182,7 +182,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
-  it('is usable by keys alone: from the protein to an open row', async () => {
+  it('can be operated with the keyboard alone, from the protein to an open row', async () => {
     await go('search');
     await page.getByLabel('Protein', { exact: true }).focus();
     await page.keyboard.insertText(served.sequences[9] as string);
@@ -200,7 +200,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await page.locator('.alignment').waitFor();
   });
 
-  it('completes taxa by their names, and searches below one', async () => {
+  it('completes the names of taxa, and searches below a taxon', async () => {
     await go('search');
     await paste(served.sequences[4] as string);
     await page.getByRole('button', { name: 'Add a condition' }).click();
@@ -218,7 +218,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     const shown = await page.locator('.hit .column-organism').allTextContents();
     expect(shown.filter((organism) => !organisms.includes(organism))).toEqual([]);
     const before = await rows();
-    // Whoever gets the address has the release and the canonical filter, as code and as a form.
+    // The address contains the release and the canonical filter: the other page shows both, as code and in the form.
     const other = await watched.context.newPage();
     await other.goto(page.url());
     await other.getByText(/^Only proteins where taxid lies below \d+\.$/).waitFor();
@@ -232,7 +232,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await other.close();
   });
 
-  it('watches a run to its end while the server is killed and started again', async () => {
+  it('follows a run to its end while the server is killed and restarted', async () => {
     await go('search');
     await openFile(fastaOf(served.sequences, 600));
     await page.getByRole('button', { name: /in a run/ }).click();
@@ -245,19 +245,19 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await page.locator('.queries a').first().click();
     await page.locator('.hit').first().waitFor();
     expect(await seriousFindings(page)).toEqual([]);
-    // Requests to a server that was not there, and only those.
+    // Requests during the restart may fail; all others must succeed.
     const others = watched.complaints
       .splice(0)
       .filter((text) => !/ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text));
     expect(others).toEqual([]);
   }, 150_000);
 
-  it('shows what it can hold of a run with more hits, and says where the rest is', async () => {
+  it('shows the first hits of a run that is too large for the page, and how to get all', async () => {
     const runId = /#\/runs\/(run_[0-9a-f]+)/.exec(page.url())![1]!;
     const headers = { authorization: `Bearer ${served.key}` };
     const real = await fetch(`${served.url}/v1/runs/${runId}/results?limit=1`, { headers });
     const [row] = ((await real.json()) as { data: [object] }).data;
-    // Forty-one queries of 5,000 hits each are more than the 200,000 of a page; nine of them come at a time.
+    // Forty-one queries of 5,000 hits exceed the 200,000 hits of a page. Nine queries arrive at a time.
     const candidates = Array.from({ length: 5_000 }, (_, at) => ({
       rank: at + 1,
       target: { id: `T${at}`, sequence: 'MKV', attributes: {} },
@@ -279,7 +279,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
       return route.fulfill({ json });
     });
     await other.goto(`${served.url}/console/#/runs/${runId}?query=large_44`);
-    const notice = other.locator('.notice', { hasText: 'Export has all of them' });
+    const notice = other.locator('.notice', { hasText: 'choose Export' });
     await notice.waitFor();
     expect(await notice.textContent()).toContain('large_44 is not among them');
     expect(await notice.textContent()).toContain(`npx gloaming runs export ${runId}`);
@@ -288,12 +288,12 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await other.close();
   }, 120_000);
 
-  it('lists the queries of a run that have come while those after them have not', async () => {
+  it('lists the finished queries of a run before the next page arrives', async () => {
     const runId = /#\/runs\/(run_[0-9a-f]+)/.exec(page.url())![1]!;
     const other = await watched.context.newPage();
     const results = new RegExp(`/v1/runs/${runId}/results`);
     await other.route(results, async (route) => {
-      // The second page is never answered.
+      // The second page of rows never arrives.
       if (new URL(route.request().url()).searchParams.has('cursor')) return;
       const { data } = (await (await route.fetch()).json()) as { data: object[] };
       const json = { object: 'list', data: data.slice(0, 9), has_more: true, next_cursor: 'next' };
@@ -316,15 +316,15 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
-  it('shows databases, and to the operator the system, its keys among it', async () => {
+  it('lists databases, and shows the system and its keys to the operator', async () => {
     await go('databases');
     await page.locator('.release .plain-table').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
     await page.goto('about:blank');
     await page.goto(`${served.url}/console/#/enter/${served.link}`);
     await page.getByRole('link', { name: 'System' }).click();
-    await page.getByLabel('What the key is for').fill('made here');
-    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByLabel('Purpose of the key').fill('made here');
+    await page.getByRole('button', { name: 'Create a key' }).click();
     const key = await page.locator('.notice.good code').textContent();
     const answer = await fetch(`${served.url}/v1/runs`, { headers: { authorization: `Bearer ${key}` } });
     expect(answer.status).toBe(200);
@@ -333,7 +333,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await page.getByText('revoked just now').waitFor();
   });
 
-  it('fits a phone, in the dark too', async () => {
+  it('fits a phone, in dark colours, too', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     await page.emulateMedia({ colorScheme: 'dark' });
     for (const view of ['search', 'runs', 'databases', 'system']) {
@@ -347,13 +347,13 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     }
   });
 
-  it('has asked nobody but its server, broken no rule of its policy, and complained of nothing', () => {
+  it('sends no request to another origin, violates no policy, and logs no error', () => {
     expect(watched.strays).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });
 });
 
-/** Milliseconds from the click to the frame that has the first row, by the clock of the page. */
+/** Milliseconds from the click to the frame with the first row, by the clock of the page. */
 const CLICK_TO_FIRST_ROW = `new Promise((resolve) => {
   const startedAt = performance.now();
   const done = () => resolve(performance.now() - startedAt);

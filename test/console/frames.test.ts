@@ -26,7 +26,7 @@ interface Scrolled {
   readonly elapsedMs: number;
 }
 
-/** Scrolls on both axes at each frame, as fast as frames come. */
+/** Scrolls on both axes in each frame. */
 const SCROLL = `new Promise((resolve) => {
   const frame = document.querySelector('.msa-frame');
   let frames = 0;
@@ -41,7 +41,7 @@ const SCROLL = `new Promise((resolve) => {
   requestAnimationFrame(step);
 })`;
 
-/** Processor time of the page's own thread so far, whatever else the machine does. Unit  seconds */
+/** Processor time of the main thread of the page so far. Other processes do not affect it. Unit  seconds */
 async function threadSeconds(session: CDPSession): Promise<number> {
   const { metrics } = await session.send('Performance.getMetrics');
   return metrics.find(({ name }) => name === 'TaskDuration')!.value;
@@ -59,7 +59,7 @@ describe.skipIf(CHROMIUM === undefined)(`an alignment of ${ROWS} rows and ${COLU
     await served?.close();
   });
 
-  it('scrolls, and paints what is in sight at every place and zoom', async () => {
+  it('scrolls, and paints the visible part at every position and zoom', async () => {
     const { page, context, complaints } = await watchedPage(browser, served.url);
     const session = await context.newCDPSession(page);
     await session.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -83,7 +83,7 @@ describe.skipIf(CHROMIUM === undefined)(`an alignment of ${ROWS} rows and ${COLU
     await page.goto(`${served.url}/console/`);
     await page.getByLabel('API key').fill(served.key);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Find the relatives of a protein' }).waitFor();
+    await page.getByRole('heading', { name: 'Find the homologs of a protein' }).waitFor();
     const startedAt = performance.now();
     await page.goto(`${served.url}/console/#/msa/rcpt_x?name=large`);
     await page.locator('.msa-frame').waitFor();
@@ -122,7 +122,7 @@ const IS_AT_THE_END = `(() => {
   return scrollTop > 0 && scrollTop + clientHeight >= scrollHeight - 1;
 })()`;
 
-/** The lowest line of cells holds colours. */
+/** True if the lowest line of cells has colours. */
 const LAST_ROW_IS_PAINTED = `(() => {
   const canvas = document.querySelectorAll('.msa-window canvas')[2];
   const { data } = canvas.getContext('2d').getImageData(0, canvas.height - 8, canvas.width, 4);

@@ -29,7 +29,7 @@ describe.skipIf(CHROMIUM === undefined)("the operator's page", () => {
     await watched?.close();
   });
 
-  it('tells the operator of backups, and sends what was delivered to a receiver again', async () => {
+  it('shows the operator the last backup, and sends a delivery again', async () => {
     const received: unknown[] = [];
     const receiver = createServer((request, response) => {
       received.push(request.headers['webhook-id']);
@@ -52,7 +52,7 @@ describe.skipIf(CHROMIUM === undefined)("the operator's page", () => {
       await page.reload();
       const facts = page.locator('dl.pairs');
       await facts.getByText('just now, no damage').waitFor();
-      expect(await facts.textContent()).toContain('never, as far as is known: gloaming backup');
+      expect(await facts.textContent()).toContain('none recorded: gloaming backup');
       await page.getByRole('button', { name: 'Send again' }).click();
       await expect.poll(() => received.length).toBe(2);
       expect(received[1]).toBe(received[0]);
@@ -63,7 +63,7 @@ describe.skipIf(CHROMIUM === undefined)("the operator's page", () => {
     }
   });
 
-  it('shows the operator what the command line is at, as it goes on, and no longer', async () => {
+  it('shows the operator each running command until it ends', async () => {
     const job = openJob(served.environment.GLOAMING_DATA!, { command: 'index build', database: 'lab' });
     const panel = page.locator('.jobs li', { hasText: 'gloaming index build' });
     const tasks = [
@@ -81,7 +81,7 @@ describe.skipIf(CHROMIUM === undefined)("the operator's page", () => {
     await panel.getByText('Writing · 3 of 4 proteins').waitFor();
     expect(await panel.getByRole('progressbar').getAttribute('aria-valuenow')).toBe('75');
     expect(await seriousFindings(page)).toEqual([]);
-    // What it has built may be searched now: the list of databases is read again.
+    // When the build has ended, the page loads the list of databases again.
     const readAgain = page.waitForRequest(/\/v1\/homology\/databases/);
     job.close();
     await panel.waitFor({ state: 'detached' });

@@ -21,7 +21,7 @@ describe.skipIf(!isThere)('the console behind a proxy that serves it at a path, 
   let browser: Browser;
   let url = '';
 
-  /** False where somebody else took the port that was to be the proxy's: it is held until the proxy starts. */
+  /** Starts server and proxy. Returns false if another process took the port of the proxy before the proxy started. */
   async function servedBehindProxy(): Promise<boolean> {
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');
@@ -46,7 +46,7 @@ describe.skipIf(!isThere)('the console behind a proxy that serves it at a path, 
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('is led to, signed in to, searched with, watched, and asks for nothing outside its path', async () => {
+  it('serves redirect, sign-in, search and runs, and requests nothing outside its path', async () => {
     const { page, context, strays, complaints } = await watchedPage(browser, `${url}/`, {
       ignoreHTTPSErrors: true,
     });

@@ -15,7 +15,7 @@ import { CHROMIUM, launch, seriousFindings, watchedPage } from './browser.js';
 const HOSTILE = '</script><script>document.title="taken"</script><img src=x onerror="document.title=1">';
 const HITS = 10_000;
 
-/** Ten thousand hits with E-values from 1e-60 to 1e4, under names that would be scripts. */
+/** Ten thousand hits with E-values from 1e-60 to 1e4. The name of the first hit contains a script. */
 function largeResult(): ReportResult {
   const sequence = 'MKVLAAGIVQLLKE'.repeat(10);
   const candidates = Array.from({ length: HITS }, (_, at) => ({
@@ -59,7 +59,7 @@ async function textOf(results: AsyncIterable<ReportResult>): Promise<string> {
   return text;
 }
 
-it('a report has no script but its own, whatever queries and proteins are called', async () => {
+it('a report has no script except its own, whatever the names of queries and proteins', async () => {
   const html = await textOf(many(largeResult()));
   expect(html.match(/<script[ >]/g)).toHaveLength(2);
   expect(html).not.toContain('<img src=x');
@@ -80,7 +80,7 @@ describe.skipIf(CHROMIUM === undefined)('a report in a browser', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('opens without a server, sorts and filters ten thousand hits, and asks nobody', async () => {
+  it('opens without a server, sorts and filters ten thousand hits, and sends no request', async () => {
     const file = join(folder, 'large.html');
     writeFileSync(file, await textOf(many(largeResult(), { ...largeResult(), candidates: [] })));
     const url = pathToFileURL(file).href;
@@ -90,7 +90,7 @@ describe.skipIf(CHROMIUM === undefined)('a report in a browser', () => {
     expect(await page.title()).toBe(HOSTILE);
     expect(await page.locator('.hit').count()).toBeLessThan(80);
     expect(await page.locator('.actions p b').textContent()).toBe('10,000');
-    // From the click to the frame that shows the new order.
+    // Time from the click to the frame with the new order.
     const sortMs = (await page.evaluate(`(async () => {
       const times = [];
       const buttons = [...document.querySelectorAll('.table-head button')];
@@ -126,7 +126,7 @@ describe.skipIf(CHROMIUM === undefined)('a report in a browser', () => {
       GLOAMING_URL: small.url,
       GLOAMING_API_KEY: await small.keyOf('lab'),
     };
-    // Not in step: the server that the second one asks is of this process.
+    // Asynchronous, because this process runs the server that the second command calls.
     const gloaming = (...args: readonly string[]): Promise<unknown> =>
       promisify(execFile)(process.execPath, [PROGRAM, ...args], { cwd: folder, env: environment });
     const fasta = join(folder, 'two.fasta');

@@ -17,7 +17,7 @@ describe.skipIf(CHROMIUM === undefined)('a result in a browser', () => {
     await page.goto(`${served.url}/console/`);
     await page.getByLabel('API key').fill(served.key);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Find the relatives of a protein' }).waitFor();
+    await page.getByRole('heading', { name: 'Find the homologs of a protein' }).waitFor();
   }, 300_000);
   afterAll(async () => {
     expect([watched.strays, watched.complaints]).toEqual([[], []]);
@@ -26,7 +26,7 @@ describe.skipIf(CHROMIUM === undefined)('a result in a browser', () => {
 
   const count = async (): Promise<number> => Number(await page.locator('.actions p b').textContent());
 
-  it('is explained to a first visitor, also that a database without calibration has no E-values', async () => {
+  it('explains the result to a first visitor, and that an uncalibrated database has no E-values', async () => {
     await page.getByRole('button', { name: 'Show me an example' }).click();
     const guide = page.getByLabel('How to read this result');
     const title = async (): Promise<string> => (await guide.locator('h2').textContent()) ?? '';
@@ -42,7 +42,7 @@ describe.skipIf(CHROMIUM === undefined)('a result in a browser', () => {
     await guide.waitFor({ state: 'detached' });
   });
 
-  it('lists all values of a facet when asked, and selects all rows between two', async () => {
+  it('lists all values of an opened facet, and selects a range of rows', async () => {
     const values = page.locator('.facet').filter({ hasText: 'Organism' }).locator('.facet-value');
     const listed = await values.count();
     const more = page.getByRole('button', { name: /^and \d+ more$/ });
@@ -58,7 +58,7 @@ describe.skipIf(CHROMIUM === undefined)('a result in a browser', () => {
     await expect.poll(() => page.locator('.hit input:checked').count()).toBe(0);
   });
 
-  it('draws the taxa as streams, too, whose names fit and filter', async () => {
+  it('draws the taxa as streams, whose names fit and filter', async () => {
     await page.getByRole('button', { name: 'Streams' }).click();
     const taxa = page.locator('.stream-taxon');
     const across = await page.locator('.chart.across').boundingBox();
@@ -78,7 +78,7 @@ describe.skipIf(CHROMIUM === undefined)('a result in a browser', () => {
     await page.getByRole('button', { name: 'Rings' }).click();
   });
 
-  it('says of every hit without a row in the alignment of all why it has none', async () => {
+  it('counts every hit without a row in the alignment, with the reason', async () => {
     const hits = await count();
     await page.getByRole('link', { name: 'Alignment of all' }).click();
     const sentence = async (): Promise<string> => (await page.locator('.msa .lead').textContent()) ?? '';
@@ -92,7 +92,7 @@ describe.skipIf(CHROMIUM === undefined)('a result in a browser', () => {
     await page.goBack();
   });
 
-  it('is found again among what was searched before, until one signs out', async () => {
+  it('lists the recent searches until sign-out', async () => {
     const link = page.url().replace(/&guide=$/, '');
     await page.goto(`${served.url}/console/#/search`);
     await page.locator('.recent a').first().click();
@@ -103,7 +103,7 @@ describe.skipIf(CHROMIUM === undefined)('a result in a browser', () => {
     await page.getByLabel('API key').fill(served.key);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.goto(`${served.url}/console/#/search`);
-    await page.getByRole('heading', { name: 'Find the relatives of a protein' }).waitFor();
+    await page.getByRole('heading', { name: 'Find the homologs of a protein' }).waitFor();
     expect(await page.locator('.recent').count()).toBe(0);
   });
 });

@@ -1,25 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { openAppliance } from '#src/appliance.js';
-import { loadConfig } from '#src/config.js';
-import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
-import { simulateProteins, type SimulatedDatabase } from '#src/demo/simulate.js';
+import type { SimulatedDatabase } from '#src/demo/simulate.js';
 import { lineageOf } from '#src/release/taxonomy.js';
+import { openDemoAppliance } from '../tools/demo-appliance.js';
 import { serveInProcess, type ServedProcess } from '../tools/served-process.js';
 import { launch, watchedPage, type WatchedPage } from './browser.js';
 
-/** A server of its own process over 60 simulated proteins, which can be ended and started again. */
+/** A server process with 60 simulated proteins. The test can kill and restart it. */
 export interface ServedConsole {
   readonly url: string;
   readonly key: string;
-  /** Token of a link that lets the operator in. */
+  /** Token of a link that signs the operator in. */
   readonly link: string;
   readonly sequences: readonly string[];
   /** A taxon above some of the proteins, and the organisms below it. */
   readonly clade: Clade;
-  /** What commands of the same appliance need. */
+  /** Environment of commands on the same appliance. */
   readonly environment: Readonly<Record<string, string>>;
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -29,18 +24,21 @@ export interface ServedConsole {
 interface Clade {
   readonly taxon: string;
   readonly organisms: readonly string[];
-  /** On and below it. */
+  /** Number of proteins on and below the taxon. */
   readonly proteins: number;
 }
 
-/** A server, and a browser with a page of it. */
+/** A server, and a browser with one of its pages. */
 export interface OpenedConsole extends WatchedPage {
   readonly served: ServedConsole;
   readonly browser: Browser;
   close(): Promise<void>;
 }
 
-/** @param timeoutMs of whatever the page is waited for */
+/**
+ * Starts server and browser.
+ * @param timeoutMs bound on every wait for the page
+ */
 export async function openConsole(timeoutMs: number): Promise<OpenedConsole> {
   const served = await serveConsole();
   const browser = await launch();
@@ -53,32 +51,17 @@ export async function openConsole(timeoutMs: number): Promise<OpenedConsole> {
   return { ...watched, served, browser, close };
 }
 
-/** @param settings of appliance.json, beside those of the environment */
+/**
+ * Starts the server.
+ * @param settings of appliance.json, in addition to those of the environment
+ */
 export async function serveConsole(settings: Readonly<Record<string, unknown>> = {}): Promise<ServedConsole> {
-  const folder = mkdtempSync(join(tmpdir(), 'gloaming-console-'));
-  const file = join(folder, 'appliance.json');
-  writeFileSync(file, JSON.stringify(settings));
-  const environment = {
-    GLOAMING_CONFIG: file,
-    GLOAMING_INDEXES: join(folder, 'indexes'),
-    GLOAMING_DATA: join(folder, 'data'),
-    GLOAMING_ENCODER: 'baseline-1',
-    GLOAMING_PORT: '0',
-    GLOAMING_WEBHOOK_NETWORKS: '127.0.0.0/8',
-  };
-  const demo = simulateProteins(11, 60);
-  const appliance = await openAppliance(loadConfig(environment));
-  const encoder = await appliance.loadEncoder('baseline-1');
-  const { release } = await buildDemo(demo, encoder, appliance.config.indexesFolder);
-  await encoder.close();
-  const publishedAt = new Date().toISOString();
-  await appliance.releases.publish({
-    id: release.id,
-    slug: DEMO_SLUG,
-    publishedAt,
-    manifest: release.manifest,
+  const { appliance, demo, environment, sequences, keyOf, remove } = await openDemoAppliance({
+    seed: 11,
+    proteins: 60,
+    settings,
   });
-  const { key } = await appliance.keys.create('bench', 'lab');
+  const key = await keyOf('lab');
   const link = await appliance.console.sessions.newLink('lab');
   await appliance.close();
 
@@ -93,7 +76,7 @@ export async function serveConsole(settings: Readonly<Record<string, unknown>> =
     url,
     key,
     link,
-    sequences: demo.proteins.map(({ sequence }) => sequence),
+    sequences,
     clade: cladeOf(demo),
     environment,
     kill,
@@ -103,12 +86,12 @@ export async function serveConsole(settings: Readonly<Record<string, unknown>> =
     },
     async close() {
       await kill();
-      rmSync(folder, { recursive: true });
+      remove();
     },
   };
 }
 
-/** The largest that does not have all. */
+/** The largest taxon that does not contain all proteins. */
 function cladeOf({ proteins, taxonomy }: SimulatedDatabase): Clade {
   const tree = new Map(taxonomy.nodes.map((node) => [node.taxid, node]));
   const clades = taxonomy.nodes.map(({ taxid, name }) => {

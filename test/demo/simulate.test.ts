@@ -2,11 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';
 import { frozenRandom } from '#src/random.js';
 import { simulateProteins, type SimulatedProtein } from '#src/demo/simulate.js';
-import {
-  foundRelatives as foundHomologs,
-  selfCheckOf,
-  trueRelatives as trueHomologs,
-} from '#src/demo/check.js';
+import { foundHomologs, selfCheckOf, trueHomologs } from '#src/demo/check.js';
 import { evolve, populate } from '#src/demo/evolution.js';
 import { ENVIRONMENT_FREQUENCIES } from '#src/demo/structure.js';
 import { canonicalSha256 } from '#src/canonical.js';
@@ -15,25 +11,25 @@ import { normaliseProtein } from '#src/sequence/protein.js';
 const demo = simulateProteins(1, 2_000);
 
 describe('simulated proteins', () => {
-  it('are the same for the same seed, bit for bit, and others for another', () => {
-    // A golden value: it holds on every machine and Node; a change of it changes the demo database.
+  it('are bit-identical for equal seeds, and differ for another seed', () => {
+    // A golden value for every machine and version of Node. A change of it changes the demo database.
     expect(canonicalSha256(simulateProteins(7, 200))).toBe(
       '0248611847cd5969ab33c04d3f00817334befd12f0992504475083e351c1ab93',
     );
     expect(canonicalSha256(simulateProteins(8, 200))).not.toBe(canonicalSha256(simulateProteins(7, 200)));
   });
 
-  it('have unique ids and sequences that normalisation leaves as they are', () => {
+  it('have unique ids, and sequences that normalisation does not change', () => {
     expect(new Set(demo.proteins.map(({ id }) => id)).size).toBe(2_000);
     for (const { sequence } of demo.proteins) expect(normaliseProtein(sequence).sequence).toBe(sequence);
   });
 
-  it('stand mixed: one family does not fill one stretch of the database', () => {
+  it('are in random order: the members of a family are not adjacent', () => {
     const positions = demo.proteins.flatMap(({ family }, index) => (family === 'F001' ? [index] : []));
     expect(Math.max(...positions) - Math.min(...positions)).toBeGreaterThan(500);
   });
 
-  it('are near and far relatives within a family: identities from the twilight zone to 90 %, and no copies', () => {
+  it('are close and remote homologs within a family: identities from the twilight zone to 90 %, without copies', () => {
     const identities = familyPairs(demo.proteins, 4).map(([a, b]) => identityOf(a.sequence, b.sequence));
     identities.sort((left, right) => left - right);
     const quantile = (share: number): number => identities[Math.floor(share * (identities.length - 1))]!;
@@ -44,7 +40,7 @@ describe('simulated proteins', () => {
     expect(quantile(1)).toBeLessThan(1);
   });
 
-  it('are related across families where a domain was shuffled', () => {
+  it('are homologs across families that share a domain', () => {
     const owners = new Map<string, Set<string>>();
     for (const { family, domains } of demo.proteins) {
       for (const domain of domains) owners.set(domain, (owners.get(domain) ?? new Set()).add(family!));
@@ -52,13 +48,13 @@ describe('simulated proteins', () => {
     expect([...owners.values()].filter((families) => families.size > 1).length).toBeGreaterThan(5);
   });
 
-  it('of the background have no relatives', () => {
+  it('without a family have no homologs', () => {
     const homologSource = demo.proteins.filter(({ family }) => family === undefined);
     expect(homologSource).toHaveLength(400);
     expect(homologSource.flatMap(({ id }) => trueHomologs(demo, id))).toEqual([]);
   });
 
-  it('live in invented species of a tree whose root is its own parent', () => {
+  it('have invented species in a tree whose root is its own parent', () => {
     const nodes = new Map(demo.taxonomy.nodes.map((node) => [node.taxid, node]));
     for (const { taxid, organism } of demo.proteins) {
       expect(nodes.get(taxid)).toMatchObject({ rank: 'species', name: organism });
@@ -71,7 +67,7 @@ describe('simulated proteins', () => {
     }
   });
 
-  it('lack some annotation, as real ones do', () => {
+  it('lack some annotation, as real proteins do', () => {
     const annotated = demo.proteins.filter(({ ecClass }) => ecClass !== undefined).length;
     expect(annotated).toBeGreaterThan(500);
     expect(annotated).toBeLessThan(1_200);
@@ -83,7 +79,7 @@ describe('simulated proteins', () => {
 describe('evolution', () => {
   const environments = ENVIRONMENT_FREQUENCIES.map((_, environment) => environment);
 
-  it('substitutes once per site and unit of time on average, back and repeated substitutions included', () => {
+  it('substitutes once per site and unit of time on average, including back and repeated substitutions', () => {
     const random = frozenRandom(2);
     const time = 2 / 32;
     const traits = Array.from({ length: 102 }, (_, site) => ({ environment: site % 6, rateClass: 2 }));
@@ -92,7 +88,7 @@ describe('evolution', () => {
     for (let repeat = 0; repeat < 1_000; repeat += 1) {
       const before = populate(traits, random);
       const after = evolve(before, time, random);
-      // An insertion or deletion shifts what follows, which is no substitution.
+      // An insertion or deletion shifts the following sites, which are not substitutions.
       if (after.residues.length !== before.residues.length) continue;
       compared += before.residues.length;
       changed += before.residues.filter((residue, site) => residue !== after.residues[site]).length;
@@ -113,7 +109,7 @@ describe('evolution', () => {
     }
   });
 
-  it('has environments of which each likes what real structures have there', () => {
+  it('has the amino-acid preferences of real structures in each environment', () => {
     const shareOf = (environment: number, residues: string): number =>
       [...residues].reduce(
         (sum, letter) => sum + ENVIRONMENT_FREQUENCIES[environment][AMINO_ACIDS.indexOf(letter)],
@@ -127,11 +123,11 @@ describe('evolution', () => {
 });
 
 describe('the self-check', () => {
-  it('asks for a protein whose relatives are known and counts those that rank above everything else', () => {
+  it('takes a protein with known homologs and counts those among the first ranks', () => {
     const check = selfCheckOf(demo);
-    expect(check.relatives).toEqual(trueHomologs(demo, check.query.id));
-    expect(check.relatives).not.toContain(check.query.id);
-    const { query, relatives: homologs } = check;
+    expect(check.homologs).toEqual(trueHomologs(demo, check.query.id));
+    expect(check.homologs).not.toContain(check.query.id);
+    const { query, homologs } = check;
     const strangers = demo.proteins
       .map(({ id }) => id)
       .filter((id) => id !== query.id && !homologs.includes(id));
@@ -141,7 +137,7 @@ describe('the self-check', () => {
   });
 });
 
-/** A few pairs of each family, spread over it. */
+/** A few evenly spaced pairs of each family. */
 function familyPairs(
   proteins: readonly SimulatedProtein[],
   perFamily: number,
@@ -161,7 +157,7 @@ function familyPairs(
 
 /** Share of identical pairs in a global alignment with match 2, mismatch −1, gap −2 per residue. */
 function identityOf(a: string, b: string): number {
-  // Per cell: score, identical pairs and pairs of the best alignment up to here.
+  // Per cell: score, identical pairs and aligned pairs of the best alignment that ends there.
   let above = Array.from({ length: b.length + 1 }, (_, j) => [-2 * j, 0, 0]);
   for (let i = 1; i <= a.length; i += 1) {
     const row = [[-2 * i, 0, 0]];

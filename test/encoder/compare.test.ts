@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { Fault } from '#src/errors.js';
 import { compareTokens, holdAgainstCpu } from '#src/encoder/compare.js';

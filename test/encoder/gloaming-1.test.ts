@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';

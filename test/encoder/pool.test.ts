@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { Fault } from '#src/errors.js';
 import { startEncodePool, type PoolTask } from '#src/encoder/pool.js';

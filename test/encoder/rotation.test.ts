@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { sha256Hex } from '#src/canonical.js';
 import { randomOrthogonal } from '#src/encoder/rotation.js';

@@ -1,9 +1,11 @@
+// @module-tag fast
+
 import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { columnsOf } from '#src/homologs/homolog-set.js';
-import { RELATIVE_RULES } from '#src/homologs/rules.js';
+import { HOMOLOG_RULES } from '#src/homologs/rules.js';
 import { ALIGNMENT_MAX_BYTES } from '#src/limits.js';
 import { alignedHomologs, openAlignments } from '#src/find-homologs/alignments.js';
 
@@ -11,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gloaming-alignments-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 let folders = 0;
-function given(files: Readonly<Record<string, string>>): string {
+function alignmentFolder(files: Readonly<Record<string, string>>): string {
   folders += 1;
   const path = join(folder, String(folders));
   mkdirSync(path);
@@ -20,19 +22,19 @@ function given(files: Readonly<Record<string, string>>): string {
 }
 
 async function homologsOf(files: Readonly<Record<string, string>>, id: string, sequence: string) {
-  const finder = alignedHomologs(await openAlignments(given(files)), RELATIVE_RULES);
+  const finder = alignedHomologs(await openAlignments(alignmentFolder(files)), HOMOLOG_RULES);
   const [homologSet] = await finder.find([{ id, sequence }]);
   return homologSet.homologs;
 }
 
 const PROTEIN = 'MKTAYIAKQR';
-/** The protein with a near relative that has two residues more in the middle and lacks one later. */
+/** r1 is a near homolog with an insertion of two residues and a later deletion of one. */
 const A3M = `>p1 description\n${PROTEIN}\n>r1\nMRTGYggVGK-R\n>short\nMK--------\n`;
 const STOCKHOLM =
   '# STOCKHOLM 1.0\n#=GF ID one\n\np1 MKTAY..IAKQR\nr1 MRTGYggVGK-R\nshort MK..........\n#=GC RF xxxxx..xxxxx\n//\n';
 
-describe("a lab's own alignments", () => {
-  it('give the same relatives as A3M and as Stockholm', async () => {
+describe('a folder of alignment files', () => {
+  it('gives the same homologs in A3M and in Stockholm form', async () => {
     const a3m = await homologsOf({ 'p1.a3m': A3M }, 'p1', PROTEIN);
     const stockholm = await homologsOf({ 'p1.sto': STOCKHOLM }, 'p1', PROTEIN);
     expect(a3m).toEqual(stockholm);
@@ -48,22 +50,22 @@ describe("a lab's own alignments", () => {
     expect([...columnsOf(a3m[0], PROTEIN.length)]).toEqual([0, 1, 2, 3, 4, -1, -1, 5, 6, 7, 9]);
   });
 
-  it('place rows over a protein that is not the first of them and has gaps itself', async () => {
+  it('aligns rows to a protein whose own row is not the first and has gaps', async () => {
     const [row] = await homologsOf({ 'p1.a3m': `>r1\nGGMKVAYIVKQR\n>p1\n--${PROTEIN}\n` }, 'p1', PROTEIN);
     expect([row.residues, row.cigar, row.start]).toEqual(['MKVAYIVKQR', '10M', 0]);
   });
 
-  it('give nothing to a protein without an alignment, nor to one whose id leads elsewhere', async () => {
+  it('gives no homologs to a protein without a file, nor to an id that is a path outside the folder', async () => {
     expect(await homologsOf({ 'p1.a3m': A3M }, 'p2', PROTEIN)).toEqual([]);
-    const path = given({ 'p1.a3m': A3M });
+    const path = alignmentFolder({ 'p1.a3m': A3M });
     writeFileSync(join(path, '..', 'outside.a3m'), A3M);
-    const [homologSet] = await alignedHomologs(await openAlignments(path), RELATIVE_RULES).find([
+    const [homologSet] = await alignedHomologs(await openAlignments(path), HOMOLOG_RULES).find([
       { id: '../outside', sequence: PROTEIN },
     ]);
     expect(homologSet.homologs).toEqual([]);
   });
 
-  it('are named in the refusal where they are of another protein or no alignment', async () => {
+  it('is refused, with the name of the file, for an alignment of another protein or a malformed one', async () => {
     await expect(homologsOf({ 'p1.a3m': A3M }, 'p1', 'MKTAYIAKQW')).rejects.toMatchObject({
       code: 'invalid_alignment',
       message: expect.stringContaining('p1.a3m'),
@@ -81,11 +83,11 @@ describe("a lab's own alignments", () => {
     }
   });
 
-  it('are refused whole where one is larger than is read, and where there are none', async () => {
-    const path = given({ 'p1.a3m': A3M });
+  it('is refused if one file exceeds the size limit, and if there are no alignments', async () => {
+    const path = alignmentFolder({ 'p1.a3m': A3M });
     truncateSync(join(path, 'p1.a3m'), ALIGNMENT_MAX_BYTES + 1);
     await expect(openAlignments(path)).rejects.toMatchObject({ code: 'invalid_alignment' });
-    await expect(openAlignments(given({ 'notes.txt': '' }))).rejects.toMatchObject({
+    await expect(openAlignments(alignmentFolder({ 'notes.txt': '' }))).rejects.toMatchObject({
       code: 'invalid_alignment',
     });
     await expect(openAlignments(join(folder, 'missing'))).rejects.toMatchObject({
@@ -93,9 +95,9 @@ describe("a lab's own alignments", () => {
     });
   });
 
-  it('are pinned by their names and content', async () => {
+  it('has a digest over the names and contents of its alignments, and over no other file', async () => {
     const digest = async (files: Readonly<Record<string, string>>): Promise<string> =>
-      (await openAlignments(given(files))).sha256;
+      (await openAlignments(alignmentFolder(files))).sha256;
     const one = await digest({ 'p1.a3m': A3M, 'notes.txt': 'any' });
     expect(await digest({ 'p1.a3m': A3M })).toBe(one);
     expect(await digest({ 'p2.a3m': A3M })).not.toBe(one);

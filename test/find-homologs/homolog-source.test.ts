@@ -1,8 +1,10 @@
+// @module-tag fast
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RELATIVE_RULES } from '#src/homologs/rules.js';
+import { HOMOLOG_RULES } from '#src/homologs/rules.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import { openProfileEncoder } from '#src/find-homologs/open.js';
 import { openRelease } from '#src/release/open.js';
@@ -29,7 +31,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Relatives of a query whose release names this policy, in a background that has another one now. */
+/** Encodes a query of a release whose manifest names policy `named`; the homolog source has policy `now`. */
 function find(named: string | undefined, now: string | undefined): Promise<unknown> {
   const homologSource: HomologSource = {
     method: 'search',
@@ -37,7 +39,7 @@ function find(named: string | undefined, now: string | undefined): Promise<unkno
     calibration_id: 'calib_1',
     ...(named && { qualification_id: named }),
   };
-  const { maxEValue, minCoverage, maxIdentity, profileCount, vectorCount } = RELATIVE_RULES;
+  const { maxEValue, minCoverage, maxIdentity, profileCount, vectorCount } = HOMOLOG_RULES;
   const manifest = {
     ...engine.release.manifest,
     affine: { ...engine.release.manifest.affine, profile: { scale: 16 } },
@@ -67,7 +69,7 @@ function find(named: string | undefined, now: string | undefined): Promise<unkno
   return source!.encode([SEQUENCE]);
 }
 
-/** Searches by its policy end here. */
+/** Stub qualification that throws when a search reads its policy. */
 function qualifiedAs(id: string): SearchEngine['qualification'] {
   return {
     id,
@@ -77,19 +79,19 @@ function qualifiedAs(id: string): SearchEngine['qualification'] {
   };
 }
 
-describe('a background that is searched', () => {
-  it('is searched by the policy that it was searched by', async () => {
+describe('a release that is the homolog source of another release', () => {
+  it('is searched for queries by the policy that the manifest names', async () => {
     await expect(find('qual_1', 'qual_1')).rejects.toThrow('searched by qual_1');
   });
 
-  it('is not searched where that policy is another now, or none', async () => {
+  it('is not searched if its policy has changed or was removed', async () => {
     for (const now of ['qual_2', undefined]) {
       await expect(find('qual_1', now)).rejects.toMatchObject({ code: 'relatives_unavailable' });
     }
   });
 
-  it('stays searched exhaustively, whatever it has been qualified for since', async () => {
-    const found = await find(undefined, 'qual_2').catch((cause: Error) => cause.message);
-    expect(found).not.toContain('searched by');
+  it('is searched exhaustively if the manifest names no policy, even if one was qualified later', async () => {
+    const outcome = await find(undefined, 'qual_2').catch((cause: Error) => cause.message);
+    expect(outcome).not.toContain('searched by');
   });
 });

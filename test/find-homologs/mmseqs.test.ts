@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { RELATIVE_RULES } from '#src/homologs/rules.js';
+import { HOMOLOG_RULES } from '#src/homologs/rules.js';
 import { seededRandom } from '#src/random.js';
 import {
   addHomologSource,
@@ -40,8 +40,8 @@ function mutated(protein: string, share: number): string {
 const members = (protein: string, name: string): [string, string][] =>
   Array.from({ length: 30 }, (_, index) => [`${name}${index}`, mutated(protein, 0.3 + 0.01 * index)]);
 
-describe('a line of mmseqs', () => {
-  it('becomes a relative with its surroundings', () => {
+describe('a line of the table of mmseqs', () => {
+  it('is parsed to a homolog with flanks', () => {
     const line = [
       'q7',
       't1',
@@ -68,17 +68,17 @@ describe('a line of mmseqs', () => {
     expect(homolog.residues.slice(homolog.residueStart, homolog.residueStart + 5)).toBe('CDEFG');
   });
 
-  it('is refused in any other form', () => {
+  it('is a failure in any other form', () => {
     for (const line of ['', 'q1', 'x\t'.repeat(11), ['q1', ...'abcdefghij'].join('\t')]) {
-      expect(() => parseMmseqsLine(line, 1)).toThrow('no alignment');
+      expect(() => parseMmseqsLine(line, 1)).toThrow('not an alignment');
     }
   });
 });
 
-describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Debian: mmseqs2)', () => {
+describe.skipIf((await mmseqsVersion()) === undefined)('homologs by mmseqs (Debian: mmseqs2)', () => {
   const [mine, other] = [randomProtein(180), randomProtein(180)];
   const repeat = 'PQ'.repeat(90);
-  /** Two fused proteins, and low complexity on the query's end: what lets profiles drift. */
+  /** Sequences that can make a profile drift: fusions of the two proteins, and low complexity. */
   const planted: [string, string][] = [
     ['fusion-1', mutated(mine, 0.4) + mutated(other, 0.3)],
     ['fusion-2', mutated(other, 0.3) + mutated(mine, 0.4)],
@@ -90,7 +90,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
   writeFileSync(fasta, all.map(([id, sequence]) => `>${id}\n${sequence}\n`).join(''));
 
   it(
-    'are the family of each protein in two rounds, whatever is planted beside it',
+    'are those of each protein after two rounds, without drift into a fused domain or low complexity',
     { timeout: 120_000 },
     async () => {
       const made = await addHomologSource(folder, 'planted', [fasta]);
@@ -98,7 +98,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
       expect(await findHomologSource(folder, 'planted')).toEqual(made);
       const finder = mmseqsHomologs(
         { database: homologSourceDatabase(folder, 'planted'), rounds: 2 },
-        RELATIVE_RULES,
+        HOMOLOG_RULES,
         1,
       );
       const queries = [
@@ -114,7 +114,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
       expect(namesOf(homologSet).filter((name) => !['mine', 'fusion'].includes(name))).toEqual([]);
       expect(namesOf(neighbour).filter((name) => !['other', 'fusion'].includes(name))).toEqual([]);
       expect(alone.homologs).toEqual([]);
-      // Of a fused protein only what is aligned has columns: nothing of the other family comes into the profile.
+      // Of a fusion, only the aligned domain with its flanks may be in the homolog set.
       for (const { residues, coverage, start } of homologSet.homologs) {
         expect(residues.length).toBeLessThan(queries[0].sequence.length + 2 * 6 + 80);
         expect(coverage).toBeGreaterThanOrEqual(0.5);
@@ -125,21 +125,21 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
     },
   );
 
-  it('fail with what mmseqs said of a background that is not there', async () => {
-    const finder = mmseqsHomologs({ database: join(folder, 'nowhere'), rounds: 1 }, RELATIVE_RULES, 1);
+  it('reject with the message of mmseqs if the database does not exist', async () => {
+    const finder = mmseqsHomologs({ database: join(folder, 'nowhere'), rounds: 1 }, HOMOLOG_RULES, 1);
     await expect(finder.find([{ sequence: mine }])).rejects.toThrow(/mmseqs search failed/);
   });
 
-  it('fail, and nothing else does, where no file descriptor is left to start it with', () => {
+  it('reject, and the process survives, if no file descriptor is left to start mmseqs', () => {
     const call = `return exports.runMmseqs(['version'], {});`;
     const outcome = withoutDescriptors(import.meta.resolve('#src/find-homologs/mmseqs.js'), call);
     expect(outcome).toEqual({ error: 'spawn mmseqs EMFILE' });
   });
 
-  it('stop where they are told to', async () => {
+  it('reject with the reason of the signal if the search is aborted', async () => {
     const finder = mmseqsHomologs(
       { database: homologSourceDatabase(folder, 'planted'), rounds: 2 },
-      RELATIVE_RULES,
+      HOMOLOG_RULES,
       1,
     );
     const reason = new Error('enough');

@@ -11,7 +11,7 @@ import { PROGRAM } from '../tools/paths.js';
 /* A database whose proteins are each other's relatives, built by the command line and searched on a server. */
 
 const run = promisify(execFile);
-/** Its calibration of few simulated proteins judges this one more surely than most. */
+/** Chosen because its E-value is far from the threshold even with a calibration of few simulated proteins. */
 const QUERY = 33;
 
 let bench: Bench;
@@ -39,29 +39,29 @@ afterAll(async () => {
 
 const random = seededRandom(3);
 
-/** With a fifth of its residues drawn anew. */
+/** Replaces 20 % of the residues by random ones. */
 function mutated(protein: string): string {
   return [...protein]
     .map((letter) => (random.below(5) < 1 ? AMINO_ACIDS[random.below(20)] : letter))
     .join('');
 }
 
-async function search(asked: Json = {}): Promise<Json> {
+async function search(settings: Json = {}): Promise<Json> {
   const query = { kind: 'protein_sequence', sequence: bench.sequences[QUERY] };
-  const body = { query, database: 'lab', limit: 10, ...asked };
+  const body = { query, database: 'lab', limit: 10, ...settings };
   const { status, body: answer } = await serving.call('POST', '/v1/homology', { body });
   expect(status).toBe(200);
   return answer;
 }
 
-describe('a database whose proteins have relatives among themselves', () => {
-  it('is built after one without them, which it names and which stays searchable', async () => {
+describe('a database that is built with homologs from its own proteins', () => {
+  it('names the release without homologs that it was built from, which stays searchable', async () => {
     expect(built).toMatch(/[\d,]+ relatives of [\d,]+ of [\d,]+ proteins, by our own search of dbr_/);
     const { data } = (await serving.call('GET', '/v1/homology/databases/lab/releases', {})).body as Json;
     expect(data).toHaveLength(2);
   });
 
-  it('gives a query its own, and says how many and how long it took', async () => {
+  it('searches homologs of a query, and reports their number and the time', async () => {
     const answer = await search();
     expect(answer.query.relative_count).toBeGreaterThan(0);
     expect(answer.performance.relatives_search_ms).toBeGreaterThan(0);
@@ -75,19 +75,19 @@ describe('a database whose proteins have relatives among themselves', () => {
     expect(again.performance.relatives_search_ms).toBeLessThanOrEqual(answer.performance.relatives_search_ms);
   });
 
-  it('compares a query as it stands where that is asked for, and does not confuse the two', async () => {
+  it('encodes a query without homologs on request, and does not confuse the two results', async () => {
     const [related, alone] = [await search(), await search({ relatives: 'none' })];
     expect(alone.query.relative_count).toBe(0);
     expect(alone.result_sha256).not.toBe(related.result_sha256);
     expect((await search()).result_sha256).toBe(related.result_sha256);
   });
 
-  it('keeps the release in which queries find their relatives from being removed alone', async () => {
+  it('protects the release that is its homolog source from removal', async () => {
     const homologSource = /by our own search of (dbr_\w+)/.exec(built)![1];
     await expect(gloaming('index', 'remove', homologSource, '--yes')).rejects.toThrow('remove that first');
   });
 
-  it('has receipts that pin what the query became, and are found again', async () => {
+  it('issues receipts that can be verified, with and without homologs of the query', async () => {
     for (const homologs of ['as_release', 'none'] as const) {
       const { receipt } = await search({ relatives: homologs });
       expect(await gloaming('verify', receipt.id)).toContain('bit for bit');

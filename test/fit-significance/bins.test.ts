@@ -8,33 +8,33 @@ import { seededRandom } from '#src/random.js';
 const pair = (first: number, second: number) => ({ score: 1, first, second });
 
 describe('the number of independent exceedances', () => {
-  it('is all of them where no two share a protein', () => {
+  it('is all of them if no two share a protein', () => {
     expect(independentCountOf(Array.from({ length: 50 }, (_, at) => pair(2 * at, 2 * at + 1)))).toBe(50);
   });
 
-  it('is a handful, however many there are, where all share one', () => {
+  it('is small for any number of them if all share one protein', () => {
     expect(independentCountOf(Array.from({ length: 1_000 }, (_, at) => pair(0, at + 1)))).toBe(4);
   });
 
-  it('is the number of proteins where those share them evenly', () => {
+  it('is the number of proteins if each has an equal share', () => {
     const everyPair = Array.from({ length: 20 }, (_, first) =>
       Array.from({ length: first }, (_unused, second) => pair(second, first)),
     ).flat();
     expect(independentCountOf(everyPair)).toBe(20);
   });
 
-  it('is none of none', () => {
+  it('is 0 without exceedances', () => {
     expect(independentCountOf([])).toBe(0);
   });
 });
 
-describe('strata of length', () => {
+describe('length strata', () => {
   const PROTEINS = 500;
   const SHORT = 60;
   const isShort = (protein: number): boolean => protein % 2 === 0;
   const isHeldOut = (protein: number): boolean => protein % 8 === 0 || protein % 8 === 3;
 
-  /** Exponential coordinates; `strange` moves what exceeds the threshold in held-out pairs. */
+  /** Exponential coordinates; `strange` shifts the exceedances of held-out pairs. */
   function fittedWith(strange: (excess: number, first: number, second: number) => number) {
     const random = seededRandom(11);
     const threshold = -Math.log(EXCEEDANCE_SHARE);
@@ -71,7 +71,7 @@ describe('strata of length', () => {
     expect(bins.map(({ status }) => status)).toEqual(['qualified', 'qualified', 'qualified']);
   });
 
-  it('are fewer where a bin of small ones misses what qualifies it, so that its pairs have E-values too', () => {
+  it('are fewer if a bin of small strata does not qualify, so that all pairs have E-values', () => {
     const { edges, bins } = fittedWith((excess, first, second) =>
       isShort(first) && isShort(second) && first % 16 === 0 ? 1.5 + excess / 6 : excess,
     );
@@ -79,7 +79,7 @@ describe('strata of length', () => {
     expect(bins.map(({ status }) => status)).toEqual(['qualified']);
   });
 
-  it('stay where fewer do not qualify either', () => {
+  it('stay as many if fewer do not qualify either', () => {
     const { edges, bins } = fittedWith((excess, first) => (isShort(first) ? 1.5 + excess / 6 : excess));
     expect(edges).toEqual([300]);
     expect(bins.map(({ status }) => status)).toContain('bin_not_qualified');

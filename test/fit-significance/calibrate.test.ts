@@ -26,7 +26,7 @@ import type { Candidate, SearchEngine, SearchResult } from '#src/search/search-t
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from '../tools/fake-encoder.js';
 
-/* Real kernels over proteins whose tokens are drawn at random: every pair is unrelated, so the truth is known. */
+/* Real kernels over proteins with random tokens. Every pair is unrelated, so that the true null is known. */
 
 const DIMENSION = 32;
 const SEED = 4711;
@@ -47,16 +47,16 @@ afterAll(() => {
 });
 
 describe(`the calibration of a release (seed ${SEED})`, () => {
-  it('is the same to the bit for the same seed, and another value for another', async () => {
+  it('is bit-identical for equal seeds, and differs for another seed', async () => {
     const again = await calibrate(release, store);
     expect(calibrationId(again)).toBe(calibrationId(card));
     const other = await calibrate(release, store, { seed: 2 });
     expect(calibrationId(other)).not.toBe(calibrationId(card));
     await calibrate(release, store);
-    // Three calibrations, on machines that are busy with other tests.
+    // Three calibrations, beside other tests on the same machine.
   }, 180_000);
 
-  it('goes on from the pairs that an interrupted run has scored', async () => {
+  it('continues from the pairs that an interrupted run has scored', async () => {
     const controller = new AbortController();
     const stopped = calibrate(release, store, {
       signal: controller.signal,
@@ -76,7 +76,7 @@ describe(`the calibration of a release (seed ${SEED})`, () => {
     expect(existsSync(work)).toBe(false);
   });
 
-  it('is found damaged when a byte of it has changed', async () => {
+  it('is reported as damaged if one byte has changed', async () => {
     expect(await verifyEvidence(release.directory)).toEqual([]);
     const path = join(calibrationDirectory(release.directory), 'targets.arrow');
     const bytes = readFileSync(path);
@@ -87,25 +87,25 @@ describe(`the calibration of a release (seed ${SEED})`, () => {
     writeFileSync(path, bytes);
   });
 
-  it('of a superseded format counts as none, one without controls goes on, a newer one is refused', async () => {
+  it('of a superseded format counts as absent, one without controls stays valid, and a newer one is refused', async () => {
     const path = join(calibrationDirectory(release.directory), 'card.json');
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace(CARD_FORMAT, SUPERSEDED_FORMATS[0]));
-    const known = { id: release.id, targetCount: release.targets.count };
-    expect(await openCalibration(release.directory, known)).toBeUndefined();
+    const identity = { id: release.id, targetCount: release.targets.count };
+    expect(await openCalibration(release.directory, identity)).toBeUndefined();
     writeFileSync(path, text.replace(CARD_FORMAT, UNCONTROLLED_FORMAT));
-    expect(await openCalibration(release.directory, known)).toMatchObject({
+    expect(await openCalibration(release.directory, identity)).toMatchObject({
       card: { format: UNCONTROLLED_FORMAT, release_id: release.id },
     });
     writeFileSync(path, text.replace(CARD_FORMAT, 'gloaming-calibration/99'));
-    await expect(openCalibration(release.directory, known)).rejects.toThrow(
+    await expect(openCalibration(release.directory, identity)).rejects.toThrow(
       `${path} has format "gloaming-calibration/99"; this version reads ${CARD_FORMAT}.`,
     );
     writeFileSync(path, text);
-    expect(await openCalibration(release.directory, known)).toBeDefined();
+    expect(await openCalibration(release.directory, identity)).toBeDefined();
   });
 
-  it('belongs to one release only', async () => {
+  it('is refused beside another release', async () => {
     const other = await openRelease(await makeRelease(folder, randomProteins(3, 1)));
     cpSync(calibrationDirectory(release.directory), calibrationDirectory(other.directory), {
       recursive: true,
@@ -122,7 +122,7 @@ describe(`the calibration of a release (seed ${SEED})`, () => {
 });
 
 describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
-  it('count the false hits that there are, and carry every field they support', async () => {
+  it('predict the number of false hits, and have every member that their support allows', async () => {
     const result = await searchFirst(release, 60);
     const logs = result.flatMap(({ candidates }) =>
       candidates
@@ -137,7 +137,7 @@ describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
     }
   });
 
-  it('are those of chance where the query read backwards scores as well, but for older calibrations', async () => {
+  it('are those of chance if the reversed query scores as high, except with calibrations of the older format', async () => {
     const [own] = queryTokens(release, 1);
     const palindrome = { ...fakeEncoder(), encode: async () => [own] };
     const calibration = await openCalibration(release.directory, { id: release.id, targetCount: 300 });
@@ -162,7 +162,7 @@ describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
     expect(await expected({ encoder: { ...palindrome, encode: encodeOnce([own]) } })).toBeLessThan(1e-9);
   });
 
-  it('are named by the calibration that they rest on, and so is the result', async () => {
+  it('name their calibration, as does the result', async () => {
     const [calibrated] = await searchFirst(release, 1);
     const [plain] = await searchFirst(release, 1, { withCalibration: false });
     expect(calibrated.candidates[0].significance).toMatchObject({ calibration: { id: calibrationId(card) } });
@@ -173,13 +173,15 @@ describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
     });
   });
 
-  it('fall with a filter as the searched targets do, and with nothing else', async () => {
+  it('fall in proportion to the number of searched targets, and depend on nothing else of the filter', async () => {
     const eligible = Uint32Array.from({ length: 100 }, (_, index) => index);
     const [all] = await searchFirst(release, 1);
     const [some] = await searchFirst(release, 1, { eligible });
-    const known = new Map(all.candidates.map((candidate) => [candidate.targetIndex, supportedOf(candidate)]));
+    const unfiltered = new Map(
+      all.candidates.map((candidate) => [candidate.targetIndex, supportedOf(candidate)]),
+    );
     for (const candidate of some.candidates) {
-      const [wide, narrow] = [known.get(candidate.targetIndex)!, supportedOf(candidate)];
+      const [wide, narrow] = [unfiltered.get(candidate.targetIndex)!, supportedOf(candidate)];
       expect(narrow.logTailProbability).toBe(wide.logTailProbability);
       const difference = wide.logEValue - narrow.logEValue;
       expect(difference).toBeCloseTo(Math.log(3), 9);
@@ -187,8 +189,8 @@ describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
   });
 });
 
-describe('a release or query that no calibration can cover', () => {
-  it('one protein, identical proteins and peptides are refused with the reason', async () => {
+describe('a release or query that no calibration covers', () => {
+  it('one protein, identical proteins and peptides are refused with a reason', async () => {
     for (const targets of [
       randomProteins(1, 2),
       { ...randomProteins(60, 2), token: () => 9 },
@@ -201,21 +203,21 @@ describe('a release or query that no calibration can cover', () => {
     }
   });
 
-  it('a query of 5 residues or of one letter never gets a small E-value, but the reason why', async () => {
+  it('a query of 5 residues or of one letter gets a reason instead of a small E-value', async () => {
     const [peptide] = await searchSequences(release, ['MKVLA']);
     expect(reasonsOf(peptide)).toEqual(new Set(['query_too_short']));
     const [homopolymer] = await searchSequences(release, ['A'.repeat(120)], () => 11);
     expect(reasonsOf(homopolymer)).toEqual(new Set(['query_composition_not_calibrated']));
   });
 
-  it('a query of 30,000 residues is longer than what was calibrated, and says so', async () => {
+  it('a query of 30,000 residues is reported as longer than the calibrated lengths', async () => {
     const random = seededRandom(8);
     const [long] = await searchSequences(release, ['A'.repeat(30_000)], () => random.below(79) - 39);
     expect(reasonsOf(long)).toEqual(new Set(['query_too_long']));
   });
 
-  it('proteins that are all of low complexity are not surprised by each other', async () => {
-    // Runs of a few tokens: every protein is like many others, though none was copied from another.
+  it('proteins of low complexity have no small E-values with each other', async () => {
+    // Runs of a few tokens. Every protein is similar to many others, and none is a copy of another.
     const random = seededRandom(12);
     const kinds = Array.from({ length: 3 }, () =>
       Int8Array.from({ length: DIMENSION }, () => random.below(79) - 39),
@@ -225,8 +227,8 @@ describe('a release or query that no calibration can cover', () => {
       if (column === 0 && random.below(12) === 0) kind = random.below(kinds.length);
       return kinds[kind][column];
     };
-    const given = { ...randomProteins(200, 13), token };
-    const plain = await openRelease(await makeRelease(folder, given));
+    const proteins = { ...randomProteins(200, 13), token };
+    const plain = await openRelease(await makeRelease(folder, proteins));
     const tokens = await backend.open(plain.tokens);
     const made = await calibrate(plain, tokens).catch((cause: unknown) => cause);
     if (made instanceof Error) expect(made).toMatchObject({ code: 'calibration_impossible' });
@@ -242,9 +244,9 @@ describe('a release or query that no calibration can cover', () => {
     tokens.close();
   });
 
-  it('is refused before any work where significance is required', async () => {
-    const asked = searchSequences(release, ['MKVLA'], undefined, 'required');
-    await expect(asked).rejects.toMatchObject({
+  it('a search that requires significance is refused before it starts', async () => {
+    const search = searchSequences(release, ['MKVLA'], undefined, 'required');
+    await expect(search).rejects.toMatchObject({
       code: 'significance_unavailable',
       details: { reason: 'query_too_short' },
     });
@@ -256,7 +258,7 @@ function supportedOf({ significance }: Candidate): SupportedSignificance {
   return significance;
 }
 
-/** Why the candidates have no tail probability; a kind where they have one. */
+/** Reasons of candidates without a tail probability, and kinds of the others. */
 function reasonsOf({ candidates }: SearchResult): ReadonlySet<string> {
   return new Set(
     candidates.map(({ significance }) =>
@@ -289,7 +291,7 @@ function calibrate(
   });
 }
 
-/** Tokens of the release's first proteins, as they stand in it. */
+/** Stored tokens of the release's first proteins. */
 function queryTokens(of: Release, count: number): readonly QueryTokens[] {
   const { residueStarts } = of.tokens;
   const bytes = readFileSync(join(of.directory, 'tokens.arrow'));
@@ -301,7 +303,7 @@ function queryTokens(of: Release, count: number): readonly QueryTokens[] {
   }));
 }
 
-/** Searches with the release's own first proteins, as they stand in it. */
+/** Searches with the release's first proteins, by their stored tokens. */
 async function searchFirst(
   of: Release,
   count: number,
@@ -314,13 +316,13 @@ async function searchFirst(
   return search(of, encoder, sequences, 'if_available', withCalibration, eligible, tokens);
 }
 
-/** These tokens for the queries, which are encoded first; their controls are as unrelated as the release's proteins. */
+/** Returns these tokens for the first batch, which holds the queries, and random tokens for their controls. */
 function encodeOnce(queries: readonly QueryTokens[]): SearchEngine['encoder']['encode'] {
   const random = seededRandom(SEED);
-  let given: readonly QueryTokens[] | undefined = queries;
+  let remaining: readonly QueryTokens[] | undefined = queries;
   return async (sequences) => {
-    const first = given;
-    given = undefined;
+    const first = remaining;
+    remaining = undefined;
     const drawn = (length: number): QueryTokens => ({
       values: Int8Array.from({ length: length * DIMENSION }, () => random.below(79) - 39),
       length,

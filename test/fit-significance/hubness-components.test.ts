@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { measureSampleHubness } from '#src/fit-significance/hubness.js';
 import { measureShapes } from '#src/fit-significance/fit.js';
@@ -6,13 +8,13 @@ import type { NullSample } from '#src/fit-significance/sample.js';
 import { hubnessesOf, createHubnessTable } from '#src/significance/hubness.js';
 import { seededRandom } from '#src/random.js';
 
-/* Proteins of two kinds, closer to their own kind whatever their shapes: what they lean to is the kind. */
+/* Proteins of two kinds, more similar to their own kind at any shape. Their first hubness component is the kind. */
 
 const SEED = 20261122;
 const COUNT = 240;
 const KIN = 0.02;
 
-/** Equal shapes; closeness is .3, more for two of one kind, less for two of both, and some noise. */
+/** Equal shapes. The similarity is .3 plus noise, higher for two proteins of one kind, lower for two kinds. */
 function sampleOf(kinds: Int8Array, hasProfiles: boolean): NullSample {
   const random = seededRandom(SEED);
   const pairCount = pairStart(COUNT, COUNT);
@@ -60,8 +62,8 @@ function measured(hasProfiles: boolean) {
   return { kinds, sample: measureSampleHubness(sample, measureShapes(sample, random), random) };
 }
 
-describe('what proteins lean to', () => {
-  it('is their kind, where they are close to some of the panel and not to others', () => {
+describe('the first hubness component', () => {
+  it('separates two kinds that are similar to different members of the reference set', () => {
     const { kinds, sample } = measured(true);
     let [agreeing, squares] = [0, 0];
     for (let pair = 0; pair < sample.pairCount; pair += 1) {
@@ -70,17 +72,17 @@ describe('what proteins lean to', () => {
       squares += first * first;
     }
     expect(agreeing / sample.pairCount).toBeGreaterThan(0.99);
-    // Each protein's leaning has a spread of 1.
+    // The component has a standard deviation of 1.
     expect(Math.sqrt(squares / sample.pairCount)).toBeCloseTo(1, 1);
   });
 
-  it('is nothing without profiles', () => {
+  it('does not exist without profiles', () => {
     const { sample } = measured(false);
     expect(sample.hubness.leanings).toBeUndefined();
     expect(sample.pairAt(0).hubnessComponents).toEqual([]);
   });
 
-  it('of a protein of the panel is measured on the others, as that of a protein outside on all', () => {
+  it('of a member of the reference set is measured on the other members, and of other proteins on all members', () => {
     const hubnessComponents = { centres: [0.1, -0.1, 0], directions: [[1, -1, 0.5]] };
     const model = { weights: [], minimum: -1, maximum: 1, leanings: hubnessComponents };
     const memberOf = (protein: number): number => protein - 1;

@@ -4,24 +4,24 @@ import { nativeBackend } from '#src/kernels/native.js';
 import { openRelease } from '#src/release/open.js';
 
 /*
- * Calibrates a release, says as JSON how often encoder and kernels were called, and, where a phase is named, kills
- * itself in it:
+ * Calibrates a release and prints as JSON how often it called encoder and kernels. If a phase is named, the process
+ * kills itself in that phase:
  *
- *   node killed.mjs <folder of the release> <seed> [<phase> <how much of it has to be done: 0 to 1>]
+ *   node killed.mjs <folder of the release> <seed> [<phase> <share of the phase that is done first: 0 to 1>]
  */
 
 const DIMENSION = 32;
 const STANDARD_OUTPUT = 1;
 
-/** Options of a calibration, and the calls that are made through them. */
+/** Options of a calibration that count the calls of encoder and kernels. */
 async function countedOptions(directory) {
   const release = await openRelease(directory);
   const backend = nativeBackend();
   const calls = { encode: 0, measure: 0, maxsim: 0 };
   const counted = (object, name) => ({
-    [name]: (...given) => {
+    [name]: (...values) => {
       calls[name] += 1;
-      return object[name](...given);
+      return object[name](...values);
     },
   });
   const encoder = {
@@ -44,7 +44,7 @@ async function countedOptions(directory) {
   };
 }
 
-/** Tokens that follow from all letters before them. */
+/** Tokens that depend on all preceding letters. */
 function tokensOf(sequence) {
   let state = sequence.length;
   return Int8Array.from({ length: sequence.length * DIMENSION }, (_, at) => {
@@ -55,8 +55,8 @@ function tokensOf(sequence) {
 
 const [directory, seed, phase, share] = process.argv.slice(2);
 const { options, calls } = await countedOptions(directory);
-const say = () => writeSync(STANDARD_OUTPUT, JSON.stringify(calls));
-let wanted = Infinity;
+const printCalls = () => writeSync(STANDARD_OUTPUT, JSON.stringify(calls));
+let killAtDone = Infinity;
 await calibrateRelease({
   ...options,
   seed: Number(seed),
@@ -64,12 +64,12 @@ await calibrateRelease({
     const at = phases.findIndex(({ name }) => name === phase);
     if (at === -1) return;
     const before = phases.slice(0, at).reduce((sum, { weight }) => sum + weight, 0);
-    wanted = Math.floor(before + Number(share) * phases[at].weight);
+    killAtDone = Math.floor(before + Number(share) * phases[at].weight);
   },
   onProgress({ phase: name, done }) {
-    if (name !== phase || done < wanted) return;
-    say();
+    if (name !== phase || done < killAtDone) return;
+    printCalls();
     process.kill(process.pid, 'SIGKILL');
   },
 });
-say();
+printCalls();

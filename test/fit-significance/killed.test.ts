@@ -9,14 +9,14 @@ import { seededRandom } from '#src/random.js';
 import { ROOT } from '../tools/paths.js';
 import { makeRelease } from '../release/make-release.js';
 
-/** On machines that are busy with other tests. */
+/** Long enough beside other tests on the same machine. */
 const TIMEOUT_MS = 300_000;
 
-/* A process that calibrates is killed in each of its phases; the next one goes on, and ends with the same bytes. */
+/* A calibrating process is killed in each of its phases. The next process continues and writes the same bytes. */
 
 const SEED = 20261123;
 const COUNT = 110;
-/** Phases with how much of each is done when the process dies. */
+/** Phases, and the share of each that is done when the process is killed. */
 const KILLS = [
   ['pairs', 0.4],
   ['pairs', 0.8],
@@ -26,7 +26,7 @@ const KILLS = [
   ['moments', 1],
   ['panel', 0.6],
 ] as const;
-/** Searches in a step of the panel; steps of all other phases are one call of each. */
+/** Searches in one step of the hubness phase. A step of another phase is one call. */
 const LARGEST_STEP = 8;
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-killed-'));
 let directory: string;
@@ -52,7 +52,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe(`a calibration that is killed (seed ${SEED})`, { timeout: TIMEOUT_MS }, () => {
-  it('in each of its phases does nothing twice but the steps at hand, and ends with the same bytes', () => {
+  it('in each of its phases repeats only the unfinished steps, and writes the same bytes', () => {
     const parts = KILLS.map(([phase, share]) => kill(phase, share));
     const last = calibrate();
     expect(last.files).toEqual(whole.files);
@@ -62,11 +62,11 @@ describe(`a calibration that is killed (seed ${SEED})`, { timeout: TIMEOUT_MS },
       expect(done, name).toBeGreaterThanOrEqual(whole.calls[name]);
       expect(done, name).toBeLessThanOrEqual(whole.calls[name] + KILLS.length - 1 + LARGEST_STEP);
     }
-    // Only the last steps of the panel were left.
+    // Only the last steps of the hubness phase were unfinished.
     expect(last.calls.encode).toBe(0);
   });
 
-  it('does steps that were damaged meanwhile, and those behind them, again', () => {
+  it('repeats steps that were damaged meanwhile, and those after them', () => {
     kill('panel', 0.9);
     for (const name of readdirSync(workFolder())) {
       const path = join(workFolder(), name);
@@ -79,7 +79,7 @@ describe(`a calibration that is killed (seed ${SEED})`, { timeout: TIMEOUT_MS },
     expect(repaired.calls.maxsim).toBeGreaterThan(whole.calls.maxsim / 3);
   });
 
-  it('goes on alone: one that is started meanwhile is refused, and changes nothing', async () => {
+  it('excludes a second one, which is refused and changes nothing', async () => {
     kill('panel', 0.9);
     const before = readdirSync(workFolder());
     const unlock = await lockFolder(workFolder(), 'This release is being calibrated');
@@ -94,7 +94,7 @@ describe(`a calibration that is killed (seed ${SEED})`, { timeout: TIMEOUT_MS },
     expect(calibrate().files).toEqual(whole.files);
   });
 
-  it('leaves nothing to one with another seed, whatever of it is there', () => {
+  it('leaves checkpoints that a calibration with another seed does not use', () => {
     const other = calibrate(2);
     kill('panel', 0.9);
     expect(calibrate(2).files).toEqual(other.files);
@@ -106,7 +106,7 @@ function workFolder(): string {
   return `${calibrationDirectory(directory)}.work`;
 }
 
-/** @returns what the process had done when it died */
+/** Runs a process that is killed. Returns its calls up to then. */
 function kill(phase: string, share: number): Calls {
   const { signal, calls } = run(1, phase, `${share}`);
   expect(signal).toBe('SIGKILL');

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +16,7 @@ import { search } from '#src/search/search.js';
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder, tokensOf } from '../tools/fake-encoder.js';
 
-/* Letters that score beside the vectors: a search and a calibration see the same pair alike. */
+/* Amino-acid letters that score beside the vectors. A search and a calibration give a pair the same score. */
 
 const SEQUENCES = [
   'MKVLAAGIVGLCWPHHRRNDE',
@@ -46,8 +48,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-describe('letters that score', () => {
-  it('count for every pair of a calibration, whichever row it is scored in', async () => {
+describe('BLOSUM62 scores of letters', () => {
+  it('are part of every pair of a calibration, in any row', async () => {
     const reader = await openTokenReader(release);
     const sample = Uint32Array.of(0, 1, 3, 4);
     const { affine } = await scorePairs({
@@ -56,28 +58,27 @@ describe('letters that score', () => {
       store,
       reader,
       sample,
-      work: { folder: join(folder, 'work'), identity: 'letters' },
-      options: {},
+      checkpoints: { folder: join(folder, 'work'), identity: 'letters' },
       onPairs: () => undefined,
     });
     await reader.close();
     for (let first = 0; first < sample.length; first += 1) {
       for (let second = first + 1; second < sample.length; second += 1) {
         const place = pairStart(first, sample.length) + second - first - 1;
-        const found = await searchWith(SEQUENCES[sample[first]]);
-        expect(affine[place]).toBe(found.get(`t${sample[second]}`));
+        const affineScores = await searchWith(SEQUENCES[sample[first]]);
+        expect(affine[place]).toBe(affineScores.get(`t${sample[second]}`));
       }
     }
   });
 
-  it('change what a search finds, by what BLOSUM62 says of the aligned letters', async () => {
+  it('raise the score of a search by the BLOSUM62 scores of the aligned letters', async () => {
     const plain = { ...release, affine: affineOf({ ...CARD, blosum62: undefined }) };
     const [withLetters, without] = [await searchWith(SEQUENCES[2]), await searchWith(SEQUENCES[2], plain)];
-    // A against A 4, C 9, D 6, E 5, F 6, G 6, H 8, I 4, K 5, L 4, each twice: the diagonal stays the best path.
+    // A against A 4, C 9, D 6, E 5, F 6, G 6, H 8, I 4, K 5, L 4, each twice. The diagonal stays the best path.
     expect(withLetters.get('t2')! - without.get('t2')!).toBe(2 * 57);
   });
 
-  it('count in the score that normalises', () => {
+  it('are part of the self-score that normalises', () => {
     const query: QueryTokens = { values: new Int8Array(2 * DIMENSION), length: 2 };
     expect(diagonalSelfScore(query, 'WX', DIMENSION, release.affine)).toBe(2 * 11 - CARD.offset);
     expect(diagonalSelfScore(query, 'WX', DIMENSION, affineOf({ ...CARD, blosum62: undefined }))).toBe(0);

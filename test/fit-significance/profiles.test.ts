@@ -19,17 +19,17 @@ import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from '../tools/fake-encoder.js';
 
 /*
- * Families whose places prefer the same few amino acids score well with each other, and have no ancestor. Every pair is
- * unrelated, so the truth is known.
+ * Profiles whose columns prefer the same few amino acids score well with each other without homology. Every pair is
+ * unrelated, so that the true null is known.
  */
 
 const SEED = 20261122;
 const DIMENSION = 32;
 const COUNT = 300;
-/** Of the proteins, a fifth prefers what the others of it prefer. */
+/** Every fifth protein has columns that prefer the same amino acids. */
 const PARTIAL = 5;
 const PREFERRED = 4;
-/** Families are worth 1, 2, … sequences by turns. */
+/** Profiles have 1, 2, … effective sequences in turn. */
 const WORTH = 7;
 const BASE = { multiplier: 3_000, offset: 4, gap_open: 12, gap_extend: 2, blosum62: 2 };
 const AFFINE = { ...BASE, profile: profileAffine(BASE, 173) };
@@ -77,7 +77,7 @@ function worthOf(target: number) {
 }
 
 describe(`the calibration of a release with profiles (seed ${SEED})`, () => {
-  it('knows what two profiles share, in a format of its own', () => {
+  it('has the terms of two profiles and a format of its own', () => {
     const { card, pairNull, moments } = calibration;
     expect(card.format).toBe(PROFILED_FORMAT);
     expect(card.conditioning_context_id).toBe('lengths_moments_profiles_and_biases/2');
@@ -89,32 +89,32 @@ describe(`the calibration of a release with profiles (seed ${SEED})`, () => {
     expect(pairNull.shape.profiles?.logEffective.maximum).toBeCloseTo(Math.log(WORTH));
   });
 
-  it('counts the false hits that there are among families that prefer the same', async () => {
+  it('predicts the number of false hits among profiles that prefer the same amino acids', async () => {
     const partial = Array.from({ length: COUNT / PARTIAL }, (_, at) => at * PARTIAL);
     const others = partial.length - 1;
-    const found = await expectedOfPairs(partial);
+    const logEValues = await logEValuesOfPairs(partial);
     for (const expected of [20, 5]) {
-      // As many among those that prefer the same as anywhere else.
+      // As many as among other profiles.
       const claimed = (expected * others) / COUNT;
-      const observed = found.filter((log) => log <= Math.log(expected)).length / partial.length;
+      const observed = logEValues.filter((log) => log <= Math.log(expected)).length / partial.length;
       expect(observed / claimed).toBeGreaterThan(0.4);
       expect(observed / claimed).toBeLessThan(2);
     }
   });
 });
 
-/** ln of the E-values of these proteins with each other, self left out. */
-async function expectedOfPairs(chosen: readonly number[]): Promise<readonly number[]> {
+/** Returns ln of the E-values of these proteins with each other, without each protein itself. */
+async function logEValuesOfPairs(chosen: readonly number[]): Promise<readonly number[]> {
   const reader = await openTokenReader(release);
   const tokens: QueryTokens[] = [];
   for (const target of chosen) tokens.push(await reader.read(target));
   await reader.close();
-  let given: readonly QueryTokens[] | undefined = tokens;
+  let remaining: readonly QueryTokens[] | undefined = tokens;
   const encoder = {
     ...fakeEncoder(),
     async encode() {
-      const first = given!;
-      given = undefined;
+      const first = remaining!;
+      remaining = undefined;
       return first;
     },
   };

@@ -16,7 +16,7 @@ import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from '../tools/fake-encoder.js';
 import { NO_RELATIVES } from '../tools/relatives.js';
 
-/* Releases of drawn tokens, one calibrated, the others with the same folders under another manifest. */
+/* Releases with random tokens: one calibrated, the others with the same files under another manifest. */
 
 const PROTEINS = 150;
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-carry-'));
@@ -43,7 +43,7 @@ async function calibrate(release: Release) {
   }
 }
 
-/** The measured release's files under a manifest that differs. */
+/** The files of the calibrated release under another manifest. */
 function copyWith(changes: Partial<ReleaseManifest>): MeasuredRelease {
   const manifest = { ...measured.manifest, ...changes };
   const id = releaseId(manifest);
@@ -58,13 +58,15 @@ function copyWith(changes: Partial<ReleaseManifest>): MeasuredRelease {
 }
 
 describe('a calibration', () => {
-  it('carries over to a release of the same tokens, and is what measuring that release gives', async () => {
+  it('is transferred to a release with the same tokens, and equals a new calibration of it', async () => {
     const annotated = copyWith({ title: 'Annotated', corpus_snapshot_id: 'corpus_other' });
-    const carried = await transferCalibration(annotated, [measured]);
-    expect(carried?.calibration.release_id).toBe(annotated.id);
+    const transferred = await transferCalibration(annotated, [measured]);
+    expect(transferred?.calibration.release_id).toBe(annotated.id);
     expect(await verifyEvidence(annotated.directory)).toEqual([]);
     const of = { id: annotated.id, targetCount: PROTEINS };
-    expect((await openCalibration(annotated.directory, of))?.id).toBe(calibrationId(carried!.calibration));
+    expect((await openCalibration(annotated.directory, of))?.id).toBe(
+      calibrationId(transferred!.calibration),
+    );
     const files = (): unknown => {
       const at = calibrationDirectory(annotated.directory);
       return readdirSync(at)
@@ -77,23 +79,23 @@ describe('a calibration', () => {
   });
 
   const { tokens, targets } = { tokens: 'tokens' as const, targets: 'targets' as const };
-  it.each([tokens, targets])('does not where %s are others', async (name) => {
+  it.each([tokens, targets])('is not transferred if %s differ', async (name) => {
     const { files } = measured.manifest;
     const other = copyWith({ files: { ...files, [name]: { ...files[name], sha256: 'f'.repeat(64) } } });
     expect(await transferCalibration(other, [measured])).toBeUndefined();
   });
 
-  it('does not where scores are others', async () => {
+  it('is not transferred if affine parameters differ', async () => {
     const { affine } = measured.manifest;
     const other = copyWith({ affine: { ...affine, gap_open: affine.gap_open + 1 } });
     expect(await transferCalibration(other, [measured])).toBeUndefined();
   });
 
-  it('does not where queries find other relatives', async () => {
+  it('is not transferred if the homolog source differs', async () => {
     expect(await transferCalibration(copyWith({ relatives: NO_RELATIVES }), [measured])).toBeUndefined();
   });
 
-  it('does not where it is damaged itself', async () => {
+  it('is not transferred if it is damaged', async () => {
     const other = copyWith({ title: 'Other' });
     const copy = copyWith({ title: 'Damaged' });
     cpSync(calibrationDirectory(measured.directory), calibrationDirectory(copy.directory), {

@@ -36,7 +36,7 @@ function sharingOf({ headers }: RawResponse): string[] {
 }
 
 describe('a page of an origin that the settings name', () => {
-  it('is told before it asks which methods and headers it may send', async () => {
+  it('learns from the preflight which methods and headers it may send', async () => {
     const { status, headers } = await preflight(served, '/v1/homology', NOTEBOOK);
     expect(status).toBe(204);
     expect(headers['access-control-allow-origin']).toBe(NOTEBOOK);
@@ -67,7 +67,7 @@ describe('a page of an origin that the settings name', () => {
     expect([unroutable.status, unroutable.headers['access-control-allow-origin']]).toEqual([400, PORTAL]);
   });
 
-  it('never sends a cookie along: that is not allowed, and would count for nothing', async () => {
+  it('sends no cookie: CORS does not permit it, and the server ignores it', async () => {
     const headers = { Origin: NOTEBOOK, Cookie: 'gloaming-session=x; gloaming-session-8080=x' };
     const answer = await send(served, 'GET /v1/runs', headers);
     expect(answer.status).toBe(401);
@@ -77,7 +77,7 @@ describe('a page of an origin that the settings name', () => {
     );
   });
 
-  it('reads no page that is none of the contract', async () => {
+  it('cannot read pages outside the contract', async () => {
     for (const path of [
       '/metrics',
       '/healthz',
@@ -91,7 +91,7 @@ describe('a page of an origin that the settings name', () => {
     }
   });
 
-  it('gets the first response again under its own name, not that of the page that asked first', async () => {
+  it('gets a replayed response with its own origin in the headers, not that of the first page', async () => {
     const headers = (origin: string) => ({ 'Idempotency-Key': 'shared', Origin: origin });
     const first = await post(served, '/v1/homology', searchBody(), headers(NOTEBOOK));
     const again = await post(served, '/v1/homology', searchBody(), headers(PORTAL));
@@ -118,16 +118,16 @@ describe('a page of any other origin', () => {
     'null',
     '*',
     '',
-  ])('is told nothing: %j', async (origin) => {
+  ])('gets no CORS headers: %j', async (origin) => {
     expect(sharingOf(await preflight(served, '/v1/homology', origin))).toEqual([]);
     const answer = await send(served, 'GET /v1/runs', { Origin: origin, Authorization: `Bearer ${KEY}` });
     expect(sharingOf(answer)).toEqual([]);
-    // A cache must not give it what one of the others got.
+    // A cache must not serve it the response for a permitted origin.
     expect(answer.headers['vary']).toContain('Origin');
   });
 });
 
-it('without the setting no origin is told anything', async () => {
+it('without the setting no origin gets CORS headers', async () => {
   expect(sharingOf(await preflight(closed, '/v1/homology', NOTEBOOK))).toEqual([]);
   const answer = await get(closed, '/v1/runs', { origin: NOTEBOOK });
   expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([]);

@@ -1,9 +1,15 @@
+// @module-tag long
+
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fuzzContract } from '../tools/contract/fuzzer.js';
 import { KEY, MANIFEST, serve, type Served } from '../tools/serve.js';
+import { repetitions } from '../tools/suite/repetitions.js';
 
-/** More cases for a night: GLOAMING_FUZZ_CASES=20000. The default keeps a test run short. */
-const CASES = Number(process.env['GLOAMING_FUZZ_CASES'] ?? 2_000);
+/**
+ * Number of random requests. A night run may set more, as in GLOAMING_FUZZ_CASES=20000. The default keeps the test
+ * short.
+ */
+const CASES = repetitions('GLOAMING_FUZZ_CASES', 2_000, 20_000);
 const SEED = Number(process.env['GLOAMING_FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 
 let served: Served;
@@ -20,7 +26,7 @@ it(`${CASES} random requests get what the OpenAPI document declares (seed ${SEED
     seed: SEED,
     cases: CASES,
   });
-  // The fuzzer met every operation and more than one answer of it, or it has proven nothing.
+  // The fuzzer must have covered every operation with more than one kind of answer, or the test proves nothing.
   for (const id of MANIFEST.routes) {
     const statuses = [...counts.keys()]
       .filter((name) => name.startsWith(`${id} `))

@@ -20,7 +20,7 @@ function nested(depth: number): string {
   return `${'['.repeat(depth)}${']'.repeat(depth)}`;
 }
 
-/** Bodies of `POST /v1/homology` that are refused, with the places that the refusal names. */
+/** Refused bodies of `POST /v1/homology`, with error code and the places that the refusal names. */
 const BODIES: readonly (readonly [string, string | Buffer, ContractRefusalCode, (readonly string[])?])[] = [
   ['an empty body text', ' ', 'invalid_json'],
   ['half an object', '{"query":', 'invalid_json'],
@@ -166,7 +166,7 @@ describe('the homology route refuses', () => {
     },
   );
 
-  it('ten faults at once, each with its place', async () => {
+  it('reports ten faults at once, each with its place', async () => {
     const body = {
       query: { kind: 'x', sequence: '' },
       limit: 0,
@@ -213,7 +213,7 @@ describe('headers that are refused:', () => {
 
 const FIRST = 'POST /v1/homology HTTP/1.1\r\nHost: a\r\n';
 const AUTHORIZED = `${FIRST}Authorization: Bearer ${KEY}\r\nContent-Type: application/json\r\n`;
-/** Bytes on the connection, and the refusal that comes back before the connection is closed or goes on. */
+/** Bytes on the connection, and the refusal that the server sends. */
 const RAW: readonly (readonly [string, string | Buffer, ContractRefusalCode])[] = [
   ['a word', 'HELLO\r\n\r\n', 'malformed_request'],
   ['binary', Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01]), 'malformed_request'],
@@ -291,7 +291,7 @@ const RAW: readonly (readonly [string, string | Buffer, ContractRefusalCode])[] 
   ],
 ];
 
-/** Their request line can be read, and its path is that of the search route. */
+/** Refused requests with a readable request line of the search route. */
 const NAMES_A_ROUTE: ReadonlySet<string> = new Set([
   'a compressed transfer',
   'chunked in disguise',
@@ -314,14 +314,14 @@ describe('bytes that are refused:', () => {
     expect(more).toEqual([]);
   });
 
-  it('a second request that is smuggled behind a refused one is never served', async () => {
+  it('never serves a second request that is smuggled behind a refused one', async () => {
     const outer = `${FIRST}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`;
     const smuggled = `${outer}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`;
     const responses = await sendRaw(served.port, smuggled);
     expect(responses.map(({ status }) => status)).toEqual([400]);
   });
 
-  it('garbage after a good request on one connection is answered after the good answer', async () => {
+  it('answers garbage behind a good request after the answer to the good request', async () => {
     const responses = await sendRaw(
       served.port,
       'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGARBAGE\r\n\r\n',
@@ -345,7 +345,7 @@ describe('parameters that are refused:', () => {
     expect(locationsOf(response)).toEqual(places);
   });
 
-  it('a receipt id that can be none', async () => {
+  it('refuses a malformed receipt id', async () => {
     const response = await seen(await get(served, '/v1/receipts/rcpt_%00'));
     expectFailure(response, 'validation_failed', ROUTES['receipts.get']);
   });
@@ -369,7 +369,7 @@ describe('the compilation route', () => {
     expect(locationsOf(response)).toEqual(['body.Filter.op']);
   });
 
-  it('reports a request that cannot be read as a problem, and a refusal of its own in the envelope', async () => {
+  it('reports an unreadable request as a problem, and a refusal of its own in the envelope', async () => {
     const path = '/v1/homology/target-space-compilations';
     expectFailure(await seen(await post(served, path, '{')), 'invalid_json', COMPILE);
     expectFailure(
@@ -380,7 +380,7 @@ describe('the compilation route', () => {
   });
 });
 
-it('serves as before after all of that', async () => {
+it('serves as before after all of these', async () => {
   expectSuccess(await seen(await post(served, '/v1/homology', searchBody())), SEARCH);
   expect((await get(served, '/readyz')).status).toBe(200);
 });

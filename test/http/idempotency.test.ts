@@ -21,7 +21,7 @@ import {
 
 const SEARCH = ROUTES['homology.search'];
 const KEYED = { 'idempotency-key': 'first' };
-/** As crash-child.mjs claims it. */
+/** Claim that crash-child.mjs makes. */
 const CLAIMED = { key: 'key', scope: 'scope', fingerprint: 'fingerprint' };
 
 let folder: string;
@@ -30,11 +30,11 @@ let executions: number;
 /** Requests whose change was written with their answer. */
 let written: string[];
 let served: Served;
-/** Lets executions that were told to wait go on. */
+/** Releases the waiting executions. */
 let release: () => void;
 let now: Date;
 let fails: boolean;
-/** Whether an execution joins what it changes to its answer, as it must. */
+/** True if the execution writes its change together with its answer, as it must. */
 let isJoining: boolean;
 
 function handlers() {
@@ -90,13 +90,13 @@ describe('a request with an Idempotency-Key', () => {
     expect(written).toEqual([first.headers['x-request-id']]);
   });
 
-  it('is not answered by an operation that could do it twice', async () => {
+  it('is refused by an operation that is not idempotent', async () => {
     isJoining = false;
     expectFailure(await search(KEYED), 'internal_error', SEARCH);
     expect((await search({})).status).toBe(200);
   });
 
-  it('is the same request when its body is spelled in another order', async () => {
+  it('is the same request when the members of its body have another order', async () => {
     await search(KEYED, { limit: 7, evidence: 'candidate_measurement' });
     const second = await search(KEYED, { evidence: 'candidate_measurement', limit: 7.0 });
     expect(second.headers['idempotent-replayed']).toBe('true');
@@ -108,7 +108,7 @@ describe('a request with an Idempotency-Key', () => {
     expect(second.headers['idempotent-replayed']).toBe('true');
   });
 
-  it('is refused when the key was used for another body or another contract pin', async () => {
+  it('is refused when the key was used with another body or another contract pin', async () => {
     await search(KEYED);
     expectFailure(await search(KEYED, { limit: 2 }), 'idempotency_key_reused', SEARCH);
     const pinned = { ...KEYED, 'service-contract-pin': '2026-08-08' };
@@ -116,7 +116,7 @@ describe('a request with an Idempotency-Key', () => {
     expect(executions).toBe(1);
   });
 
-  it('of another organization or another route is another request', async () => {
+  it('is another request in another organization or on another route', async () => {
     await search(KEYED);
     await search({ ...KEYED, authorization: `Bearer ${OTHER_KEY}` });
     expect(executions).toBe(2);
@@ -129,7 +129,7 @@ describe('a request with an Idempotency-Key', () => {
     expect(compiled.headers.get('idempotent-replayed')).toBe(null);
   });
 
-  it('has one execution among concurrent twins; the others are told to ask again', async () => {
+  it('runs once among concurrent duplicates; the others are asked to retry', async () => {
     const wait = { query: { kind: 'protein_sequence', sequence: 'WAIT' } };
     const answered: Seen[] = [];
     const twins = Array.from({ length: 8 }, async () => answered.push(await search(KEYED, wait)));
@@ -145,7 +145,7 @@ describe('a request with an Idempotency-Key', () => {
     expect(executions).toBe(1);
   });
 
-  it('leaves nothing behind when it is not valid or is refused', async () => {
+  it('stores nothing when it is invalid or refused', async () => {
     expectFailure(await search(KEYED, { limit: 0 }), 'validation_failed', SEARCH);
     fails = true;
     expectFailure(await search(KEYED), 'database_not_found', SEARCH);
@@ -167,7 +167,7 @@ describe('a request with an Idempotency-Key', () => {
     expect(executions).toBe(1);
   });
 
-  it('is forgotten after 24 hours, not a moment before', async () => {
+  it('expires after exactly 24 hours', async () => {
     await search(KEYED);
     now = new Date(now.getTime() + IDEMPOTENCY_RETENTION_MS - 1);
     expect((await search(KEYED)).headers['idempotent-replayed']).toBe('true');
@@ -178,7 +178,7 @@ describe('a request with an Idempotency-Key', () => {
 });
 
 describe('the storage of keyed responses', () => {
-  it('refuses new keys at its bound, replays what it has, and takes new ones when old ones expire', async () => {
+  it('refuses new keys at its bound, replays the stored ones, and accepts new ones when old ones expire', async () => {
     await served.close();
     served = await start({ maxResponses: 2, maxBytes: 1_000_000 });
     await search({ 'idempotency-key': 'a' });
@@ -206,7 +206,7 @@ describe('a server that is killed', () => {
     return crashed;
   };
 
-  it('between execution and reply still replays the answer', async () => {
+  it('between execution and reply replays the answer', async () => {
     const crashed = crash('after');
     const reopened = openControlStore(crashed);
     const { stored } = await new IdempotencyTable(reopened).claim(CLAIMED, now);
@@ -216,7 +216,7 @@ describe('a server that is killed', () => {
     rmSync(crashed, { recursive: true });
   });
 
-  it('before its answer was kept leaves the key free for the retry', async () => {
+  it('before the answer was stored leaves the key free for the retry', async () => {
     const crashed = crash('before');
     const reopened = openControlStore(crashed);
     const claim = await new IdempotencyTable(reopened).claim(CLAIMED, now);

@@ -10,7 +10,7 @@ import type { ContractRefusalCode } from '#src/refusal-codes.js';
 import { expectFailure, seen, type Seen } from '../tools/expectations.js';
 import { KEY, post, searchBody, sendRaw, serve, type Served } from '../tools/serve.js';
 
-/* Sentences of the interface document, each held to its letter. */
+/* Sentences of the interface document, each tested literally. */
 
 const RUN = `run_${'0'.repeat(24)}`;
 const CANCEL = ROUTES['runs.cancel'];
@@ -40,7 +40,7 @@ interface Told {
 const told = ({ body }: Seen): Told => JSON.parse(body) as Told;
 const json = { 'content-type': 'application/json' };
 
-describe('a cancellation is refused in the envelope, whatever is wrong with it:', () => {
+describe('a cancellation is refused in the envelope, whatever its fault:', () => {
   const asked: readonly (readonly [string, string, string, RequestInit, ContractRefusalCode])[] = [
     ['a malformed id', 'POST', '/v1/runs/run_x/cancel', {}, 'validation_failed'],
     ['Accept', 'POST', `/v1/runs/${RUN}/cancel`, { headers: { accept: 'image/png' } }, 'not_acceptable'],
@@ -69,7 +69,7 @@ describe('a pricing estimate is refused in the envelope:', () => {
     expectFailure(await ask('POST', path, { body, headers: json }), code, PRICING);
   });
 
-  it('with the name of the endpoint as one step, what stood there, and the bound', async () => {
+  it('with the endpoint name as one step, the value that was sent, and the bound', async () => {
     const body = JSON.stringify({
       endpoints: { 'homology.search': { call_quantity: -1 } },
       estimate_type: 'historical_api_price',
@@ -86,7 +86,7 @@ describe('a pricing estimate is refused in the envelope:', () => {
   });
 });
 
-describe('the homology route has one body for all failures:', () => {
+describe('the homology route has one format for all failures:', () => {
   it('another method', async () => {
     expectFailure(await ask('GET', '/v1/homology'), 'method_not_allowed', SEARCH);
   });
@@ -107,7 +107,7 @@ describe('the homology route has one body for all failures:', () => {
     expectFailure(response as Seen, code, SEARCH);
   });
 
-  it('with the bounds that were broken', async () => {
+  it('with the violated bounds', async () => {
     const { error } = JSON.parse(
       (await seen(await post(served, '/v1/homology', searchBody({ limit: 9999 })))).body,
     ) as {
@@ -153,7 +153,7 @@ describe('every failure', () => {
     },
   );
 
-  it('of capacity says that the rate is limited', () => {
+  it('of capacity states that the rate is limited', () => {
     const types = Object.values(REFUSALS)
       .filter(({ status }) => status === 429)
       .map(({ type }) => type);
@@ -176,25 +176,25 @@ describe('input_hash', () => {
   const hashOf = async (response: Promise<Seen>): Promise<unknown> =>
     told(await response).provenance['input_hash'];
 
-  it('of a request without key is that of the body that it sent', async () => {
+  it('of a request without key is that of its body', async () => {
     const body = { endpoints: {}, estimate_type: 'unit_price' };
     const init = { body: JSON.stringify(body), headers: { ...json, authorization: '' } };
     expect(await hashOf(ask('POST', PRICING.path, init))).toBe(canonicalSha256(body));
   });
 
-  it('of a body that an operation has no use for is that of the body', async () => {
+  it('of a body that the operation does not use is that of the body', async () => {
     const init = { body: '{"why":"because"}', headers: json };
     expect(await hashOf(ask('POST', `/v1/runs/${RUN}/cancel`, init))).toBe(
       canonicalSha256({ why: 'because' }),
     );
   });
 
-  it('of an optional body that is not there is that of null', async () => {
+  it('of an absent optional body is that of null', async () => {
     const url = encodeURIComponent(`/v1/storage/files/fil_${'0'.repeat(24)}/a`);
     expect(await hashOf(ask('POST', `/v1/storage/file-signed-urls?url=${url}`))).toBe(canonicalSha256(null));
   });
 
-  it('is absent where the body was too long to be read for nothing', async () => {
+  it('is absent if the body was too long to be read', async () => {
     const init = { body: JSON.stringify('x'.repeat(100_000)), headers: { ...json, authorization: '' } };
     expect(await hashOf(ask('POST', PRICING.path, init))).toBe(undefined);
   });

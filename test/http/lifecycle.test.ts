@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const IDLE = { running: 0, waiting: 0 };
 
-/** A client that has said this, and the server has read it. */
+/** Connects a client, sends the text, and waits until the server has read it. */
 async function heardClient({ http, port }: Served, said: string): Promise<Socket> {
   const accepted = once(http.server, 'connection') as Promise<[Socket]>;
   const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -34,7 +34,7 @@ async function heardClient({ http, port }: Served, said: string): Promise<Socket
   return client;
 }
 
-/** A server whose searches end when they are let go or when their signal aborts. */
+/** A server whose searches end when the test releases them or when their signal aborts. */
 async function patient() {
   const seenByHandler = { started: 0, aborted: 0, release: (): void => undefined };
   const gate = new Promise<void>((resolve) => (seenByHandler.release = resolve));
@@ -55,7 +55,7 @@ async function patient() {
   return { served, seenByHandler };
 }
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   it('ends its work and is 499 in the log', async () => {
     const { served: server, seenByHandler } = await patient();
     const body = searchBody();
@@ -73,7 +73,7 @@ describe('a client that goes away', () => {
     expect(server.http.shell.admission.executions.counts()).toEqual(IDLE);
   });
 
-  it('ends what it asked behind other work, too', async () => {
+  it('ends its request that waits behind other work, too', async () => {
     const { served: server, seenByHandler } = await patient();
     const body = searchBody();
     const request =
@@ -85,11 +85,11 @@ describe('a client that goes away', () => {
     socket.destroy();
     await expect.poll(() => seenByHandler.aborted, SOON).toBe(3);
     await expect.poll(() => server.http.shell.admission.executions.counts(), SOON).toEqual(IDLE);
-    // Nothing is at work any more, so that a stop does not wait for its grace.
+    // No work is left, so that the stop does not wait for its grace period.
     await server.http.stop(600_000);
   });
 
-  it('in the middle of its body costs nothing', async () => {
+  it('in the middle of its body uses no execution', async () => {
     const { served: server, seenByHandler } = await patient();
     const socket = await heardClient(
       server,
@@ -117,7 +117,7 @@ describe('a shutdown', () => {
     socket.destroy();
   });
 
-  it('turns readiness, finishes what is at work, and takes nothing new', async () => {
+  it('makes readiness fail, finishes the running work, and accepts no request', async () => {
     const { served: server, seenByHandler } = await patient();
     const search = post(server, '/v1/homology', searchBody());
     await expect.poll(() => seenByHandler.started, SOON).toBe(1);
@@ -136,7 +136,7 @@ describe('a shutdown', () => {
     kept.destroy();
   });
 
-  it('refuses what is not finished within the grace', async () => {
+  it('refuses work that does not finish within the grace period', async () => {
     const { served: server, seenByHandler } = await patient();
     const search = post(server, '/v1/homology', searchBody());
     await expect.poll(() => seenByHandler.started, SOON).toBe(1);
@@ -148,8 +148,8 @@ describe('a shutdown', () => {
   });
 });
 
-describe('a fault of ours', () => {
-  it('is a plain 500 whose cause only the log knows', async () => {
+describe('a fault of the server', () => {
+  it('is a plain 500 whose cause appears only in the log', async () => {
     const handlers = fakeHandlers({
       'receipts.get': async () => {
         throw new Error('secret detail', { cause: new Error('disk') });
@@ -164,7 +164,7 @@ describe('a fault of ours', () => {
     expect(logged?.['request_id']).toBe(response.headers['x-request-id']);
   });
 
-  it('of a full disk is a 503 that may be retried', async () => {
+  it('by a full disk is a 503 that may be retried', async () => {
     const handlers = fakeHandlers({
       'receipts.get': async () => {
         throw new Error('The receipt cannot be read.', {
@@ -178,7 +178,7 @@ describe('a fault of ours', () => {
     expect(response.headers['retry-after']).toBe('1');
   });
 
-  it('in the form of an answer that breaks the contract is not sent', async () => {
+  it('in an answer that breaks the contract is not sent', async () => {
     const handlers = fakeHandlers({
       'homology.databases.list': async () => ({
         value: { object: 'list', data: [], has_more: 1, next_cursor: null } as never,
@@ -191,14 +191,14 @@ describe('a fault of ours', () => {
   });
 });
 
-it('a route is public only when it is listed', async () => {
+it('a route is public only if it is listed', async () => {
   served = await serve({ manifest: { routes: ['receipts.get'] } });
   expect((await post(served, '/v1/homology', searchBody())).status).toBe(404);
   const document = (await (await get(served, '/openapi.json')).json()) as { readonly paths: object };
   expect(Object.keys(document.paths)).toEqual(['/v1/receipts/{receipt_id}']);
 });
 
-it('keys are never logged', async () => {
+it('keys never appear in the log', async () => {
   served = await serve();
   await post(served, '/v1/homology', searchBody());
   await get(served, '/v1/homology/databases', { authorization: 'Bearer glm_wrongkey_abc' });

@@ -10,7 +10,7 @@ import { ROUTES } from '#src/contract/document/routes.js';
 import { expectFailure, SOON } from '../tools/expectations.js';
 import { KEY, sendRaw, serve, type Served } from '../tools/serve.js';
 
-/** No case meets another's limit, however slow the machine. */
+/** Timeouts that no case reaches, even on a slow machine. */
 const PATIENT = { headersMs: 300_000, requestMs: 300_000, keepAliveMs: 300_000, checkMs: 40 };
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 if (!hasOpenssl) console.log('TLS tests are skipped: no openssl to make a certificate with.');
@@ -21,7 +21,7 @@ afterEach(async () => {
   served = undefined;
 });
 
-describe('a client that owes the server something', () => {
+describe('a slow client', () => {
   it.each([
     ['half a request line', { headersMs: 200 }, 'GET /healthz HT'],
     ['half its headers', { headersMs: 200 }, 'GET /healthz HTTP/1.1\r\nHost: a\r\nX-Slow: '],
@@ -40,7 +40,7 @@ describe('a client that owes the server something', () => {
     expect(more).toEqual([]);
   });
 
-  it('nothing, and idles, is closed without a word', async () => {
+  it('is closed silently when it idles', async () => {
     served = await serve({ timeouts: { ...PATIENT, keepAliveMs: 300 } });
     const { port } = served;
     const heard = await new Promise<string>((resolve) => {
@@ -96,7 +96,7 @@ describe.skipIf(!hasOpenssl)('TLS', () => {
     });
   }
 
-  it('is served with the certificate of the files, and with the next one when they change', async () => {
+  it('is served with the certificate of the files, and with the next one when the files change', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gloaming-tls-'));
     served = await serve({ tls: makeCertificate(folder, 'first.test') });
     expect(await nameOf(served.port)).toBe('first.test');
@@ -105,7 +105,7 @@ describe.skipIf(!hasOpenssl)('TLS', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('does not hold a shutdown up for a client that has not begun it', async () => {
+  it('does not delay a shutdown for a client that has not begun the handshake', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gloaming-tls-'));
     served = await serve({ tls: makeCertificate(folder, 'first.test') });
     const { http, port } = served;
@@ -118,7 +118,7 @@ describe.skipIf(!hasOpenssl)('TLS', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('keeps the old certificate when the new files do not fit', async () => {
+  it('keeps the old certificate when the new files do not match', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gloaming-tls-'));
     const files = makeCertificate(folder, 'first.test');
     served = await serve({ tls: files });
@@ -129,7 +129,7 @@ describe.skipIf(!hasOpenssl)('TLS', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('fails at start with files that cannot be used, and names them', async () => {
+  it('fails at start with invalid files, and names them', async () => {
     const tls = { certificateFile: '/nowhere/cert.pem', keyFile: '/nowhere/key.pem' };
     await expect(serve({ tls })).rejects.toThrow(/\/nowhere\/cert\.pem/);
   });

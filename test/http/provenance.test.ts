@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalSha256 } from '#src/canonical.js';
 import type { TargetSpaceCompilation } from '#src/contract/search/target-spaces.js';
@@ -15,7 +17,7 @@ interface Envelope {
   readonly warnings: readonly unknown[];
 }
 
-/** What the services report in the first scenario and in the second. */
+/** Reports of the services in the first and in the second scenario. */
 const REPORTS = [
   {},
   {
@@ -39,7 +41,7 @@ beforeAll(async () => {
       const startMs = performance.now();
       return serve({
         serverVersion: `0.1.0+build${index}`,
-        // The second server's clock runs far ahead while it answers.
+        // The clock of the second server advances during the answer.
         clock: {
           now: () => new Date(1_786_000_000_000 + index),
           nowMs: () => (index === 0 ? startMs : performance.now() * 1_000),
@@ -66,10 +68,10 @@ async function compile(index: number, field: string): Promise<Envelope> {
 }
 
 describe('provenance and evidence', () => {
-  it('hold true values: every field changes with what it tells of', async () => {
+  it('contain true values: every field changes with its source', async () => {
     const [first, second] = [await compile(0, 'organism'), await compile(1, 'taxid')];
     for (const part of ['provenance', 'evidence'] as const) {
-      // The operation is the same on purpose: it names the route.
+      // The operation is equal on purpose: it names the route.
       const same = Object.keys(first[part]).filter(
         (name) => JSON.stringify(first[part][name]) === JSON.stringify(second[part][name]),
       );
@@ -79,7 +81,7 @@ describe('provenance and evidence', () => {
     expect(second.warnings).toEqual(REPORTS[1]?.warnings);
   });
 
-  it('tell equal requests by equal hashes, whatever their spelling', async () => {
+  it('have equal hashes for equal requests, whatever their spelling', async () => {
     const body = { DatabaseReleaseID: `dbr_${DIGEST_64}`, Filter: { op: 'exists', field: 'organism' } };
     const spelled = `{ "Filter" : {"field":"organi\\u0073m", "op":"exists"}, "DatabaseReleaseID":"dbr_${DIGEST_64}" }`;
     const response = await fetch((served[0] as Served).origin + PATH, {

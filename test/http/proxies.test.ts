@@ -32,7 +32,7 @@ describe.each([
     await served?.close();
   });
 
-  it.skipIf(!isThere)('answers below its path, with links that lead there', async () => {
+  it.skipIf(!isThere)('answers below its path, with links within it', async () => {
     const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
     const body = searchBody();
     const { status, headers: given } = await ask(`${url}/v1/homology`, { method: 'POST', headers, body });
@@ -44,7 +44,7 @@ describe.each([
     expect(JSON.parse(document.body).servers).toEqual([{ url }]);
   });
 
-  it.skipIf(!isThere)('leads the bare path to itself, and pages to files beside them', async () => {
+  it.skipIf(!isThere)('redirects the bare path to itself, and relative links to files below it', async () => {
     const bare = await ask(url);
     expect(bare.status).toBeGreaterThanOrEqual(301);
     expect(new URL(String(bare.headers.location), url).pathname).toBe(`${BASE}/`);
@@ -53,7 +53,7 @@ describe.each([
     expect((await ask(new URL(script!, `${url}/docs`).href)).status).toBe(200);
   });
 
-  it.skipIf(!isThere)('bounds a body itself, in its own words', async () => {
+  it.skipIf(!isThere)('limits the size of a body, with an error of its own', async () => {
     const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
     const body = searchBody({ query: { kind: 'protein_sequence', sequence: 'A'.repeat(3_000_000) } });
     const { status, body: said } = await ask(`${url}/v1/homology`, { method: 'POST', headers, body });
@@ -61,7 +61,7 @@ describe.each([
   });
 });
 
-describe('a sender', () => {
+describe('the address of a sender', () => {
   const trustedProxies = trustedProxiesOf(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
   const from = (remoteAddress: string, headers: Record<string, string>) =>
     senderOf(
@@ -74,7 +74,7 @@ describe('a sender', () => {
     'x-forwarded-proto': 'https',
   };
 
-  it('is the last address that no trusted proxy has', () => {
+  it('is the last address that is not a trusted proxy', () => {
     expect(from('127.0.0.1', forwarded)).toEqual({
       address: '192.0.2.7',
       host: 'lab.example.org',
@@ -85,24 +85,32 @@ describe('a sender', () => {
     expect(from('fd00::1', { 'x-forwarded-for': '2001:db8::9' }).address).toBe('2001:db8::9');
   });
 
-  it.each(['192.0.2.1', '11.0.0.1', '::1', '2001:db8::1', ''])('is not believed from %j', (address) => {
-    expect(from(address, forwarded)).toEqual({ address, host: 'here:8080', isTls: false, isProxied: false });
-  });
+  it.each(['is not read from %j', '11.0.0.1', '::1', '2001:db8::1', ''])(
+    'is not believed from %j',
+    (address) => {
+      expect(from(address, forwarded)).toEqual({
+        address,
+        host: 'here:8080',
+        isTls: false,
+        isProxied: false,
+      });
+    },
+  );
 
-  it('is the proxy where what it says is no address', () => {
+  it('is that of the proxy if the header holds no address', () => {
     expect(from('127.0.0.1', { 'x-forwarded-for': '192.0.2.7, unknown' }).address).toBe('127.0.0.1');
     expect(from('127.0.0.1', {}).address).toBe('127.0.0.1');
     expect(from('127.0.0.1', { 'x-forwarded-for': '10.0.0.1, 10.0.0.2' }).address).toBe('10.0.0.1');
   });
 
-  it('needs networks that are some', () => {
+  it('needs valid networks', () => {
     for (const text of ['10.0.0.0/33', '300.1.1.1', 'a:b'])
       expect(() => trustedProxiesOf([text])).toThrow(text);
   });
 });
 
 describe('the path of the public address', () => {
-  it('is taken off where a proxy passes it on, as a whole', () => {
+  it('is removed where a proxy passes it on, as a whole', () => {
     const paths = [
       '/gloaming/v1/runs?x=1',
       '/gloaming',

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ROOT } from '../tools/paths.js';
 
-/* The examples of config/proxies, as they stand but for ports and certificates, before a server on loopback. */
+/* Runs the examples of config/proxies before a server on loopback. Only ports and certificates are replaced. */
 
 const PROXIES = join(ROOT, 'config', 'proxies');
-/** The path at which they serve the appliance. */
+/** Path at which the examples serve the appliance. */
 export const BASE = '/gloaming';
 
 export const isInstalled = (tool: string): boolean =>
@@ -25,10 +25,13 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** A proxy of Debian. */
+/** A proxy from a Debian package. */
 export interface Proxy {
   readonly scheme: 'http' | 'https';
-  /** @param folder takes its configuration, certificate and temporary files */
+  /**
+   * Starts the proxy.
+   * @param folder for its configuration, certificate and temporary files
+   */
   start(port: number, upstream: number, folder: string): ChildProcess;
 }
 
@@ -112,7 +115,10 @@ export function ask(
   });
 }
 
-/** A proxy that answers, at a free port, or at the next one where somebody else was faster. */
+/**
+ * Starts a proxy at a free port, and retries at the next port if another process took the first.
+ * Errors  rejects if no port works
+ */
 export async function startProxy(
   proxy: Proxy,
   upstream: number,
@@ -128,7 +134,7 @@ export async function startProxy(
   throw new Error('The proxy could not listen anywhere.');
 }
 
-/** False where the proxy ended before it answered. */
+/** Waits until the proxy answers. Returns false if its process ended before. Errors  none: requests are retried */
 export async function isAnswering(url: string, process: ChildProcess): Promise<boolean> {
   while (process.exitCode === null && process.signalCode === null) {
     const status = await ask(url).then(

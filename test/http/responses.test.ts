@@ -66,7 +66,7 @@ describe('HEAD', () => {
     expect(Number(head.headers['content-length'])).toBeGreaterThan(100);
   });
 
-  it('is refused as GET is', async () => {
+  it('is refused like GET', async () => {
     const response = await ask('HEAD', RECEIPT, { authorization: '' });
     expect(response.status).toBe(401);
     expect(response.headers['service-error-type']).toBe('missing_api_key');
@@ -86,7 +86,7 @@ describe('405', () => {
 });
 
 describe('a request', () => {
-  it('gets an id of its own; the one that it brings is only logged', async () => {
+  it('gets a new id; the id that it brings is only logged', async () => {
     const response = await ask('GET', RECEIPT, { 'x-request-id': 'req_mine' });
     expect(response.headers['x-request-id']).not.toBe('req_mine');
     expect(served.logged.at(-1)).toMatchObject({
@@ -106,7 +106,7 @@ describe('a request', () => {
     expect(response?.status).toBe(200);
   });
 
-  it('that expects 100-continue is told to go on, and served', async () => {
+  it('with Expect: 100-continue gets 100, and is served', async () => {
     const body = searchBody();
     const head =
       `POST /v1/homology HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\nExpect: 100-continue\r\n` +
@@ -115,7 +115,7 @@ describe('a request', () => {
     expect(response?.status).toBe(200);
   });
 
-  it('with its body in chunks is served', async () => {
+  it('with a chunked body is served', async () => {
     const body = searchBody();
     const [response] = await sendRaw(
       served.port,
@@ -125,7 +125,7 @@ describe('a request', () => {
     expectSuccess(response!, ROUTES['homology.search']);
   });
 
-  it('is never answered with an address that it brought itself', async () => {
+  it('is never answered with an address from the request', async () => {
     const forged = {
       'x-forwarded-host': 'evil.example',
       'x-forwarded-proto': 'https',
@@ -138,14 +138,14 @@ describe('a request', () => {
     expect(JSON.stringify(raw)).not.toContain('evil.example');
   });
 
-  it('on what another organization owns is refused and learns nothing but that', async () => {
+  it('for an object of another organization is refused and learns only that', async () => {
     const response = await ask('GET', RECEIPT, { authorization: `Bearer ${OTHER_KEY}` });
     expectFailure(response, 'permission_denied', ROUTES['receipts.get']);
   });
 });
 
 describe('the envelope', () => {
-  it('wraps a created thing with its provenance', async () => {
+  it('wraps a created object with its provenance', async () => {
     const request = { DatabaseReleaseID: `dbr_${DIGEST_64}`, Filter: { op: 'exists', field: 'organism' } };
     const response = await seen(
       await post(served, '/v1/homology/target-space-compilations', JSON.stringify(request)),
@@ -168,17 +168,17 @@ describe('the envelope', () => {
 });
 
 describe('internal pages', () => {
-  it('explain every error code under the anchor that doc_url names', async () => {
+  it('explain every error code under the anchor of doc_url', async () => {
     const { body } = await ask('GET', '/docs/errors');
     for (const code of Object.keys(REFUSALS)) expect(body).toContain(`id="${code}"`);
     expect(body).not.toMatch(/(src|href)="https?:/);
   });
 
-  it('explain the contract with Swagger UI, without a script in the page and from this server only', async () => {
+  it('show the contract with Swagger UI, without inline script and from this server only', async () => {
     const { body, headers } = await ask('GET', '/docs', { authorization: '' });
     expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self'; /);
     expect(body).not.toMatch(/<script>|(src|href)="(https?:)?\/\//);
-    // Relative to the page, which may lie below a path of its own.
+    // Relative to the page, which a proxy may serve below a path.
     const files = [...body.matchAll(/(?:src|href)="([^"]+\.\w+)"/g)].map(
       ([, path]) => new URL(path as string, 'http://appliance/docs').pathname,
     );
@@ -189,13 +189,13 @@ describe('internal pages', () => {
       expect(file.headers['cache-control']).toBe('public, max-age=31536000, immutable');
     }
     const start = await ask('GET', files.at(-1) as string);
-    // Unless it is told not to, Swagger UI asks a validator on the internet.
+    // By default, Swagger UI sends the document to a validator on the internet.
     expect(start.body).toContain('validatorUrl: null');
     expect((await ask('GET', `${files[0]}x`)).status).toBe(404);
     expect((await ask('GET', `${files[0]}/%2e%2e%2fpackage.json`)).status).toBe(404);
   });
 
-  it('serve every schema alone, with references that lead to its neighbours', async () => {
+  it('serve every schema alone, with references to the other schemas', async () => {
     const ajv = new Ajv2020({ strict: false });
     formats.default(ajv);
     const names = new Set([
@@ -226,7 +226,7 @@ describe('internal pages', () => {
     expect(body).toContain('gloaming_executions{state="waiting"} 0');
   });
 
-  it('tell what is missing while the server is not ready', async () => {
+  it('list what is missing while the server is not ready', async () => {
     const unready = await serve({ readiness: () => ({ isReady: false, missing: ['no database is built'] }) });
     const response = await get(unready, '/readyz');
     expect(response.status).toBe(503);

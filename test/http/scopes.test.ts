@@ -5,7 +5,7 @@ import { Refusal } from '#src/errors.js';
 import { scopeOf } from '#src/http/steps/scopes.js';
 import { get, MANIFEST, post, searchBody, serve, type Served } from '../tools/serve.js';
 
-/* What a key is good for: a key that is named by its scope. */
+/* Permissions of keys. Each key is named by its scope. */
 
 let served: Served;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => served.close());
 
 describe('the scope of a key', () => {
-  it('is decided for every operation, the least for what only reads', () => {
+  it('is defined for every operation, and is the least for operations that only read', () => {
     const needed = new Map(publicRoutes(MANIFEST).map((route) => [route.operationId, scopeOf(route)]));
     const of = (scope: KeyScope): string[] =>
       [...needed].filter(([, each]) => each === scope).map(([operation]) => operation);
@@ -62,7 +62,7 @@ describe('the scope of a key', () => {
     expect(asked.search.status).toBe(200);
   });
 
-  it('is told in one sentence where it is too little', async () => {
+  it('is named in one sentence if it is too small', async () => {
     const answer = await get(served, '/v1/webhooks/endpoints', { authorization: 'Bearer submit' });
     const { error } = (await answer.json()) as { error: { code: string; message: string } };
     expect([answer.status, error.code, error.message]).toEqual([

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonInTurns } from '#src/json/pieces.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { expect, test } from 'vitest';
 import { chooseBackend, describeGpus, servedOperations, whyNoGpu } from '#src/kernels/choose.js';
 import { CUDA_IS_VERIFIED, gpuReport } from '#src/kernels/cuda.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { expect, test } from 'vitest';
 import { logGpus } from '#src/cli/serve/serve.js';
 import { Fault } from '#src/errors.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { expect, test } from 'vitest';
 import { secondMoments } from '#src/kernels/native.js';
 import { seededRandom } from '#src/random.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { expect, test } from 'vitest';
 import { createTurns } from '#src/kernels/turns.js';
 import { GPU_BUSY_MAX_ATTEMPTS } from '#src/limits.js';

@@ -29,25 +29,26 @@ const folder = mkdtempSync(join(tmpdir(), 'gloaming-qualify-'));
 let engine: SearchEngine;
 
 beforeAll(async () => {
-  engine = await engineOf(200);
+  engine = await engineOf({ homologSets: 200, members: 10 });
 });
 afterAll(() => {
   engine.store.close();
   rmSync(folder, { recursive: true });
 });
 
-async function engineOf(homologSets: number): Promise<SearchEngine> {
-  const { write } = makeHomologs(seededRandom(7), { homologSets, members: 10 });
+/** @param sets number of homolog sets, and of proteins in each */
+async function engineOf(sets: Parameters<typeof makeHomologs>[1]): Promise<SearchEngine> {
+  const { write } = makeHomologs(seededRandom(7), sets);
   const release = await openRelease(await write(folder));
   const backend = nativeBackend();
   return { release, encoder: contextEncoder(), backend, store: await backend.open(release.tokens) };
 }
 
-const openedAs = (calibrationId?: string) =>
-  openQualification(engine.release.directory, { releaseId: engine.release.id, calibrationId });
+const openedAs = (calibrationId?: string, { release } = engine) =>
+  openQualification(release.directory, { releaseId: release.id, calibrationId });
 
-describe('qualifying a release', () => {
-  it('writes a card that equal seeds make equal, and whose policy is offered where it finds enough', async () => {
+describe('qualifyRelease', () => {
+  it('measures the same card again with the same seed, and another card with another seed', async () => {
     const measure = async (seed?: number) => (await qualifyRelease({ engine, queryCount: 12, seed })).card;
     const card = await measure();
     expect(qualificationId(await measure())).toBe(qualificationId(card));
@@ -55,14 +56,28 @@ describe('qualifying a release', () => {
     await measure();
     expect(card.recalls.nearest_10).toMatchObject({ query_count: 12, wanted_count: 120 });
     expect(card.recalls.nearest_100.wanted_count).toBe(1_200);
-    // Nine relatives are near; the tenth is one of many that are as far as any.
+    // Nine homologs are near. The tenth target is one of many at the same distance.
     expect(card.recalls.nearest_10.mean).toBeGreaterThan(0.9);
     expect(card.recalls.evident).toBeNull();
     expect(card.strata).toHaveLength(4);
-    expect((await openedAs()) !== undefined).toBe(isQualifiedPolicy(card));
   });
 
-  it('asks proteins as they stand in the release, with their relatives, and encodes none', async () => {
+  it('offers a policy that finds the nearest targets', async () => {
+    const { card } = await qualifyRelease({ engine, queryCount: 12 });
+    expect(card.recalls.nearest_10.mean).toBeGreaterThanOrEqual(card.required_recall);
+    expect(await openedAs()).toEqual({ id: qualificationId(card), card });
+  });
+
+  it('withholds a policy that misses some of the 100 nearest targets', async () => {
+    const strangers = await engineOf({ homologSets: 2_000, members: 1 });
+    const { card } = await qualifyRelease({ engine: strangers, queryCount: 12 });
+    expect(card.recalls.nearest_100.mean).toBeLessThan(card.required_recall);
+    expect(await readPolicyCard(strangers.release.directory)).toEqual(card);
+    expect(await openedAs(undefined, strangers)).toBeUndefined();
+    strangers.store.close();
+  });
+
+  it('takes its queries as stored tokens of the release, homologs included, and encodes nothing', async () => {
     const { release } = engine;
     const encode = () => Promise.reject(new Error('there is nothing to encode'));
     const together = {
@@ -74,23 +89,23 @@ describe('qualifying a release', () => {
     expect((await qualifyRelease({ engine: together, queryCount: 8 })).card).toEqual(card);
   });
 
-  it('is refused where the release is too small to save anything', async () => {
-    const small = await engineOf(10);
+  it('refuses a release of too few targets to save time', async () => {
+    const small = await engineOf({ homologSets: 10, members: 10 });
     const refused = qualifyRelease({ engine: small, queryCount: 4 });
     await expect(refused).rejects.toThrow(Refusal);
     await expect(refused).rejects.toMatchObject({ code: 'qualification_impossible' });
     small.store.close();
   });
 
-  it('asks more proteins of the coded policy, whose pool is a share of them', async () => {
-    const small = await engineOf(190);
+  it('refuses the codebook prefilter for a release of fewer than 2,000 targets', async () => {
+    const small = await engineOf({ homologSets: 190, members: 10 });
     const refused = qualifyRelease({ engine: small, policy: 'coded', queryCount: 4 });
     await expect(refused).rejects.toMatchObject({ code: 'qualification_impossible' });
     await expect(refused).rejects.toThrow('from 2000 on');
     small.store.close();
   });
 
-  it('holds the coded policy to its own bars, and takes the fewest finalists that reach them', async () => {
+  it('takes for the codebook prefilter the fewest candidates that reach its own required recall', async () => {
     const { card } = await qualifyRelease({ engine, policy: 'coded', queryCount: 4 });
     expect(card).toMatchObject({ required_recall: 0.9, required_evident_recall: 0.75 });
     expect(card.tried.map(({ nearest_count: nearest, striking_count: local }) => [nearest, local])).toEqual([
@@ -102,7 +117,7 @@ describe('qualifying a release', () => {
     expect(card.recalls.nearest_10).toEqual(first.nearest_10);
   });
 
-  it('asks a signal', async () => {
+  it('rejects with the reason of an aborted signal', async () => {
     const signal = AbortSignal.abort(new Error('enough'));
     await expect(qualifyRelease({ engine, queryCount: 4, signal })).rejects.toThrow('enough');
   });
@@ -131,12 +146,12 @@ describe('a policy card', () => {
     return openedAs(calibrationId);
   };
 
-  it('offers its policy under its own id', async () => {
+  it('offers its policy under the id of the qualification', async () => {
     const card = good();
     expect(await opened(card)).toEqual({ id: qualificationId(card), card });
   });
 
-  it('stays where another kind of policy would offer nothing', async () => {
+  it('is stored in place of a card of the other prefilter only if its own policy is good enough', async () => {
     const sampled = good();
     const definition = codebookDefinition(200, 100);
     const coded: PolicyCard = {
@@ -151,7 +166,7 @@ describe('a policy card', () => {
     });
     expect(cardToStore(failing(coded), sampled)).toBe(sampled);
     expect(cardToStore(failing(sampled), coded)).toBe(coded);
-    // The same policy measured again, one that is enough, and one beside nothing.
+    // A new measurement of the same policy, a policy that is good enough, and the first card of a release.
     const again = failing(sampled);
     expect(cardToStore(again, sampled)).toBe(again);
     expect(cardToStore(coded, sampled)).toBe(coded);
@@ -163,7 +178,7 @@ describe('a policy card', () => {
     expect(await readPolicyCard(directory)).toEqual(kept);
   });
 
-  it('offers nothing below the required recall of any kind', async () => {
+  it('withholds its policy if any of its recalls is below the required recall', async () => {
     const low = { ...recall, mean: 0.98 };
     for (const name of ['nearest_10', 'nearest_100', 'evident'] as const) {
       const card = { ...good(), recalls: { ...good().recalls, [name]: low } };
@@ -171,7 +186,7 @@ describe('a policy card', () => {
     }
   });
 
-  it('of codes has a lower bar, and one of its own for what is evident', async () => {
+  it('of the codebook prefilter requires less recall, and a recall of its own for targets with E ≤ 0.001', async () => {
     const definition = codebookDefinition(200, 100);
     const measured = (ten: number, hundred: number, evident: number): PolicyCard => ({
       ...good(),
@@ -189,7 +204,7 @@ describe('a policy card', () => {
     expect(await opened(measured(0.9, 0.1, 0.75))).toBeDefined();
     expect(await opened(measured(0.89, 1, 1))).toBeUndefined();
     expect(await opened(measured(1, 1, 0.74))).toBeUndefined();
-    // A card that names one bar holds evidence against it, too.
+    // A card with one required recall applies it to targets with E ≤ 0.001, too.
     const { required_evident_recall: own, ...before } = measured(0.95, 0.9, 0.8);
     expect(own).toBe(0.75);
     expect(isQualifiedPolicy(before)).toBe(false);
@@ -197,24 +212,24 @@ describe('a policy card', () => {
     expect(isQualifiedPolicy(sampled)).toBe(false);
   });
 
-  it('says in words what its policy loses', () => {
+  it('states the share of targets that its policy misses', () => {
     const of = (mean: number) => ({ ...recall, mean });
     const recalls = { nearest_10: of(1), nearest_100: of(0.9997), evident: of(0.7836) };
     expect(lossesOf(recalls, good())).toBe(
       'misses none of the 10 nearest, less than 0.1 % of the 100 nearest and 21.6 % of all with E <= 0.001',
     );
     expect(lossesOf({ ...recalls, nearest_10: of(0.955), evident: null }, good())).toBe(
-      'misses 4.5 % of the 10 nearest and less than 0.1 % of the 100 nearest; E-values were not asked',
+      'misses 4.5 % of the 10 nearest and less than 0.1 % of the 100 nearest; E-values were not measured',
     );
   });
 
-  it('offers nothing beside another calibration, or of another version of the policy', async () => {
+  it('withholds its policy beside another calibration or under another policy id', async () => {
     expect(await opened(good(), 'calib_other')).toBeUndefined();
     expect(await opened({ ...good(), calibration_id: 'calib_own' }, 'calib_own')).toBeDefined();
     expect(await opened({ ...good(), policy_id: 'pol_old' })).toBeUndefined();
   });
 
-  it('that was changed, is of another release or of another format is a fault', async () => {
+  it('is a fault if its file was changed, names another release or has another format', async () => {
     const path = join(calibrationDirectory(engine.release.directory), POLICY_FILE);
     await writePolicyCard(engine.release.directory, good());
     const text = readFileSync(path, 'utf8');
@@ -234,18 +249,18 @@ describe('a policy card', () => {
 });
 
 describe('a recall', () => {
-  it('is the mean over queries that want something, with an interval even where all was found', () => {
+  it('is the mean over queries with targets to find, with an interval below 1 even if all are found', () => {
     const all = recallOf([
-      { wantedCount: 4, foundCount: 4 },
-      { wantedCount: 1, foundCount: 1 },
-      { wantedCount: 0, foundCount: 0 },
+      { relevantCount: 4, retrievedCount: 4 },
+      { relevantCount: 1, retrievedCount: 1 },
+      { relevantCount: 0, retrievedCount: 0 },
     ]);
     expect(all).toMatchObject({ query_count: 2, wanted_count: 5, found_count: 5, mean: 1, high: 1 });
-    // Wilson's interval of two successes in two trials.
+    // Wilson's interval for two successes in two trials.
     expect(all.low).toBeCloseTo(0.342, 3);
     const half = recallOf([
-      { wantedCount: 10, foundCount: 10 },
-      { wantedCount: 2, foundCount: 0 },
+      { relevantCount: 10, retrievedCount: 10 },
+      { relevantCount: 2, retrievedCount: 0 },
     ]);
     expect(half).toMatchObject({ mean: 0.5, found_count: 10 });
     expect(half.low).toBeLessThan(0.1);
@@ -253,10 +268,10 @@ describe('a recall', () => {
     expect(recallOf([])).toMatchObject({ mean: 1, low: 0, high: 1 });
   });
 
-  it('is known better with more queries', () => {
+  it('has a narrower interval with more queries', () => {
     const queries = Array.from({ length: 200 }, (_, at) => ({
-      wantedCount: 10,
-      foundCount: at % 20 === 0 ? 8 : 10,
+      relevantCount: 10,
+      retrievedCount: at % 20 === 0 ? 8 : 10,
     }));
     const { mean, low, high } = recallOf(queries);
     expect(mean).toBeCloseTo(0.99);

@@ -8,9 +8,9 @@ import { ProtocolFault } from '#src/postgres/wire/protocol-fault.js';
 import type { SqlCursor } from '#src/sql/engine/engine.js';
 import { errorOf, logInPostgres, query, rowsOf, typesOf } from '../tools/postgres-client.js';
 
-/* How connections end from our side, with an engine that answers as the test says. */
+/* Ends of connections by the server, with a stub engine. */
 
-/** More than a socket takes that nobody reads. */
+/** More bytes than the buffers of an unread socket hold. */
 const ANSWER_BYTES = 64 * 1024 * 1024;
 const login = { credentialId: 'sqlc_1', organizationId: 'lab', username: 'sql_1', passwordHash: '' };
 
@@ -19,7 +19,7 @@ let port: number;
 let sessions: SessionTable;
 let stopping: AbortController;
 let sockets: Socket[];
-/** The ends of the connections that came. */
+/** Resolves when each connection has ended. */
 let served: Promise<void>[];
 let revoke: () => void;
 let onFetch: () => void;
@@ -67,13 +67,13 @@ afterEach(async () => {
 
 const logIn = () => logInPostgres(port, { user: 'sql_1', password: 'right' });
 
-it('a session whose login was revoked ends although its client does not read', async () => {
+it('a session with a revoked login ends although its client does not read', async () => {
   const fetched = new Promise<void>((resolve) => (onFetch = resolve));
   const client = await logIn();
   client.socket.pause();
   client.send(query('SELECT 1'));
   await fetched;
-  // The answer is being written from the next turn on.
+  // The server starts to write the answer in the next turn.
   await new Promise(setImmediate);
   expect(sessions.count()).toBe(1);
   revoke();
@@ -82,14 +82,14 @@ it('a session whose login was revoked ends although its client does not read', a
   client.socket.destroy();
 }, 10_000);
 
-it('a session whose login was revoked tells a client that reads why it ends', async () => {
+it('a session with a revoked login sends its reading client the reason', async () => {
   const client = await logIn();
   revoke();
   expect(errorOf(await client.closed()).code).toBe('57P01');
   await Promise.all(served);
 });
 
-it('a login that comes while the server stops is told so and does not become a session', async () => {
+it("a login during the server's stop gets the reason and does not become a session", async () => {
   stopping.abort(new ProtocolFault('57P01', 'The server stops.', true));
   const { greeting, closed } = await logIn();
   const answer = [...greeting, ...(await closed())];

@@ -23,7 +23,9 @@ import {
 import { createCredential } from '../tools/sql-client.js';
 import { startSqlScene, type SqlScene } from '../tools/sql-scene.js';
 
-/* The PostgreSQL door, byte by byte: what drivers send beside psql, and what no driver would. */
+/*
+ * The PostgreSQL protocol, byte by byte: messages that drivers other than psql send, and messages that no driver sends.
+ */
 
 const ENDLESS = 'SELECT count(*) FROM range(1000000000000000)';
 
@@ -37,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 describe('a login', () => {
-  it('is told of the server and given a key to cancel with', async () => {
+  it("receives the server's parameters and a key for cancellation", async () => {
     const { greeting, end } = await logInPostgres(port, scene.one);
     expect(typesOf(greeting)).toMatch(/^RRS+KZ$/);
     const parameters = greeting.filter(({ type }) => type === 'S').map(({ body }) => body.toString());
@@ -58,15 +60,15 @@ describe('a login', () => {
   });
 });
 
-describe('connections that say nothing', () => {
-  it('shut nobody out: the oldest of them are closed, and who is logged in stays', async () => {
+describe('silent connections', () => {
+  it('lock no client out: the oldest of them are closed, and sessions stay', async () => {
     const client = await logInPostgres(port, scene.one);
     const silent: Awaited<ReturnType<typeof openPostgres>>[] = [];
     let closedCount = 0;
     for (let index = 0; index < 600; index += 1) {
       const one = await openPostgres(port);
       one.socket.once('close', () => (closedCount += 1));
-      // Some have begun, and do not go on.
+      // Every third connection begins a login and then stays silent.
       if (index % 3 === 0) one.send(startup({ user: scene.one.user, database: 'gloaming' }));
       silent.push(one);
     }
@@ -84,10 +86,10 @@ describe('connections that say nothing', () => {
   });
 });
 
-describe('bytes that are no UTF-8', () => {
+describe('bytes that are not UTF-8', () => {
   const broken = Buffer.from([0x27, 0xc3, 0x28, 0x27]);
 
-  it('are refused in a statement, and the session goes on', async () => {
+  it('are refused in a statement, and the session continues', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(message('Q', Buffer.from('SELECT '), broken, Buffer.from([0])));
     const answer = await client.until('Z');
@@ -116,7 +118,7 @@ describe('bytes that are no UTF-8', () => {
 });
 
 describe('the extended protocol', () => {
-  it('prepares, binds, describes and executes in one go', async () => {
+  it('prepares, binds, describes and executes in one batch of messages', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(
       parse('', 'SELECT target_index, target_id FROM targets WHERE target_index < $1 ORDER BY 1'),
@@ -135,7 +137,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('tells the types of parameters and columns of a named statement, and executes it again', async () => {
+  it('describes parameters and columns of a named statement, and executes the statement again', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(
       parse('s', 'SELECT length, true, target_id FROM targets WHERE target_index = $1'),
@@ -155,7 +157,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('gives rows in portions to those who ask for so many', async () => {
+  it('returns rows in portions on request', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(query('BEGIN'));
     await client.until('Z');
@@ -194,7 +196,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('reads binary values by the types that it told', async () => {
+  it('reads binary values of the types that it described', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(
       parse('s', 'SELECT count(*) FROM targets WHERE target_index < $1'),
@@ -207,7 +209,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('passes over what follows a failure, up to the next Sync', async () => {
+  it('skips the messages after a failure, up to the next Sync', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(parse('', 'SELEC 1'), bind('', ''), execute(''), parse('x', 'SELECT 1'), SYNC);
     const failed = await client.until('Z');
@@ -219,7 +221,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('refuses a second statement in a prepared one, and what does not read', async () => {
+  it('refuses two statements in one prepared statement, and statements that do not read', async () => {
     const client = await logInPostgres(port, scene.one);
     for (const [sql, code] of [
       ['SELECT 1; SELECT 2', '42601'],
@@ -240,8 +242,8 @@ describe('the extended protocol', () => {
   });
 });
 
-describe('what clients say about their session', () => {
-  it('is answered without the engine', async () => {
+describe('statements about the session', () => {
+  it('are answered without the engine', async () => {
     const client = await logInPostgres(port, scene.one);
     for (const [sql, tag] of [
       ["SET client_encoding TO 'UTF8'", 'SET'],
@@ -261,7 +263,7 @@ describe('what clients say about their session', () => {
     client.end();
   });
 
-  it('keeps a failed transaction failed until its end', async () => {
+  it('keep a failed transaction failed until its end', async () => {
     const client = await logInPostgres(port, scene.one);
     const statuses: string[] = [];
     for (const sql of ['BEGIN', 'SELECT nothing', 'SELECT 1', 'ROLLBACK', 'SELECT 1']) {
@@ -275,7 +277,7 @@ describe('what clients say about their session', () => {
 });
 
 describe('the end of a statement or a session', () => {
-  it('comes by a cancellation from another connection, and the session goes on', async () => {
+  it('follows a cancellation from another connection, and the session continues', async () => {
     const client = await logInPostgres(port, scene.one);
     const key = client.greeting.find(({ type }) => type === 'K')?.body as Buffer;
     client.send(query(ENDLESS));
@@ -292,7 +294,7 @@ describe('the end of a statement or a session', () => {
     client.end();
   });
 
-  it('comes with the revocation to idle and to busy sessions', async () => {
+  it('follows a revocation, for idle and busy sessions', async () => {
     const doomed = await createCredential(scene, scene.one.apiKey);
     const idle = await logInPostgres(port, doomed);
     const busy = await logInPostgres(port, doomed);
@@ -312,7 +314,7 @@ describe('the end of a statement or a session', () => {
     other.end();
   });
 
-  it('comes when the client leaves: its statement does not go on', async () => {
+  it('follows a disconnect of the client', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(query(ENDLESS));
     await expect.poll(() => scene.small.appliance.sql.counts().statements, SOON).toBe(1);
@@ -321,7 +323,7 @@ describe('the end of a statement or a session', () => {
   });
 });
 
-describe('bytes that are no protocol', () => {
+describe('bytes that are not the protocol', () => {
   it.each([
     ['an HTTP request', Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')],
     ['a first message of 2 GiB', Buffer.concat([int32(0x7fffffff), Buffer.alloc(1_000)])],

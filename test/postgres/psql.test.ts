@@ -7,7 +7,7 @@ import { SOON } from '../tools/expectations.js';
 import { createCredential, type TestCredential } from '../tools/sql-client.js';
 import { HIDDEN_WORD, startSqlScene, type SqlScene } from '../tools/sql-scene.js';
 
-/* The real psql of Debian's postgresql-client, with two organizations; over TLS where there is openssl. */
+/* Runs psql of Debian's postgresql-client with two organizations, over TLS if openssl is installed. */
 
 const hasPsql = spawnSync('psql', ['--version']).status === 0;
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
@@ -53,7 +53,7 @@ function certificate(): object {
 }
 
 beforeAll(async () => {
-  // The HTTP door would speak TLS, too; this test only asks it for credentials.
+  // HTTP uses TLS in this test, too, with the same self-signed certificate.
   process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
   scene = await startSqlScene({ ...certificate(), postgres_port: 0, sql_timeout_seconds: 300 });
 });
@@ -64,7 +64,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(!hasPsql)('psql', () => {
-  it('reads what its organization may see', async () => {
+  it('reads the tables of its organization', async () => {
     const sql = `SELECT target_id, tags, known FROM hidden.targets ORDER BY 1`;
     expect(await psql(scene.two, ['-c', sql])).toMatchObject({
       code: 0,
@@ -90,7 +90,7 @@ describe.skipIf(!hasPsql)('psql', () => {
     }
   });
 
-  it('sends several statements, transactions and what only describes', async () => {
+  it('sends several statements, transactions and describe-only statements', async () => {
     const several = await psql(scene.one, ['-c', 'BEGIN; SELECT 1; SELECT 2; COMMIT']);
     expect(several).toEqual({ code: 0, stdout: 'BEGIN\n1\n2\nCOMMIT\n', stderr: '' });
     const file = join(folder, 'describe.sql');
@@ -106,13 +106,13 @@ describe.skipIf(!hasPsql)('psql', () => {
     expect(stdout.endsWith('\n999999\n')).toBe(true);
   }, 60_000);
 
-  it('is refused whatever would leave the world', async () => {
+  it('is refused every statement that leaves its snapshot', async () => {
     for (const [sql, message] of [
-      ["COPY (SELECT 1) TO '/tmp/x.csv'", /ERROR: {2}Only statements that read/],
-      ["\\copy (SELECT 1) to '/dev/null'", /ERROR: {2}Only statements that read/],
-      ["SELECT * FROM read_text('/etc/passwd')", /ERROR: {2}There is no table function/],
-      ["ATTACH '/tmp/x.db'", /ERROR: {2}Only statements that read/],
-      ["SET memory_limit = '1TB'", /ERROR: {2}Only statements that read/],
+      ["COPY (SELECT 1) TO '/tmp/x.csv'", /ERROR: {2}Only reading statements/],
+      ["\\copy (SELECT 1) to '/dev/null'", /ERROR: {2}Only reading statements/],
+      ["SELECT * FROM read_text('/etc/passwd')", /ERROR: {2}Statements cannot call the table function/],
+      ["ATTACH '/tmp/x.db'", /ERROR: {2}Only reading statements/],
+      ["SET memory_limit = '1TB'", /ERROR: {2}Only reading statements/],
       ['LISTEN anything', /ERROR/],
     ] as const) {
       const { code, stderr } = await psql(scene.one, ['-c', sql]);
@@ -127,7 +127,7 @@ describe.skipIf(!hasPsql)('psql', () => {
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/ERROR: {2}The statement failed/)]);
   });
 
-  it('is told of a timeout, and of a wrong password', async () => {
+  it('receives the error of a timeout, and of a wrong password', async () => {
     const late = await psql(scene.one, [
       ...['-c', "SET statement_timeout = '1s'"],
       ...['-c', 'SELECT count(*) FROM range(1000000000000000)'],
@@ -140,14 +140,14 @@ describe.skipIf(!hasPsql)('psql', () => {
     ]);
   });
 
-  it('cancels a statement by Ctrl-C', async () => {
+  it('cancels a statement with Ctrl-C', async () => {
     const running = psql(scene.one, ['-c', 'SELECT count(*) FROM range(1000000000000000)']);
     await expect.poll(() => scene.small.appliance.sql.counts().statements, SOON).toBe(1);
     process.kill(running.pid as number, 'SIGINT');
     expect((await running).stderr).toMatch(/ERROR: {2}The statement was cancelled/);
   });
 
-  it('is ended by the revocation', async () => {
+  it('loses its session when the credential is revoked', async () => {
     const doomed = await createCredential(scene, scene.one.apiKey);
     const running = psql(doomed, ['-c', 'SELECT count(*) FROM range(1000000000000000)']);
     await expect.poll(() => scene.small.appliance.sql.counts().statements, SOON).toBe(1);
@@ -159,7 +159,7 @@ describe.skipIf(!hasPsql)('psql', () => {
     expect([code, stderr]).toEqual([2, expect.stringMatching(/FATAL: {2}The SQL credential was revoked/)]);
   });
 
-  it.skipIf(!hasOpenssl)('may come without TLS from this machine alone', async () => {
+  it.skipIf(!hasOpenssl)('may connect without TLS from this machine only', async () => {
     const plain = await psql(scene.one, ['-c', 'SELECT 1'], 'disable');
     expect(plain).toMatchObject({ code: 0, stdout: '1\n' });
     const safe = await psql(scene.one, ['-c', '\\conninfo']);

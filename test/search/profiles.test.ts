@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,8 +68,7 @@ describe('profiles that score', () => {
       store,
       reader,
       sample,
-      work: { folder: join(folder, 'work'), identity: 'profiles' },
-      options: {},
+      checkpoints: { folder: join(folder, 'work'), identity: 'profiles' },
       onPairs: () => undefined,
     });
     await reader.close();

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
 import { rank, type Ranked } from '#src/search/rank.js';

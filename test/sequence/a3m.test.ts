@@ -1,11 +1,14 @@
+// @module-tag fast
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { a3mRow, cigarRuns } from '#src/sequence/a3m.js';
+import { a3mRow } from '#src/sequence/a3m.js';
+import { cigarRuns } from '#src/sequence/cigar.js';
 
 const seed = Number(process.env['GLOAMING_TEST_SEED'] ?? Date.now() % 2 ** 31);
 
 describe('a row of an A3M alignment', () => {
-  it('has gaps for query residues without partner and lower case for target residues between them', () => {
+  it('has gaps for unaligned query residues and lower case for inserted target residues', () => {
     const alignment = {
       cigar: '2=1I1X3D1=',
       queryStart: 1,
@@ -16,7 +19,7 @@ describe('a row of an A3M alignment', () => {
     expect(a3mRow(alignment)).toBe('-MK-AwwwS--');
   });
 
-  it('is all gaps where nothing is aligned', () => {
+  it('is all gaps for an empty alignment', () => {
     expect(a3mRow({ cigar: '', queryStart: 0, targetStart: 0, queryLength: 4, target: 'MKTA' })).toBe('----');
   });
 
@@ -50,7 +53,7 @@ describe('a row of an A3M alignment', () => {
 });
 
 describe('an extended CIGAR', () => {
-  it('is read run by run', () => {
+  it('is parsed to a list of runs, each an operation and a length', () => {
     expect(cigarRuns('12=1X3I')).toEqual([
       { operation: '=', length: 12 },
       { operation: 'X', length: 1 },

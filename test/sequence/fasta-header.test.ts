@@ -1,8 +1,10 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { parseFastaHeader } from '#src/sequence/fasta-header.js';
 
 describe('reading a FASTA header', () => {
-  it('takes a UniProt header apart', () => {
+  it('parses a UniProt header', () => {
     const header =
       'sp|P13738|NHAA_ECOLI Na(+)/H(+) antiporter NhaA OS=Escherichia coli (strain K12) OX=83333 GN=nhaA PE=1 SV=3';
     expect(parseFastaHeader(header)).toEqual({
@@ -16,7 +18,7 @@ describe('reading a FASTA header', () => {
     });
   });
 
-  it('leaves out what a UniProt header does not say', () => {
+  it('leaves out members that a UniProt header lacks', () => {
     expect(parseFastaHeader('tr|A0A385XJN2|A0A385XJN2_ECOLI')).toEqual({
       id: 'A0A385XJN2',
       entryName: 'A0A385XJN2_ECOLI',
@@ -27,7 +29,7 @@ describe('reading a FASTA header', () => {
     ).toBe('P04150-2');
   });
 
-  it('takes apart what blastdbcmd leaves of a UniProt header, and of no other', () => {
+  it('parses a UniProt header after blastdbcmd, and only a UniProt header', () => {
     const about = 'Thioredoxin 1 OS=Escherichia coli (strain K12) OX=83333 GN=trxA PE=1 SV=2';
     const fields = {
       name: 'Thioredoxin 1',
@@ -44,7 +46,7 @@ describe('reading a FASTA header', () => {
     });
   });
 
-  it('takes a UniRef header apart', () => {
+  it('parses a UniRef header', () => {
     const header = 'UniRef50_Q8WZ42 Titin, isoform N=2 n=65 Tax=Homo sapiens TaxID=9606 RepID=TITIN_HUMAN';
     expect(parseFastaHeader(header)).toEqual({
       id: 'UniRef50_Q8WZ42',
@@ -62,7 +64,7 @@ describe('reading a FASTA header', () => {
     expect(parseFastaHeader('UniRef90_A0A1')).toEqual({ id: 'UniRef90_A0A1' });
   });
 
-  it('takes an NCBI header apart, with brackets within names', () => {
+  it('parses an NCBI header with brackets inside names', () => {
     expect(parseFastaHeader('WP_003131952.1 MULTISPECIES: 30S ribosomal protein S18 [Lactococcus]')).toEqual({
       id: 'WP_003131952.1',
       name: 'MULTISPECIES: 30S ribosomal protein S18',
@@ -83,7 +85,7 @@ describe('reading a FASTA header', () => {
     expect(parseFastaHeader('WP_003131952.1 broken] name]').organism).toBeUndefined();
   });
 
-  it('lists the equal proteins that nr joins, as the file has them and as blastdbcmd writes them', () => {
+  it('lists the identical proteins of an nr record, from the file and from blastdbcmd', () => {
     const records = [
       'WP_1.1 thioredoxin [Escherichia]',
       '1XOB_A Chain A, Trx',
@@ -109,7 +111,7 @@ describe('reading a FASTA header', () => {
     }
   });
 
-  it('takes the first word of any other header as the id and the rest as the description', () => {
+  it('splits any other header into id and description', () => {
     expect(parseFastaHeader('d1dlwa_ a.1.1.1 (A:) Protozoan hemoglobin')).toEqual({
       id: 'd1dlwa_',
       description: 'a.1.1.1 (A:) Protozoan hemoglobin',

@@ -55,13 +55,13 @@ const EXPECTED = [
 ];
 
 describe('reading FASTA', () => {
-  it('gives the same records wherever the input is cut into pieces', async () => {
+  it('yields the same records for any chunking of the input', async () => {
     for (let piece = 1; piece <= SAMPLE.length; piece += 1) {
       expect(await records(input(SAMPLE, piece))).toEqual(EXPECTED);
     }
   });
 
-  it('knows gzip by its first bytes, also in pieces of one byte and with several members', async () => {
+  it('recognises gzip by its first bytes, also in chunks of one byte and with several members', async () => {
     const members = Buffer.concat([gzipSync(SAMPLE.slice(0, 20)), gzipSync(SAMPLE.slice(20))]);
     for (const piece of [1, 7, 1 << 16]) expect(await records(input(members, piece))).toEqual(EXPECTED);
   });
@@ -88,7 +88,7 @@ describe('reading FASTA', () => {
     expect(output).toBe('a first one\nb\nc\n');
   });
 
-  it('says of truncated and of damaged gzip after which record it happened', async () => {
+  it('names the record before truncated or damaged gzip data', async () => {
     const many = Array.from(
       { length: 5000 },
       (_, index) => `>p${index}\nMKV${'ACDEFGHIKL'.repeat(index % 40)}\n`,
@@ -102,7 +102,7 @@ describe('reading FASTA', () => {
     expect((await refusal(input(damaged))).code).toBe('invalid_gzip');
   });
 
-  it('refuses what is not FASTA and names the line', async () => {
+  it('refuses other formats and names the line', async () => {
     expect((await refusal(input('\n\n@read/1\nACGT\n'))).message).toContain('given.fasta, line 3');
     expect((await refusal(input(''))).message).toContain('holds no FASTA record');
     expect((await refusal(input('\n\n'))).code).toBe('invalid_fasta');
@@ -129,7 +129,7 @@ describe('reading FASTA', () => {
     expect(error.message).toContain('genome.fa, line 1, record 1 (chr1)');
   });
 
-  it('refuses lines of one letter without end, at a megabyte of them', async () => {
+  it('refuses an endless sequence on lines of one letter after a megabyte', async () => {
     const chunk = Buffer.from('M\nK\n'.repeat(65_536));
     let chunks = 0;
     const endless = (function* () {
@@ -142,14 +142,14 @@ describe('reading FASTA', () => {
     expect(chunks * chunk.length).toBeLessThan(4 * 1024 * 1024);
   });
 
-  it('takes a header of many megabytes, and the longest protein on lines of one letter', async () => {
+  it('reads a header of many megabytes, and the longest protein on lines of one letter', async () => {
     const header = `${'x'.repeat(9 * 1024 * 1024)}`;
     const [record] = await records(input(`>${header}\n${'M\r\n'.repeat(65_535)}`));
     expect(record?.header.length).toBe(header.length);
     expect(normaliseProtein(record?.text ?? '').sequence.length).toBe(65_535);
   });
 
-  it('follows a position in a sequence to its own line', async () => {
+  it('reports the line of a position in a sequence', async () => {
     const [record] = await records(input('>a\nMKV L\n\nAC1W\n'));
     try {
       normaliseProtein(record?.text ?? '');
@@ -163,7 +163,7 @@ describe('reading FASTA', () => {
 });
 
 describe('any bytes at all', () => {
-  it('give the same records, or the same refusal, however they are cut', async () => {
+  it('give the same records or the same refusal for any chunking', async () => {
     const outcome = async (source: FastaInput): Promise<unknown> =>
       records(source).catch((cause: unknown) => {
         if (cause instanceof Refusal) return [cause.code, cause.message];

@@ -1,7 +1,9 @@
+// @module-tag fast
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { a3mRow, cigarIdentity } from '#src/sequence/a3m.js';
-import { a3mHeader } from '#src/sequence/a3m-header.js';
+import { a3mHeader, a3mRow } from '#src/sequence/a3m.js';
+import { cigarIdentity } from '#src/sequence/cigar.js';
 
 const seed = Number(process.env['GLOAMING_TEST_SEED'] ?? Date.now() % 2 ** 31);
 const LETTERS = 'ACDEFGHIKLMNPQRSTVWYX';
@@ -100,13 +102,13 @@ describe('an A3M header', () => {
     targetLength: 200,
   };
 
-  it('names its protein up to the first blank, and then what it is worth', () => {
+  it('starts with the id of the protein, followed by its scores', () => {
     expect(a3mHeader({ ...hit, eValue: 8.398e-104, taxid: '562' })).toBe(
       'P12345 E=8.4e-104 identity=0.994 coverage=0.978 taxid=562 score=340 query=1-176 target=3-178/200',
     );
   });
 
-  it('leaves out what nothing supports, and has no blank in an id', () => {
+  it('leaves out absent values and replaces blanks in an id', () => {
     expect(a3mHeader({ ...hit, id: 'a b\tc' })).toBe(
       'a_b_c identity=0.994 coverage=0.978 score=340 query=1-176 target=3-178/200',
     );

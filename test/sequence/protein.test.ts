@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { Refusal } from '#src/errors.js';
 import { isNucleotide, NORMALIZATION_ID, normaliseProtein } from '#src/sequence/protein.js';
@@ -26,7 +28,7 @@ describe('normalising a protein', () => {
     expect(replaced).toEqual({ U: 2, O: 1, B: 1, Z: 1, J: 1, '*': 1 });
   });
 
-  it('gives its own output back unchanged', () => {
+  it('does not change its own output', () => {
     const once = normaliseProtein('mktayiakqrUOBZJ*qisfvkshfsrq').sequence;
     expect(normaliseProtein(once)).toEqual({
       sequence: once,
@@ -35,7 +37,7 @@ describe('normalising a protein', () => {
     });
   });
 
-  it('names the position and the character that is not a residue', () => {
+  it('names position and character of an invalid residue', () => {
     const error = refusal('MKV LA1WY');
     expect(error.code).toBe('invalid_sequence');
     expect(error.details.position).toBe(6);
@@ -50,30 +52,30 @@ describe('normalising a protein', () => {
     expect(refusal('MK\u017F').code).toBe('invalid_sequence');
   });
 
-  it('says of gap characters that an alignment was given', () => {
+  it('explains that gap characters mean an alignment row', () => {
     expect(refusal('MKV--LA').message).toContain('remove its gaps');
     expect(refusal('MKV.LA').code).toBe('invalid_sequence');
   });
 
-  it('refuses emptiness, also when only white space or a stop is left', () => {
+  it('refuses an empty sequence, also if only white space or a stop is left', () => {
     for (const text of ['', ' \n\t', '*', ' * *\n']) expect(refusal(text).code).toBe('sequence_empty');
   });
 
-  it('takes 65,535 residues and refuses one more', () => {
+  it('accepts 65,535 residues and refuses one more', () => {
     expect(normaliseProtein('MK'.repeat(32_767) + 'L').sequence).toHaveLength(65_535);
     const error = refusal('MK'.repeat(32_768));
     expect(error.code).toBe('sequence_too_long');
     expect(error.details.residues).toBe(65_536);
   });
 
-  it('refuses DNA and RNA of any length over 20 letters, and says so before it says too long', () => {
+  it('refuses DNA and RNA of at least 20 letters, also if the sequence is too long', () => {
     expect(refusal('acgt'.repeat(5)).code).toBe('sequence_is_nucleotide');
     expect(refusal('AUGGCUNNNNNNACGGAUUAGC').code).toBe('sequence_is_nucleotide');
     expect(refusal('ACGTRACGTTGACCATGACGATTACGA').code).toBe('sequence_is_nucleotide');
     expect(refusal('GATTACA'.repeat(300_000)).code).toBe('sequence_is_nucleotide');
   });
 
-  it('lets natural proteins of few letters pass', () => {
+  it('accepts natural proteins with few distinct letters', () => {
     expect(isNucleotide('AATAATAATAATAATAATAATAATAATAAT')).toBe(false);
     expect(isNucleotide('GAGAGAGAGAGAGAGAGAGAGAGAGAGAGA')).toBe(false);
     expect(isNucleotide('NNNNNNTNNNNNNGNNNNNANNNNNNNTNN')).toBe(false);

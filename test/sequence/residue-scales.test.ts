@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { BACKGROUND, SCALES } from '#src/sequence/residue-scales.js';
 import { BLOSUM62 } from '#src/sequence/substitution.js';

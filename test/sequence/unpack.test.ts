@@ -54,7 +54,7 @@ const pieces = (bytes: Buffer, size: number): Readable =>
   );
 
 describe('a compressed file', () => {
-  it('is known by its first bytes', () => {
+  it('is recognised by its first bytes', () => {
     expect(packingOf(Buffer.from(TEXT))).toBeUndefined();
     expect(packingOf(Buffer.alloc(0))).toBeUndefined();
     expect(packingOf(gzipSync(TEXT))).toBe('gzip');
@@ -90,7 +90,7 @@ describe('a compressed file', () => {
     expect((await refusal(unpack(pieces(damaged, 4096), 'x'))).code).toBe('invalid_compression');
   });
 
-  it('that asks for more memory than all usual ones is refused', async () => {
+  it('that needs a larger window than the default is refused', async () => {
     if (present.length < 2) return;
     const asking = packed('zstd', TEXT, '--no-content-size');
     // The second byte after the magic number is the window: 2 GiB of it.
@@ -100,7 +100,7 @@ describe('a compressed file', () => {
     expect((await refusal(unpack(pieces(xz, 64), 'huge.xz'))).message).toMatch(/memory/i);
   });
 
-  it('is left alone as soon as nobody reads on', async () => {
+  it('stops its program when the reader stops', async () => {
     if (!present.includes('zstd')) return;
     const path = join(folder, 'zeros');
     writeFileSync(path, packed('zstd', Buffer.alloc(1 << 24)));
@@ -112,7 +112,7 @@ describe('a compressed file', () => {
     expect(endless.code).toBe('invalid_fasta');
   });
 
-  it('asks for the program that is not installed', async () => {
+  it('names a missing program', async () => {
     const path = process.env.PATH;
     process.env.PATH = folder;
     try {
@@ -124,7 +124,7 @@ describe('a compressed file', () => {
     }
   });
 
-  it('that cannot be read is refused as any other', async () => {
+  it('that cannot be read is refused like a plain file', async () => {
     expect((await refusal(readUnpackedFile(join(folder, 'nowhere')))).code).toBe('file_not_found');
   });
 });

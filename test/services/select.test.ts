@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import type { CutOffs } from '#src/contract/search/selection.js';
 import type { Evidence } from '#src/services/evidence.js';

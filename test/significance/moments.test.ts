@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import {
   concentration,
@@ -18,7 +20,7 @@ function randomTokens(length: number, seed: number): Int8Array {
   return Int8Array.from({ length: length * DIMENSION }, () => random.below(121) - 60);
 }
 
-/** Mean and standard deviation of the cosines of all residue pairs, by two loops. */
+/** Mean and standard deviation of the cosines of all residue pairs, by a loop over all pairs. */
 function byLoops(a: Int8Array, b: Int8Array): { meanCosine: number; cosineSpread: number } {
   const cosines: number[] = [];
   for (let i = 0; i < a.length; i += DIMENSION) {
@@ -34,7 +36,7 @@ function byLoops(a: Int8Array, b: Int8Array): { meanCosine: number; cosineSpread
 }
 
 describe('token moments', () => {
-  it('give mean and spread of the cosines of all residue pairs without looking at the pairs', () => {
+  it('give mean and spread of the cosines of all residue pairs without enumerating the pairs', () => {
     const [a, b] = [randomTokens(17, 1), randomTokens(29, 2)];
     const size = secondMomentSize(DIMENSION);
     const basis = new Float32Array(size * size);
@@ -48,19 +50,19 @@ describe('token moments', () => {
       sketches: Float32Array.from(target.sketch),
       basis,
     };
-    const found = pairMoments(query, table, 0);
+    const moments = pairMoments(query, table, 0);
     const expected = byLoops(a, b);
-    expect(found.meanCosine).toBeCloseTo(expected.meanCosine, 6);
-    expect(found.cosineSpread).toBeCloseTo(expected.cosineSpread, 6);
+    expect(moments.meanCosine).toBeCloseTo(expected.meanCosine, 6);
+    expect(moments.cosineSpread).toBeCloseTo(expected.cosineSpread, 6);
   });
 
-  it('of a long protein are those of evenly spread residues, so that their cost is bounded', () => {
+  it('of a long protein are those of 256 evenly spaced residues, so that their cost is bounded', () => {
     const unit = randomTokens(1, 5);
     const repeated = Int8Array.from({ length: 30_000 * DIMENSION }, (_, at) => unit[at % DIMENSION]);
     expect(tokenMoments(repeated, 30_000, DIMENSION, STEP).mean[0]).toBeCloseTo(unit[0] / STEP, 12);
   });
 
-  it('show how alike the residues of a protein are', () => {
+  it('give a concentration that rises with the similarity of the residues of a protein', () => {
     const one = Int8Array.from({ length: 40 * DIMENSION }, (_, at) => (at % DIMENSION === 2 ? STEP - 46 : 0));
     const alike = concentration(tokenMoments(one, 40, DIMENSION, STEP - 46));
     expect(alike).toBeCloseTo(1, 12);
@@ -72,7 +74,7 @@ describe('moments of profiles', () => {
   const SCALE = 16;
   const KINDS = 20;
 
-  /** Rows whose padding is zero, as those of a release are. */
+  /** Profile rows with zero padding, as a release stores them. */
   function randomProfile(length: number, seed: number): Int8Array {
     const random = seededRandom(seed);
     return Int8Array.from({ length: length * PROFILE_WIDTH }, (_, at) =>
@@ -80,7 +82,7 @@ describe('moments of profiles', () => {
     );
   }
 
-  it('give the logarithms of mean and spread over all pairs of columns, and what the poorer is worth', () => {
+  it('give the logarithms of mean and spread over all pairs of columns, and of the smaller effective number of sequences', () => {
     const [a, b] = [randomProfile(11, 3), randomProfile(23, 4)];
     const form = { dimension: DIMENSION, inverseStep: STEP, profileScale: SCALE };
     const basis = new Float32Array(secondMomentSize(DIMENSION));
@@ -110,13 +112,13 @@ describe('moments of profiles', () => {
     }
     const mean = products.reduce((sum, value) => sum + value, 0) / products.length;
     const variance = products.reduce((sum, value) => sum + (value - mean) ** 2, 0) / products.length;
-    const found = pairMoments(query, table, 0);
-    expect(found.logProfileMean).toBeCloseTo(Math.log(mean), 5);
-    expect(found.logProfileSpread).toBeCloseTo(Math.log(variance) / 2, 5);
-    expect(found.logEffective).toBeCloseTo(Math.log(3), 5);
+    const moments = pairMoments(query, table, 0);
+    expect(moments.logProfileMean).toBeCloseTo(Math.log(mean), 5);
+    expect(moments.logProfileSpread).toBeCloseTo(Math.log(variance) / 2, 5);
+    expect(moments.logEffective).toBeCloseTo(Math.log(3), 5);
   });
 
-  it('are finite for profiles without any spread, and nothing without profiles', () => {
+  it('are finite for profiles without variance, and 0 without profiles', () => {
     const flat = new Int8Array(40 * PROFILE_WIDTH);
     const values = randomTokens(40, 7);
     const form = { dimension: DIMENSION, inverseStep: STEP, profileScale: SCALE };

@@ -1,10 +1,12 @@
+// @module-tag fast
+
 import { expect, test } from 'vitest';
 import { excessCoordinate, type NullPair, type PairNull } from '#src/significance/pair-null.js';
 
 const unit = { centre: 0, spread: 1, minimum: -10, maximum: 10 };
 const SLOPES = { length: -0.05, mean: 0.1, spread: 0.3 };
 
-/** A null whose threshold is 0 for every pair: the coordinate is the evidence over the mean excess. */
+/** A null whose quantile is 0 for every pair, so that the coordinate is the evidence divided by the mean excess. */
 function nullWith(slowerShare: number): PairNull {
   return {
     shape: { logShorter: unit, logLonger: unit, meanCosine: unit, cosineSpread: unit },
@@ -27,19 +29,22 @@ const EVIDENCE = 6;
 const coordinateBy = (slope: number): number => EVIDENCE / (2 * Math.exp(SLOPES.length + slope));
 
 test.each([
-  // Both lower: the tail falls faster, by all that the slopes say.
+  // Both moments below their means: the tail falls faster, by the full slopes.
   { meanCosine: -1, cosineSpread: -2, expected: coordinateBy(-0.1 - 0.6) },
-  // Both higher: slower, by the share.
+  // Both above their means: the tail falls more slowly, by the share of the slopes.
   { meanCosine: 1, cosineSpread: 2, expected: coordinateBy(0.4 * (0.1 + 0.6)) },
-  // What counts is the two together.
+  // The sign of the sum of both effects decides.
   { meanCosine: 2, cosineSpread: -1, expected: coordinateBy(0.2 - 0.3) },
   { meanCosine: -2, cosineSpread: 1, expected: coordinateBy(0.4 * (-0.2 + 0.3)) },
-])('moments of $meanCosine and $cosineSpread', ({ meanCosine, cosineSpread, expected }) => {
-  const pair = pairWith(meanCosine, cosineSpread);
-  expect(excessCoordinate(nullWith(0.4), pair, EVIDENCE)).toBeCloseTo(expected, 12);
-});
+])(
+  'the rate for a standardised mean cosine of $meanCosine and cosine spread of $cosineSpread',
+  ({ meanCosine, cosineSpread, expected }) => {
+    const pair = pairWith(meanCosine, cosineSpread);
+    expect(excessCoordinate(nullWith(0.4), pair, EVIDENCE)).toBeCloseTo(expected, 12);
+  },
+);
 
-test('with a share of one the rate follows its terms alone', () => {
+test('with a share of one the rate is linear in its terms', () => {
   const pair = pairWith(1, 2);
   expect(excessCoordinate(nullWith(1), pair, EVIDENCE)).toBeCloseTo(coordinateBy(0.7), 12);
 });

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
 import {
@@ -23,7 +25,7 @@ function exponentials(count: number, rate: number, ceiling: number, seed: number
 }
 
 describe(`a tail fit (seed ${SEED})`, () => {
-  it('recovers the rate of an exponential from what lies below a ceiling', () => {
+  it('recovers the rate of an exponential from excesses truncated at a ceiling', () => {
     const excesses = exponentials(20_000, 1.3, 4, SEED);
     const fit = fitTail({ excesses, ceiling: 4 })!;
     expect(fit.lambda).toBeGreaterThan(1.25);
@@ -31,21 +33,21 @@ describe(`a tail fit (seed ${SEED})`, () => {
     expect(fit.shape).toBe(0);
   });
 
-  it('tells the null from relatives that nobody has labelled', () => {
+  it('separates the null from unlabelled homologs', () => {
     const unrelated = exponentials(18_000, 1, 11, SEED + 1);
     const related = exponentials(2_000, 0.25, 11, SEED + 2);
     const excesses = Float64Array.from([...unrelated, ...related]);
     const fit = fitTail({ excesses, ceiling: 11 })!;
     expect(fit.lambda).toBeGreaterThan(0.96);
     expect(fit.lambda).toBeLessThan(1.04);
-    expect(fit.relativeShare).toBeGreaterThan(0.07);
-    expect(fit.relativeShare).toBeLessThan(0.13);
+    expect(fit.homologShare).toBeGreaterThan(0.07);
+    expect(fit.homologShare).toBeLessThan(0.13);
     // One rate for both would be off by a factor of ten at a millionth.
     const mean = excesses.reduce((sum, value) => sum + value, 0) / excesses.length;
     expect(1 / mean).toBeLessThan(0.85);
   });
 
-  it('prefers a generalised Pareto where the tail ends sooner than an exponential', () => {
+  it('prefers a generalised Pareto if the tail is lighter than an exponential', () => {
     // Survival (1 − y/4)⁴: shape −1/4, rate 1.
     const random = seededRandom(SEED + 3);
     const draw = (): number => 4 * (1 - ((random.next() + 1) / 2 ** 32) ** 0.25);
@@ -55,13 +57,13 @@ describe(`a tail fit (seed ${SEED})`, () => {
     expect(fit.shape).toBeGreaterThan(-0.35);
   });
 
-  it('finds no tail where scores do not fall off', () => {
+  it('is undefined if the density of the excesses does not fall', () => {
     const excesses = Float64Array.from({ length: 1_000 }, (_, index) => (index / 1_000) * 5);
     expect(fitTail({ excesses, ceiling: 5 })).toBeUndefined();
     expect(fitTail({ excesses: new Float64Array(0), ceiling: 5 })).toBeUndefined();
   });
 
-  it('is near its own law and far from another, by the hold-out distance', () => {
+  it('has a small hold-out distance to its own distribution and a large one to another', () => {
     const fit = fitTail({ excesses: exponentials(5_000, 1, 6, SEED + 4), ceiling: 6 })!;
     const same = { excesses: exponentials(5_000, 1, 6, SEED + 5), ceiling: 6 };
     const other = { excesses: exponentials(5_000, 2, 6, SEED + 6), ceiling: 6 };
@@ -69,7 +71,7 @@ describe(`a tail fit (seed ${SEED})`, () => {
     expect(holdoutDistance(fit, other)).toBeGreaterThan(0.2);
   });
 
-  it('is the same to the bit each time', () => {
+  it('is reproducible to the bit', () => {
     const sample = { excesses: exponentials(500, 0.8, 5, SEED), ceiling: 5 };
     expect(fitTail(sample)).toEqual(fitTail(sample));
   });
@@ -78,7 +80,7 @@ describe(`a tail fit (seed ${SEED})`, () => {
 describe('a tail model', () => {
   const exponential = { threshold: 2, logExceedanceProbability: Math.log(0.02), lambda: 0.9, shape: 0 };
 
-  it('gives logarithms where probabilities underflow', () => {
+  it('gives logarithms of probabilities that underflow', () => {
     expect(tailLogProbability(exponential, 2)).toBeCloseTo(Math.log(0.02), 12);
     expect(tailLogProbability(exponential, 2_000)).toBeCloseTo(Math.log(0.02) - 0.9 * 1_998, 9);
   });
@@ -93,7 +95,7 @@ describe('a tail model', () => {
     }
   });
 
-  it('goes on beyond what was checked as the exponential that touches it there, and never ends', () => {
+  it('continues as its tangent exponential beyond the fitted range, and does not end', () => {
     for (const shape of [0, 0.1, -0.2]) {
       const model = { ...exponential, shape };
       const lowest = -12;
@@ -104,14 +106,14 @@ describe('a tail model', () => {
         expect(logProbability).toBeLessThan(last);
         expect(tangent.logK - tangent.lambda * score).toBeCloseTo(logProbability, 8);
         expect(isBeyond).toBe(!(tailLogProbability(model, score) > lowest));
-        // No jump where one takes over from the other.
+        // Continuous where the tangent replaces the tail.
         expect(last - logProbability).toBeLessThan(3);
         last = logProbability;
       }
     }
   });
 
-  it('ends where a negative shape ends it', () => {
+  it('ends at a finite score if the shape is negative', () => {
     const ending = { ...exponential, shape: -0.5 };
     expect(tailLogProbability(ending, 2 + 2 / 0.9 + 0.01)).toBe(-Infinity);
     expect(massBelow(ending, 2 / 0.9)).toBe(1);

@@ -1,3 +1,5 @@
+// @module-tag long
+
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -19,13 +21,14 @@ import { openControlStore } from '#src/store/control-store.js';
 import { problemOfControlFile, wronglyShared } from '#src/store/prepare.js';
 import { problemOfControlState } from '#src/store/probe.js';
 import { PROGRAM } from '../tools/paths.js';
+import { repetitions } from '../tools/suite/repetitions.js';
 
 /*
  * Damage of the control state itself: whatever is cut off or changed, fsck tells it and the server does not start on
  * it, in words; no process ends by a signal. GLOAMING_MUTATIONS=1000 for the long version; GLOAMING_SEED repeats one.
  */
 
-const MUTATIONS = Number(process.env.GLOAMING_MUTATIONS ?? 4);
+const MUTATIONS = repetitions('GLOAMING_MUTATIONS', 4, 1_000);
 const seed = Number(process.env.GLOAMING_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const random = seededRandom(seed);
 

@@ -3,29 +3,31 @@ import type { Encoder } from '../../encoder/encoder.js';
 import { readProteinSpool, type SpooledProtein } from '../protein-spool.js';
 import { embeddedTokens, type GivenEmbeddings } from './embeddings.js';
 
-/** What was found before the first token was made. */
+/** Result of the check of precomputed embeddings. */
 export interface EmbeddingCheck {
   /** Proteins that have an embedding. */
   readonly targets: number;
-  /** Proteins of the sample that was encoded again, and the lowest mean cosine of one of them. */
+  /** Proteins that were encoded again for comparison. */
   readonly sampleCount: number;
+  /** Lowest mean cosine of a sampled protein. */
   readonly lowestCosine: number;
 }
 
 const SAMPLE_PROTEINS = 8;
-/** Of a protein of the sample: a large model takes seconds for these on a processor. */
+/** Longest protein of the sample, for which a large model takes seconds on a CPU. */
 const SAMPLE_MAX_RESIDUES = 1_000;
 /**
- * Mean over a protein's residues, of tokens of the embedding with those that the encoder gives. Of eight proteins and
- * gloaming-1 the lowest was 1.000 in half precision, .987 with noise of .02 on each of 64 components, .342 where all
- * was shifted by a residue, and −.090 in other coordinates.
+ * Smallest accepted mean cosine between tokens of the embedding and tokens of the encoder, over the residues of a protein.
+ * Lowest values measured for eight proteins with gloaming-1: 1.000 in half precision; .987 with noise of .02 on each of 64
+ * components; .342 after a shift by one residue; −.090 in other coordinates.
  */
 const LEAST_COSINE = 0.95;
 
 /**
- * Compares all lengths with the sequences, and some proteins with what the encoder gives for them, so that nothing is
- * built that its queries would not match.
- * Errors  Refusal `invalid_embeddings` with the protein; those of the encoder
+ * Checks the shapes of all embeddings against the sequences, and a sample of them against the encoder. Queries are
+ * encoded by the encoder, so embeddings of another model could never match them.
+ * Errors  Refusal `invalid_embeddings` with the protein; those of the encoder; errors of the file system; the signal's
+ *         reason
  */
 export async function checkEmbeddings(
   spoolPath: string,
@@ -37,46 +39,46 @@ export async function checkEmbeddings(
   const every = Math.max(1, Math.floor(targets / SAMPLE_PROTEINS));
   const maxResidues = Math.min(SAMPLE_MAX_RESIDUES, encoder.card.window?.residues ?? SAMPLE_MAX_RESIDUES);
   const sample: SpooledProtein[] = [];
-  let [found, ordinal] = [0, 0];
+  let [embeddedCount, ordinal] = [0, 0];
   for await (const { protein } of readProteinSpool(spoolPath)) {
     signal?.throwIfAborted();
     ordinal += 1;
     if (!isShaped(protein, given)) continue;
-    found += 1;
-    // The next one that is short enough, after so many each time.
+    embeddedCount += 1;
+    // Takes the first protein that is short enough after every `every` proteins.
     const isDue = sample.length < SAMPLE_PROTEINS && ordinal > sample.length * every;
     if (isDue && protein.sequence.length <= maxResidues) sample.push(protein);
   }
-  if (found === 0) {
+  if (embeddedCount === 0) {
     throw new Refusal(
       'invalid_embeddings',
-      'There is no embedding of any of these proteins; they are found by id.',
+      'None of these proteins has an embedding. Embeddings are matched by protein id.',
     );
   }
   return {
-    targets: found,
+    targets: embeddedCount,
     sampleCount: sample.length,
     lowestCosine: await compare(sample, encoder, given, signal),
   };
 }
 
-/** False where there is no embedding. Errors  Refusal where it is of another protein or model */
+/** Whether the protein has an embedding. Errors  Refusal for an embedding of another shape than protein and model have */
 function isShaped({ id, sequence }: SpooledProtein, { embeddings, project }: GivenEmbeddings): boolean {
   const shape = embeddings.shapeOf(id);
   if (shape === undefined) return false;
   if (shape.residues !== sequence.length) {
     throw new Refusal(
       'invalid_embeddings',
-      `The embedding of ${id} has ${shape.residues} residues, its sequence ${sequence.length}: they are of ` +
-        'different versions. Give the sequences that were embedded.',
+      `The embedding of ${id} has ${shape.residues} residues, and its sequence has ${sequence.length}. ` +
+        'Use the sequences that were embedded.',
       { id },
     );
   }
   if (shape.features === project.width) return true;
   throw new Refusal(
     'invalid_embeddings',
-    `The embedding of ${id} has ${shape.features} features a residue, the encoder ${project.width}: they are of ` +
-      'different models.',
+    `The embedding of ${id} has ${shape.features} features per residue, and the encoder has ${project.width}. ` +
+      'Use embeddings of the same model.',
     { id },
   );
 }
@@ -90,8 +92,8 @@ async function compare(
   if (sample.length === 0) {
     throw new Refusal(
       'invalid_embeddings',
-      `No protein with an embedding has ${SAMPLE_MAX_RESIDUES} residues or fewer: ` +
-        'none can be held against the encoder.',
+      `All proteins with an embedding have more than ${SAMPLE_MAX_RESIDUES} residues. ` +
+        'At least one shorter protein is needed to check the embeddings against the encoder.',
     );
   }
   const encoded = await encoder.encode(
@@ -106,13 +108,13 @@ async function compare(
   const { id } = sample[cosines.indexOf(lowest)];
   throw new Refusal(
     'invalid_embeddings',
-    `The embedding of ${id} is not what ${encoder.card.id} gives: the mean cosine of its residues is ` +
-      `${lowest.toFixed(3)}, and ${LEAST_COSINE} or more is expected. Is it of the same model and layer?`,
+    `The embedding of ${id} differs from that of ${encoder.card.id}: the mean cosine of its residues is ` +
+      `${lowest.toFixed(3)}, below ${LEAST_COSINE}. Check that it is of the same model and layer.`,
     { id, cosine: lowest },
   );
 }
 
-/** Over residues; one without a direction is like nothing. */
+/** Returns the mean cosine over residues; a zero vector has a cosine of 0. */
 function meanCosine(left: Int8Array, right: Int8Array, dimension: number): number {
   let sum = 0;
   for (let start = 0; start < left.length; start += dimension) {

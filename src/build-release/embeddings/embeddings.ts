@@ -3,13 +3,13 @@ import { Fault, Refusal } from '../../errors.js';
 import type { QueryTokens } from '../../kernels/kernels.js';
 import type { SpooledProtein } from '../protein-spool.js';
 
-/** Features of residues that a model gave elsewhere, by protein id. */
+/** Precomputed features of residues, by protein id. */
 export interface Embeddings {
-  /** SHA-256 of what is in them. */
+  /** SHA-256 of the content. */
   readonly digest: string;
-  /** Undefined where there is none of this protein. Errors  Refusal `invalid_embeddings` */
+  /** Shape of a protein's embedding; undefined if there is none. Errors  Refusal `invalid_embeddings` */
   shapeOf(id: string): EmbeddingShape | undefined;
-  /** Row-major [residues × features] of a protein that has a shape. Errors  Refusal `invalid_embeddings` */
+  /** float32 [residues × features], row-major, of a protein with a shape. Errors  Refusal `invalid_embeddings` */
   read(id: string): Float32Array;
   close(): void;
 }
@@ -19,13 +19,13 @@ export interface EmbeddingShape {
   readonly features: number;
 }
 
-/** Embeddings, and how they become the tokens of an encoder. */
+/** Embeddings, and the projection that turns them into tokens of an encoder. */
 export interface GivenEmbeddings {
   readonly embeddings: Embeddings;
   readonly project: FeatureTokens;
 }
 
-/** Errors  Refusal `invalid_embeddings` */
+/** Returns the tokens of a protein from its embedding. Errors  Refusal `invalid_embeddings` */
 export function embeddedTokens(
   { id, sequence }: Pick<SpooledProtein, 'id' | 'sequence'>,
   { embeddings, project }: GivenEmbeddings,
@@ -34,7 +34,7 @@ export function embeddedTokens(
     return { values: project.tokens(embeddings.read(id)), length: sequence.length };
   } catch (cause) {
     if (!(cause instanceof Fault)) throw cause;
-    throw new Refusal('invalid_embeddings', `The embedding of ${id} holds numbers that are not finite.`, {
+    throw new Refusal('invalid_embeddings', `The embedding of ${id} has numbers that are not finite.`, {
       id,
     });
   }

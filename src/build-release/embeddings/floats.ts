@@ -1,7 +1,12 @@
-/** Bytes of a floating-point number: half, single or double precision. */
+/** Bytes per floating-point number of half, single or double precision. */
 export type FloatBytes = 2 | 4 | 8;
 
-/** Little-endian numbers as float32, whatever precision and place in memory they have. */
+/**
+ * Converts little-endian floating-point numbers to float32. The bytes need not be aligned.
+ * Shape   float32 [bytes ÷ floatBytes]
+ * Unit    that of the numbers
+ * Range   that of float32; larger doubles become infinite
+ */
 export function readFloats(bytes: Buffer, floatBytes: FloatBytes): Float32Array {
   const floats = new Float32Array(Math.floor(bytes.length / floatBytes));
   const halves = floatBytes === 2 ? halfTable() : undefined;
@@ -19,7 +24,7 @@ export function readFloats(bytes: Buffer, floatBytes: FloatBytes): Float32Array 
 
 let table: Float32Array | undefined;
 
-/** Every number of half precision by its bits: Node 20 has no Float16Array. */
+/** Returns all half-precision numbers, indexed by their bits, because Node 20 has no Float16Array. */
 function halfTable(): Float32Array {
   table ??= Float32Array.from({ length: 1 << 16 }, (_, bits) => {
     const [sign, exponent, fraction] = [bits >> 15 === 0 ? 1 : -1, (bits >> 10) & 31, bits & 1023];

@@ -2,7 +2,7 @@ import type { Encoder } from '../../encoder/encoder.js';
 import { plainTokens, type BuiltTokens, type ProteinTokens } from '../protein-tokens.js';
 import { embeddedTokens, type GivenEmbeddings } from './embeddings.js';
 
-/** Tokens of proteins that have an embedding are made of it; the others are encoded. */
+/** Returns a token source that uses precomputed embeddings, and encodes proteins without one. */
 export function givenTokens(encoder: Encoder, given: GivenEmbeddings): ProteinTokens {
   const plain = plainTokens(encoder);
   return {

@@ -3,12 +3,12 @@ import type { Embeddings } from './embeddings.js';
 import { npyFloats, NPY_HEADER_MAX_BYTES, npyShape, refuseNpy, type NpyBytes } from './npy.js';
 import { readZipDirectory, readZipEntry, readZipHead, type RefuseZip } from './zip.js';
 
-/** Of one protein, inflated: 65,535 residues of 4,096 features in double precision are 2.1 GB. */
+/** Largest inflated size of one protein: 65,535 residues of 4,096 features in double precision have 2.1 GB. */
 const ENTRY_MAX_BYTES = 2 ** 31 - 1;
 
 /**
- * NumPy's archive, as `numpy.savez` and `numpy.savez_compressed` write it: a table for each protein, named by its id.
- * It is read in place, a protein at a time.
+ * Opens an archive of `numpy.savez` or `numpy.savez_compressed` with one table per protein, named by its id. The archive
+ * is read one protein at a time.
  * Errors  Refusal `invalid_embeddings`
  * Source  https://numpy.org/doc/stable/reference/generated/numpy.savez.html
  */
@@ -28,7 +28,7 @@ export function openNpzEmbeddings(path: string, digest: string): Embeddings {
         name: `${entry.name} in ${path}`,
         sizeBytes,
         head: () => readZipHead(file, entry, NPY_HEADER_MAX_BYTES, refuse),
-        // All of it, because its checksum is of all of it.
+        // Inflates the whole entry, because the checksum covers the whole entry.
         read: (start, length) => readZipEntry(file, entry, refuse).subarray(start, start + length),
       };
     };
@@ -38,7 +38,7 @@ export function openNpzEmbeddings(path: string, digest: string): Embeddings {
         const bytes = find(id);
         return bytes && npyShape(bytes);
       },
-      read: (id) => npyFloats(find(id) ?? refuse(`there is nothing of ${id}`)),
+      read: (id) => npyFloats(find(id) ?? refuse(`there is no embedding of ${id}`)),
       close: () => closeSync(file),
     };
   } catch (cause) {

@@ -15,24 +15,23 @@ const FILES = [
 const HEAD_BYTES = 8;
 
 /**
- * Embeddings that exist already: an HDF5 file, NumPy's archive, or a folder of `<id>.npy`. Their contents are digested
- * first, because a release is named by what it was made of.
- * Errors  Refusal `file_not_found`, `invalid_embeddings`
+ * Opens precomputed embeddings: an HDF5 file, a NumPy archive, or a folder of `<id>.npy`. Their content is hashed, because
+ * the digest is part of the release's identity.
+ * Errors  Refusal `file_not_found`, `invalid_embeddings`; errors of the file system
  */
 export async function openEmbeddings(path: string, onBytes?: (bytes: number) => void): Promise<Embeddings> {
   if (await isFolder(path)) return openFolder(path, onBytes);
   const { head, all } = await peekBytes(readInputFile(path, onBytes), HEAD_BYTES);
-  const found = FILES.find(({ magic }) => head.toString('latin1', 0, magic.length) === magic);
+  const format = FILES.find(({ magic }) => head.toString('latin1', 0, magic.length) === magic);
   const hash = createHash('sha256');
   for await (const chunk of all) {
-    if (found === undefined) break;
+    if (format === undefined) break;
     hash.update(chunk);
   }
-  if (found !== undefined) return found.open(path, hash.digest('hex'));
+  if (format !== undefined) return format.open(path, hash.digest('hex'));
   throw new Refusal(
     'invalid_embeddings',
-    `${path} is neither an HDF5 file nor an archive of NumPy (.npz); embeddings are one of these, or a folder of ` +
-      '<id>.npy.',
+    `${path} is neither an HDF5 file, nor a NumPy archive (.npz), nor a folder of files <id>.npy.`,
     { file: path },
   );
 }
@@ -40,7 +39,7 @@ export async function openEmbeddings(path: string, onBytes?: (bytes: number) => 
 async function openFolder(folder: string, onBytes?: (bytes: number) => void): Promise<Embeddings> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.npy')).sort();
   if (names.length === 0) {
-    throw new Refusal('invalid_embeddings', `${folder} holds no file that ends in .npy.`, { file: folder });
+    throw new Refusal('invalid_embeddings', `${folder} has no file that ends in .npy.`, { file: folder });
   }
   const hash = createHash('sha256');
   for (const name of names) {

@@ -2,18 +2,18 @@ import { crc32, inflateRawSync, constants } from 'node:zlib';
 import { EMBEDDINGS_MAX_DIRECTORY_BYTES } from '../../limits.js';
 import { readBytes } from './npy.js';
 
-/** A file of an archive, as the archive's directory has it. */
+/** Directory entry of a file in an archive. */
 export interface ZipEntry {
   readonly name: string;
   readonly isDeflated: boolean;
   readonly crc32: number;
   readonly storedBytes: number;
   readonly sizeBytes: number;
-  /** Place of its local header in the archive. */
+  /** Byte offset of the local header in the archive. */
   readonly offset: number;
 }
 
-/** Says that the archive is not what it should be; never returns. */
+/** Throws the refusal of an archive with this problem. */
 export type RefuseZip = (problem: string) => never;
 
 const END = 0x06054b50;
@@ -31,14 +31,16 @@ const EXTRA_64 = 1;
 const FULL_16 = 0xffff;
 const FULL_32 = 0xffffffff;
 const [STORED, DEFLATED] = [0, 8];
-/** What is inflated for a head: 4 MB of it at most, since deflate packs 1,032 bytes into one. */
+/** Compressed bytes to inflate for a head. Deflate expands at most 1,032-fold, so the result has at most 4 MB. */
 const HEAD_STORED_BYTES = 4_096;
 
 /**
- * The files of a ZIP archive by name, with ZIP64 and without; stored or deflated, whole and in the clear.
- * @param file  open; of this many bytes
- * Errors  what `refuse` throws, for damage, for a name that is there twice and for what is none of these
+ * Reads the directory of a ZIP or ZIP64 archive. Entries may be stored or deflated; encrypted and split archives are
+ * refused.
+ * Errors  those of `refuse`, for damage, for a repeated name and for unsupported entries
  * Source  PKWARE APPNOTE.TXT 6.3, sections 4.3.12, 4.3.14 to 4.3.16 and 4.5.3
+ * @param file  descriptor of the open archive
+ * @param archiveBytes  size of the archive
  */
 export function readZipDirectory(
   file: number,
@@ -46,19 +48,19 @@ export function readZipDirectory(
   refuse: RefuseZip,
 ): ReadonlyMap<string, ZipEntry> {
   const { count, start, length } = findDirectory(file, archiveBytes, refuse);
-  if (start + length > archiveBytes) refuse('its directory lies outside of it');
-  if (length > EMBEDDINGS_MAX_DIRECTORY_BYTES) refuse('its directory is too long');
+  if (start + length > archiveBytes) refuse('the directory is outside the archive');
+  if (length > EMBEDDINGS_MAX_DIRECTORY_BYTES) refuse('the directory is too long');
   const bytes = readBytes(file, start, length);
   const entries = new Map<string, ZipEntry>();
   let at = 0;
   for (let left = count; left > 0; left -= 1) {
-    if (at + ENTRY_BYTES > length || bytes.readUInt32LE(at) !== ENTRY) refuse('its directory is damaged');
+    if (at + ENTRY_BYTES > length || bytes.readUInt32LE(at) !== ENTRY) refuse('the directory is damaged');
     const [nameBytes, extraBytes, commentBytes] = [28, 30, 32].map((place) => bytes.readUInt16LE(at + place));
     const next = at + ENTRY_BYTES + nameBytes + extraBytes + commentBytes;
-    if (next > length) refuse('its directory is damaged');
+    if (next > length) refuse('the directory is damaged');
     const entry = readEntry(bytes.subarray(at, next), nameBytes, extraBytes, refuse);
-    if (entries.has(entry.name)) refuse(`it holds ${entry.name} twice`);
-    if (entry.offset + entry.storedBytes > archiveBytes) refuse(`${entry.name} lies outside of it`);
+    if (entries.has(entry.name)) refuse(`the archive has ${entry.name} twice`);
+    if (entry.offset + entry.storedBytes > archiveBytes) refuse(`${entry.name} is outside the archive`);
     entries.set(entry.name, entry);
     at = next;
   }
@@ -66,8 +68,8 @@ export function readZipDirectory(
 }
 
 /**
- * The bytes of a file of the archive.
- * Errors  what `refuse` throws, where they are not as many as the directory says, or have another checksum
+ * Reads and inflates a file of the archive.
+ * Errors  those of `refuse`, where length or checksum differ from the directory
  */
 export function readZipEntry(file: number, entry: ZipEntry, refuse: RefuseZip): Buffer {
   const stored = readBytes(file, dataStart(file, entry, refuse), entry.storedBytes);
@@ -76,7 +78,7 @@ export function readZipEntry(file: number, entry: ZipEntry, refuse: RefuseZip): 
   return bytes;
 }
 
-/** The first bytes of a file of the archive, not checked. Errors  what `refuse` throws */
+/** Reads the first bytes of a file in the archive without verifying its checksum. Errors  those of `refuse` */
 export function readZipHead(file: number, entry: ZipEntry, length: number, refuse: RefuseZip): Buffer {
   const start = dataStart(file, entry, refuse);
   if (!entry.isDeflated) return readBytes(file, start, Math.min(length, entry.storedBytes));
@@ -106,7 +108,7 @@ function findDirectory(file: number, archiveBytes: number, refuse: RefuseZip): D
   const tailStart = Math.max(0, archiveBytes - END_BYTES - COMMENT_MAX_BYTES);
   const tail = readBytes(file, tailStart, archiveBytes - tailStart);
   for (let at = tail.length - END_BYTES; at >= 0; at -= 1) {
-    // The comment, which comes after it, may look like one; it is the end that is as long as it says.
+    // The trailing comment may contain the same magic number. The true record's comment ends at the end of the file.
     if (tail.readUInt32LE(at) !== END || at + END_BYTES + tail.readUInt16LE(at + 20) !== tail.length)
       continue;
     const [count, length, start] = [
@@ -117,15 +119,15 @@ function findDirectory(file: number, archiveBytes: number, refuse: RefuseZip): D
     if (count !== FULL_16 && length !== FULL_32 && start !== FULL_32) return { count, length, start };
     return findDirectory64(file, tailStart + at, refuse);
   }
-  return refuse('it is no archive, or it is cut off');
+  return refuse('the file is not a ZIP archive, or is truncated');
 }
 
 function findDirectory64(file: number, endStart: number, refuse: RefuseZip): Directory {
   const locator = readBytes(file, Math.max(0, endStart - LOCATOR_64_BYTES), LOCATOR_64_BYTES);
   if (locator.length < LOCATOR_64_BYTES || locator.readUInt32LE(0) !== LOCATOR_64)
-    refuse('its end is damaged');
+    refuse('the end record is damaged');
   const end = readBytes(file, uint64(locator, 8, refuse), END_64_BYTES);
-  if (end.length < END_64_BYTES || end.readUInt32LE(0) !== END_64) refuse('its end is damaged');
+  if (end.length < END_64_BYTES || end.readUInt32LE(0) !== END_64) refuse('the end record is damaged');
   const [count, length, start] = [32, 40, 48].map((place) => uint64(end, place, refuse));
   return { count, length, start };
 }
@@ -134,10 +136,10 @@ function readEntry(bytes: Buffer, nameBytes: number, extraBytes: number, refuse:
   const name = bytes.toString('utf8', ENTRY_BYTES, ENTRY_BYTES + nameBytes);
   const [flags, method] = [bytes.readUInt16LE(8), bytes.readUInt16LE(10)];
   if ((flags & 1) !== 0) refuse(`${name} is encrypted`);
-  if (method !== STORED && method !== DEFLATED) refuse(`${name} is packed in a way that NumPy does not use`);
+  if (method !== STORED && method !== DEFLATED) refuse(`${name} has an unsupported compression method`);
   const extra = bytes.subarray(ENTRY_BYTES + nameBytes, ENTRY_BYTES + nameBytes + extraBytes);
   const long = longNumbers(extra, refuse);
-  // Of those that do not fit, in this order.
+  // The ZIP64 field has only the numbers that do not fit in 32 bits, in this order.
   const [sizeBytes, storedBytes, offset] = [24, 20, 42].map((place) => {
     const short = bytes.readUInt32LE(place);
     return short === FULL_32 ? (long.shift() ?? refuse(`${name} has no length`)) : short;
@@ -168,5 +170,5 @@ function dataStart(file: number, { name, offset }: ZipEntry, refuse: RefuseZip):
 
 function uint64(bytes: Buffer, at: number, refuse: RefuseZip): number {
   const value = Number(bytes.readBigUInt64LE(at));
-  return Number.isSafeInteger(value) ? value : refuse('its numbers are damaged');
+  return Number.isSafeInteger(value) ? value : refuse('a number in the archive is damaged');
 }

@@ -12,15 +12,15 @@ import { suggestAffine } from './suggest-affine.js';
 export interface AddedEncoder {
   readonly card: EncoderCard;
   readonly directory: string;
-  /** On one core, at 350 residues. It depends on the machine, so it is no part of the card and its digest. */
+  /** Measured on one core at 350 residues per protein. It depends on the machine, so it is not in the card. */
   readonly residuesPerSecond: number;
 }
 
 /**
- * Registers a model: completes its card, runs it on a short, a typical and its longest stretch, and puts the
- * folder in place in one step, so that an encoder is there in full or not at all.
- * Errors  Refusal `invalid_encoder_card`; `unusable_encoder` where the model does not do what the card says;
- *         `encoder_exists`
+ * Registers a model: completes its card, runs it on short, typical and longest input, and renames the folder into place,
+ * so that a partly written encoder never exists.
+ * Errors  Refusal `invalid_encoder_card`, `encoder_exists`; `unusable_encoder` where the model contradicts its card;
+ *         errors of the file system
  */
 export async function addEncoder(request: AddEncoderRequest): Promise<AddedEncoder> {
   const folder = encodersFolder(request.indexesFolder);
@@ -38,13 +38,13 @@ export async function addEncoder(request: AddEncoderRequest): Promise<AddedEncod
     return { card, directory, residuesPerSecond };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    throw new Refusal('unusable_encoder', `The model does not do what its card says: ${error.message}`);
+    throw new Refusal('unusable_encoder', `The model does not match its card: ${error.message}`);
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
 }
 
-/** Encodes for a while, which shows that the encoder works and what it costs. */
+/** Encodes random proteins to test the encoder and to measure its rate. */
 async function tryEncoder(
   staging: string,
   { card, isAffineGiven }: StagedCard,
@@ -70,7 +70,7 @@ const PROBE_PROTEINS = 8;
 const PROBE_RESIDUES = 350;
 const PROBE_SEED = 1;
 
-/** A model that cannot take the window its card states would fail later, in the middle of a build. */
+/** Tests the longest window of the card, which otherwise might fail only in the middle of a build. */
 async function tryLongest(encoder: Encoder): Promise<void> {
   const { window } = encoder.card;
   if (window !== null) await encoder.encode(backgroundProteins(1, window.residues, PROBE_SEED));
@@ -84,7 +84,7 @@ async function refuseExisting(directory: string, id: string): Promise<void> {
   if (!isThere) return;
   throw new Refusal(
     'encoder_exists',
-    `There is an encoder ${id} in ${directory}, on which databases may depend. Give this one another id.`,
+    `The encoder ${id} already exists in ${directory}, and databases may depend on it. Use another id.`,
   );
 }
 

@@ -3,8 +3,8 @@ import { BACKGROUND } from '../../sequence/residue-scales.js';
 import { frozenRandom } from '../../random.js';
 
 /**
- * Unrelated proteins of one length, drawn residue by residue from the composition of real ones; fixed by the
- * seed.
+ * Returns random proteins of one length. Residues are independent, with the background frequencies of real proteins. The
+ * seed determines the result.
  */
 export function backgroundProteins(count: number, residues: number, seed: number): readonly string[] {
   const random = frozenRandom(seed);
@@ -13,13 +13,13 @@ export function backgroundProteins(count: number, residues: number, seed: number
   );
 }
 
-/** The residue at this share of the cumulated composition. */
+/** Returns the residue at this value of the cumulative background distribution. */
 function drawResidue(share: number): string {
   let rest = share;
   for (let i = 0; i < BACKGROUND.length; i++) {
     rest -= BACKGROUND[i];
     if (rest < 0) return AMINO_ACIDS[i];
   }
-  // The composition's rounded shares may sum to slightly less than 1.
+  // Rounded frequencies may sum to slightly less than 1.
   return AMINO_ACIDS[AMINO_ACIDS.length - 1];
 }

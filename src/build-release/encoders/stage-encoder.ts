@@ -11,26 +11,26 @@ import { randomOrthogonal } from '../../encoder/rotation.js';
 export interface AddEncoderRequest {
   readonly modelPath: string;
   /**
-   * A card that may leave out what is found here: digests, dimension, step, projection, affine parameters.
+   * A card that may omit digests, dimension, step, projection and affine parameters, which are computed then.
    */
   readonly cardPath: string;
   readonly indexesFolder: string;
-  /** Makes a random orthogonal projection to so many components. */
+  /** Output dimension of a random orthogonal projection to create; undefined for none. */
   readonly projectionDimension?: number;
 }
 
 export interface StagedCard {
   readonly card: EncoderCard;
-  /** False where the card left the affine parameters open; the staged ones are then a stand-in. */
+  /** False if the card omits the affine parameters; the staged card then has placeholders. */
   readonly isAffineGiven: boolean;
 }
 
 const PROJECTION_FILE = 'projection.bin';
 const PROJECTION_SEED = 1;
-/** Long enough that no length of a special token's vectors can be mistaken for it. */
+/** Length of the probe; long enough to distinguish residues from the vectors of special tokens. */
 const FEATURE_PROBE_RESIDUES = 20;
 
-/** What a card may leave out. */
+/** Members that a card may omit. */
 const DEFAULTS = {
   is_baseline: false,
   window: null,
@@ -43,8 +43,9 @@ type Json = Readonly<Record<string, unknown>>;
 type Projection = NonNullable<EncoderCard['projection']>;
 
 /**
- * Copies a model and its projection into a folder and completes the card by what the files say.
- * Errors  Refusal `invalid_encoder_card`; Fault where the model cannot be run
+ * Copies a model and its projection into a folder, and completes the card from the files.
+ * Errors  Refusal `invalid_encoder_card`, `unusable_encoder`; Fault where the model cannot be run; errors of the file
+ *         system
  */
 export async function stageEncoder(request: AddEncoderRequest, staging: string): Promise<StagedCard> {
   const { modelPath, cardPath } = request;
@@ -53,8 +54,7 @@ export async function stageEncoder(request: AddEncoderRequest, staging: string):
   const model = await stageModel(modelPath, staging);
   refuseOtherDigest(given.model, model.sha256, cardPath, 'card.model.sha256');
   const trained = await stageTrainedProjection(request, given.projection, staging);
-  // Checked before the model runs, so that whatever the card says wrongly is named, not met as a failing
-  // model.
+  // The card is checked before the model runs, because an error in the card is more useful than a failing model.
   const draft = parseEncoderCard({ ...DEFAULTS, ...given, model, projection: null }, cardPath);
   const features = await countFeatures(
     join(staging, model.file),
@@ -81,7 +81,7 @@ function parseCompleted(card: EncoderCard, cardPath: string): EncoderCard {
   try {
     return parseEncoderCard(card, cardPath);
   } catch (error) {
-    // All the user wrote has been checked: what is left is a number of features that kernels do not take.
+    // The user's members were checked before. The remaining error is a number of features that kernels do not support.
     if (error instanceof Refusal && card.projection === null) {
       throw new Refusal(error.code, `${error.message} Otherwise ${HINT}.`, error.details);
     }
@@ -90,8 +90,8 @@ function parseCompleted(card: EncoderCard, cardPath: string): EncoderCard {
 }
 
 /**
- * The model keeps its name, because it may name the file beside it that holds its weights; that file is the
- * model's name with `.data` after it, as PyTorch and the onnx package write it.
+ * Copies the model under its own name, because it may refer by name to a file of weights beside it. That file is the
+ * model's name followed by `.data`, as PyTorch and the onnx package write it.
  */
 async function stageModel(modelPath: string, staging: string): Promise<EncoderCard['model']> {
   const file = basename(modelPath);
@@ -105,7 +105,7 @@ async function stageModel(modelPath: string, staging: string): Promise<EncoderCa
   };
 }
 
-/** A projection that the card names lies beside the card. */
+/** Copies the projection that the card names, which must be in the folder of the card. */
 async function stageTrainedProjection(
   { cardPath, projectionDimension }: AddEncoderRequest,
   given: unknown,
@@ -113,7 +113,7 @@ async function stageTrainedProjection(
 ): Promise<Projection | null> {
   if (given === undefined || given === null) return null;
   if (projectionDimension !== undefined) {
-    throw invalid(cardPath, 'card.projection', 'must be left out where a random projection is asked for');
+    throw invalid(cardPath, 'card.projection', 'must be omitted together with --projection-dimension');
   }
   if (!isObject(given) || typeof given.file !== 'string' || basename(given.file) !== given.file) {
     throw invalid(cardPath, 'card.projection.file', 'must name a file beside the card');
@@ -145,7 +145,7 @@ async function stageRandomProjection(
   return { file: PROJECTION_FILE, sha256, input_dimension: features, output_dimension: projectionDimension };
 }
 
-/** Copies a file, where the file system can without a second copy of its blocks; returns its digest. */
+/** Copies a file, without duplicating its blocks where the file system allows, and returns its digest. */
 async function stageFile(path: string, staging: string, name: string): Promise<string> {
   const target = join(staging, name);
   try {
@@ -156,15 +156,11 @@ async function stageFile(path: string, staging: string, name: string): Promise<s
   return fileSha256(target);
 }
 
-/** A card may already state a digest; then it speaks of that file and no other. */
+/** Refuses a file whose digest differs from the digest in the card. */
 function refuseOtherDigest(given: unknown, sha256: string, cardPath: string, place: string): void {
   const stated = isObject(given) ? given.sha256 : undefined;
   if (stated === undefined || stated === sha256) return;
-  throw invalid(
-    cardPath,
-    place,
-    `is ${String(stated)}, but the file has ${sha256}; leave it out or correct it`,
-  );
+  throw invalid(cardPath, place, `is ${String(stated)}, but the file has ${sha256}; omit or correct it`);
 }
 
 function isObject(value: unknown): value is Json {

@@ -1,22 +1,23 @@
 import type { QueryTokens } from '../../kernels/kernels.js';
 import type { EncoderCard } from '../../encoder/encoder.js';
 
-/** Score of two equal residues; with the gaps below it is in quarter steps of the usual 10 and 1. */
+/** Score of two equal residues. With the gap costs below, one unit is a quarter of the usual unit (gaps 10 and 1). */
 const EQUAL_SCORE = 52;
 const GAP_OPEN = 40;
 const GAP_EXTEND = 4;
 /**
- * The score is zero this many deviations above the mean of unrelated residues; cosine 0.35 for the baseline.
+ * Standard deviations between the mean cosine of unrelated residues and the cosine that scores zero. For the baseline
+ * encoder that cosine is 0.35.
  */
 const ZERO_DEVIATIONS = 1.9;
-/** Enough pairs for two digits of mean and deviation. */
+/** Enough pairs to estimate mean and deviation to two digits. */
 const PAIRS_PER_PROTEIN = 2_000;
 
 /**
- * Affine parameters for an encoder of which nothing is known but its vectors. Language models give vectors
- * with a large common part, so that even unrelated residues have a high cosine: the zero of the score must
- * lie above what unrelated proteins show, or local alignments grow without end. The slope gives equal
- * residues the score they have elsewhere. @param proteins  tokens of at least two unrelated proteins
+ * Estimates affine parameters of an encoder from its vectors. Vectors of language models have a large common component,
+ * so even unrelated residues have a high cosine. The zero of the score must be above this cosine, or local alignments of
+ * unrelated proteins grow without bound. The slope gives equal residues a score of EQUAL_SCORE.
+ * @param proteins  tokens of at least two unrelated proteins
  */
 export function suggestAffine(
   proteins: readonly QueryTokens[],
@@ -28,7 +29,7 @@ export function suggestAffine(
     .flatMap((protein, i) => crossCosines(proteins[i], protein, dimension, inverseStep));
   const mean = cosines.reduce((sum, cosine) => sum + cosine, 0) / cosines.length;
   const variance = cosines.reduce((sum, cosine) => sum + (cosine - mean) ** 2, 0) / cosines.length;
-  // Just under 1 where a model tells residues hardly apart: such an encoder is poor, not an error.
+  // Below 1 even for a model that hardly distinguishes residues, which is poor but not an error.
   const zero = Math.min(0.99, mean + ZERO_DEVIATIONS * Math.sqrt(variance));
   const scorePerCosine = EQUAL_SCORE / (1 - zero);
   return {
@@ -39,7 +40,7 @@ export function suggestAffine(
   };
 }
 
-/** Cosines of residues at evenly spread places of two proteins. */
+/** Returns the cosines of residue pairs at evenly spread positions of two proteins. */
 function crossCosines(
   a: QueryTokens,
   b: QueryTokens,
@@ -47,7 +48,7 @@ function crossCosines(
   inverseStep: number,
 ): readonly number[] {
   return Array.from({ length: PAIRS_PER_PROTEIN }, (_, pair) => {
-    // Two strides without a common factor with each other visit different partners each time round.
+    // Coprime strides pair each residue with different partners in each pass.
     const [rowA, rowB] = [(pair * 7) % a.length, (pair * 11) % b.length];
     let dot = 0;
     for (let d = 0; d < dimension; d++)

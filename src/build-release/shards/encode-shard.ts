@@ -11,52 +11,57 @@ import { describeHomologs } from '../release-stages.js';
 import { readPlan, shardFolder } from './plan.js';
 
 export interface ShardTask {
-  /** As `planShards` named it. */
+  /** Folder that `planShards` returned. */
   readonly folder: string;
-  /** Zero-based. */
+  /** Zero-based index of the shard. */
   readonly shard: number;
-  /** Names who is at work: a task that is started again under its name goes on where it was; [A-Za-z0-9_-]. */
+  /** Name of the task, [A-Za-z0-9_-]. A task restarted under the same name resumes its work. */
   readonly task: string;
 }
 
-/** What makes its proteins tokens, as the plan names it. */
+/** Encoder and homologs, which must agree with the plan. */
 export interface ShardMakers {
   readonly encoder: Encoder;
   readonly buildHomologs?: BuildHomologs;
 }
 
 /**
- * Encodes one shard of a build, with the relatives of its proteins where the build has such; at once where it is done
- * already.
- * Returns the residues that this call has encoded
- * Errors  Refusal `build_not_found`, `invalid_option` for a shard that the plan does not have, `encoder_changed`,
- *         `relatives_unavailable` where relatives are looked for otherwise than planned, `build_running` where a
- *         process of this machine is at the same task; those of encoding and of the finder
+ * Encodes one shard of a build, with homologs if the build has them. A shard that is already encoded is a no-op.
+ * Returns the number of residues that this call encoded.
+ * Errors  Refusal `build_not_found`, `encoder_changed`; `invalid_option` for a shard that is not in the plan;
+ *         `relatives_unavailable` for a homolog source or rules that differ from the plan; `build_running` where another
+ *         process on this machine has the same task; those of encodeProteins
  */
 export async function encodeShard(
   { folder, shard, task }: ShardTask,
   { encoder, buildHomologs }: ShardMakers,
   options: EncodeOptions,
 ): Promise<number> {
-  const { shards, encoder: wanted, relatives: homologs } = await readPlan(folder);
+  const { shards, encoder: plannedEncoder, relatives: homologs } = await readPlan(folder);
   const range = shards[shard];
   if (range === undefined) {
-    throw new Refusal('invalid_option', `This build has the shards 0 to ${shards.length - 1}, not ${shard}.`);
+    throw new Refusal(
+      'invalid_option',
+      `The shards of this build are 0 to ${shards.length - 1}; there is no shard ${shard}.`,
+    );
   }
-  if (encoder.digest !== wanted.sha256) {
-    throw new Refusal('encoder_changed', `This build is by another version of the encoder ${wanted.id}.`);
+  if (encoder.digest !== plannedEncoder.sha256) {
+    throw new Refusal(
+      'encoder_changed',
+      `This build was planned with another version of the encoder ${plannedEncoder.id}.`,
+    );
   }
-  const found = buildHomologs && describeHomologs(buildHomologs);
-  if (canonicalJson(found ?? null) !== canonicalJson(homologs ?? null)) {
+  const described = buildHomologs && describeHomologs(buildHomologs);
+  if (canonicalJson(described ?? null) !== canonicalJson(homologs ?? null)) {
     throw new Refusal(
       'relatives_unavailable',
-      'Another version of the program divided this build: it looks for relatives otherwise.',
+      'This build was planned by another version of the program, which searches homologs differently.',
     );
   }
   const done = shardFolder(folder, shard);
   if (await exists(done.path)) return 0;
   const own = shardFolder(folder, shard, task);
-  // Not its parents: a build that is done in the meantime must not come back.
+  // Does not create parent folders, because the folder of a finished build must not reappear.
   await mkdir(own.path).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'EEXIST') throw cause;
   });
@@ -72,7 +77,7 @@ export async function encodeShard(
   return encodedResidues;
 }
 
-/** Makes the task's folder the shard, unless another task was first. */
+/** Renames the task's folder to the shard. If another task was faster, removes the folder. */
 async function publish(own: string, done: string): Promise<void> {
   try {
     await rename(own, done);

@@ -25,15 +25,15 @@ import {
 import type { ProteinTokens } from '../protein-tokens.js';
 import { readPlan, shardFolder, shardProgress, shardsFolder, type PlannedShards } from './plan.js';
 
-/** Missing shards that a refusal names; the others are counted. */
+/** Number of missing shards that a refusal lists. */
 const NAMED_MAX_SHARDS = 10;
 
 /**
- * Puts the shards of a build one after the other, where the encoding on one machine would have left its files. Killed
- * at any moment, it begins again; the shards stay until the release is there.
- * Errors  Refusal `build_incomplete` that names what is missing; `release_damaged` where a shard's rows are not what
- *         its task has written
- * Cost    a read and a write of all tokens and profiles, and two digests of them; twice their disk until the end
+ * Concatenates the shards of a build into the files that an encoding on one machine would have written. After an
+ * interruption it starts again; the shards stay until the release is complete.
+ * Errors  Refusal `build_incomplete`, which lists missing shards; `build_not_found`; `release_damaged` for a shard whose
+ *         content has changed; errors of the file system; the signal's reason
+ * Cost    one read and one write of all tokens and profiles, and two digests of them; twice their disk space meanwhile
  */
 export async function gatherShards(
   made: Pick<ProteinTokens, 'dimension' | 'hasProfiles'>,
@@ -46,7 +46,7 @@ export async function gatherShards(
   const shards = shardsFolder(folder, count);
   const planned = { folder: shards, plan: await readPlan(shards) };
   await refuseMissing(planned);
-  // How far the encoding on one machine had come holds for its files, which begin anew.
+  // Removes a checkpoint of an encoding without shards, whose files are overwritten now.
   await rm(folder.encoded, { force: true });
   const files = await openEncodedFiles(made, range, folder, { targets: 0, residues: 0 });
   try {
@@ -82,7 +82,7 @@ async function appendShard(
 ): Promise<RelatedCounts> {
   const place = shardFolder(folder, shard);
   const state = await readEncoded(place);
-  assert(state?.files !== undefined, 'a task names its folder as the shard when all of it is encoded');
+  assert(state?.files !== undefined, 'a task renames its folder to the shard only when it is complete');
   const { tokens, profiles } = state.files;
   const { targets } = plan.shards[shard];
   const numbers = async (path: string, width: number): Promise<Uint8Array> => {
@@ -96,14 +96,14 @@ async function appendShard(
   await rows(TOKENS_FILE, tokens, files.tokens);
   await files.scores.write(await numbers(place.scores, SCORE_BYTES));
   if (files.profiles !== undefined && files.homologSets !== undefined) {
-    assert(profiles !== undefined, 'all shards of a build have profiles, or none');
+    assert(profiles !== undefined, 'either all shards of a build have profiles or none has');
     await rows(PROFILES_FILE, profiles, files.profiles);
     await files.homologSets.write(await numbers(place.homologSets, FAMILY_BYTES));
   }
   return state.related;
 }
 
-/** Appends the values of a shard's file, without its frame; false where it is not what was written. */
+/** Appends the values of a shard's file, without its frame. Returns false if the file's digest has changed. */
 async function appendRows(
   path: string,
   { sha256, values_byte_offset: start, values_byte_length: length }: RowsEntry,
@@ -124,6 +124,6 @@ async function appendRows(
 function refuseDamaged(shard: number, path: string): Refusal {
   return new Refusal(
     'release_damaged',
-    `Shard ${shard} in ${path} is not what its task wrote; remove that folder and encode the shard again.`,
+    `Shard ${shard} in ${path} is damaged; remove this folder and encode the shard again.`,
   );
 }

@@ -11,29 +11,28 @@ import { readProteinSpool } from '../protein-spool.js';
 import type { Corpus } from '../read-proteins.js';
 
 /*
- * A build whose proteins several machines encode has, in its folder (build-folder.ts):
+ * Files of a distributed build, in the build folder (build-folder.ts):
  *
- *   shards/<count>/plan.json      ShardPlan: where each shard starts and ends
- *   shards/<count>/<k>/           shard k, done: tokens.arrow and self-scores.i32 of its proteins, encoded.json;
- *                                 where they have relatives, profiles.arrow and families.f64
- *   shards/<count>/<k>.<task>/    the same, while a task is at it
+ *   shards/<count>/plan.json      ShardPlan: the ranges of all shards
+ *   shards/<count>/<k>/           shard k, complete: tokens.arrow, self-scores.i32 and encoded.json; with homologs also
+ *                                 profiles.arrow and families.f64
+ *   shards/<count>/<k>.<task>/    the same files while a task encodes the shard
  *
- * A task works in a folder of its own, which a rename makes the shard: whatever is lost, doubled or killed, a shard is
- * there whole or not at all, and the first one stays. Its bytes follow from its proteins, so it does not matter whose
- * it is.
+ * Each task has its own folder, which it renames to the shard at the end. A shard is therefore complete or absent, even
+ * if tasks are lost, duplicated or killed. The first complete shard stays; all tasks would write the same bytes.
  */
 
 const PLAN_FILE = 'plan.json';
 
 export interface ShardPlan {
   readonly encoder: { readonly id: string; readonly sha256: string };
-  /** What each task looks for the relatives of its proteins in, and by which rules; absent where they have none. */
+  /** Homolog source and rules for all tasks; undefined for a build without homologs. */
   readonly relatives?: Omit<HomologsManifest, 'counts'>;
   readonly shards: readonly SpoolRange[];
 }
 
 export interface PlannedShards {
-  /** What a task is told, with the number of its shard. */
+  /** Folder of the plan and its shards, which a task gets together with the index of its shard. */
   readonly folder: string;
   readonly plan: ShardPlan;
 }
@@ -43,8 +42,8 @@ interface PlannedWith extends Pick<ShardPlan, 'relatives'> {
 }
 
 /**
- * Makes the plan of a build that has been read, or finds it.
- * Errors  Refusal `invalid_option` for a count out of range
+ * Creates the plan of a build whose input was read, or returns the existing plan.
+ * Errors  Refusal `invalid_option` for a count out of range; errors of the file system
  */
 export async function openPlan(
   corpus: Corpus,
@@ -53,12 +52,15 @@ export async function openPlan(
   count: number,
 ): Promise<PlannedShards> {
   if (!Number.isInteger(count) || count < 1 || count > BUILD_MAX_SHARDS) {
-    throw new Refusal('invalid_option', `A build has 1 to ${BUILD_MAX_SHARDS} shards, not ${count}.`);
+    throw new Refusal(
+      'invalid_option',
+      `A build has 1 to ${BUILD_MAX_SHARDS} shards; ${count} is out of range.`,
+    );
   }
   const folder = shardsFolder({ shards }, count);
   const path = join(folder, PLAN_FILE);
-  const known = await readState<ShardPlan>(path);
-  if (known !== undefined) return { folder, plan: known };
+  const existing = await readState<ShardPlan>(path);
+  if (existing !== undefined) return { folder, plan: existing };
   const encoder = { id: card.id, sha256: digest };
   const plan: ShardPlan = { encoder, relatives: homologs, shards: await divide(corpus, spool, count) };
   await mkdir(folder, { recursive: true });
@@ -67,14 +69,15 @@ export async function openPlan(
 }
 
 /**
- * Errors  Refusal `build_not_found` where there is none: the release is finished, or was never begun
+ * Reads the plan of a build.
+ * Errors  Refusal `build_not_found` if there is none, before planning and after the build; errors of the file system
  */
 export async function readPlan(folder: string): Promise<ShardPlan> {
   const plan = await readState<ShardPlan>(join(folder, PLAN_FILE));
   if (plan !== undefined) return plan;
   throw new Refusal(
     'build_not_found',
-    `There is no divided build in ${folder}: it is done, or was not begun.`,
+    `There is no plan of shards in ${folder}: the build is finished, or was not planned.`,
   );
 }
 
@@ -82,7 +85,7 @@ export function shardsFolder({ shards }: Pick<BuildFolder, 'shards'>, count: num
   return join(shards, String(count));
 }
 
-/** Where shard `k` lies when it is done, or the task's part of it until then. */
+/** Returns the paths of a complete shard, or of a task's unfinished shard. */
 export function shardFolder(
   folder: string,
   shard: number,
@@ -95,13 +98,13 @@ export function shardFolder(
 }
 
 export interface ShardProgress {
-  /** Residues of each shard that are safe on the disk. */
+  /** Durably encoded residues of each shard. */
   readonly residues: readonly number[];
-  /** Shards that no task has finished, ascending. */
+  /** Incomplete shards, ascending. */
   readonly missing: readonly number[];
 }
 
-/** How far the tasks have come. */
+/** Returns the progress of all shards. Errors  errors of the file system */
 export async function shardProgress({ folder, plan }: PlannedShards): Promise<ShardProgress> {
   const names = await readdir(folder);
   const residues: number[] = [];
@@ -120,8 +123,8 @@ export async function shardProgress({ folder, plan }: PlannedShards): Promise<Sh
 }
 
 /**
- * Shards of about as many residues each: shard k begins with the first protein at or after k/count of all residues. A
- * function of the input's order and nothing else; a shard may be empty where a protein is longer than others' share.
+ * Divides the proteins into shards of about equal numbers of residues. Shard k begins with the first protein at or after
+ * k/count of all residues. A shard may be empty if a protein is longer than a shard. The result depends only on the input.
  */
 async function divide(
   { targets, residues, spoolBytes }: Corpus,

@@ -10,25 +10,25 @@ import { readMetadataTable } from './tables/metadata-table.js';
 import { readTaxonomyDump } from './taxonomy-dump.js';
 
 /*
- * Inputs that go on from a release: the next one of a growing database keeps what is known of its proteins, and an
- * annotated one is the same proteins with more said of them.
+ * Inputs that start from an earlier release. A continued input keeps attributes of proteins that the earlier release has.
+ * An annotated input has the same proteins with other attributes.
  */
 
 type Attributes = Readonly<Record<string, AttributeValue>>;
 
-/** Computed at each build, and so never kept. */
+/** Attributes that each build computes, and which are therefore not copied. */
 const LENGTH_FIELD: SourceField = { name: 'length', type: 'integer' };
 const LINEAGE_FIELD: SourceField = { name: 'lineage', type: 'string_list', isOptional: true };
 const TAXID = 'taxid';
 
-/** What is said anew of the proteins that a release has; the taxonomy takes the place of the release's own. */
+/** New attributes for the proteins of a release. The taxonomy replaces that of the release. */
 export type Annotation = Pick<InputFiles, 'metadata' | 'taxonomy'>;
 
 /**
- * The input with what the earlier release says of the same ids: a protein keeps each attribute that the input does not
- * give it, but for columns that the input has for all of its proteins. Lineages are of the input's taxonomy, or else of
- * the earlier release's.
- * Errors  Refusal `invalid_metadata` where a field has another type than in the earlier release
+ * Returns the input with attributes of an earlier release added by protein id. An attribute is copied if the input gives
+ * the protein no value, except for columns that the input defines for all proteins. Lineages come from the input's
+ * taxonomy, or else from that of the earlier release.
+ * Errors  none here; opening the input throws Refusal `invalid_metadata` for a field of another type than before
  */
 export function continuedInput(input: ProteinInput, earlier: Release): ProteinInput {
   return {
@@ -45,8 +45,8 @@ export function continuedInput(input: ProteinInput, earlier: Release): ProteinIn
         async *proteins(onBytes) {
           for await (const protein of source.proteins(onBytes)) {
             const row = earlier.targets.find(protein.id);
-            const kept = row === undefined ? {} : without(earlier.targets.attributes(row), own);
-            yield { ...protein, attributes: lineages.add({ ...kept, ...protein.attributes }) };
+            const earlierAttributes = row === undefined ? {} : without(earlier.targets.attributes(row), own);
+            yield { ...protein, attributes: lineages.add({ ...earlierAttributes, ...protein.attributes }) };
           }
         },
         notes: () => [...source.notes(), ...lineages.notes()],
@@ -56,9 +56,10 @@ export function continuedInput(input: ProteinInput, earlier: Release): ProteinIn
 }
 
 /**
- * The release's own proteins with other attributes: those that have a row in the table have what it says in all of its
- * columns, also where a cell is empty; the others stay as they are.
- * Errors  Refusal `invalid_metadata` where a column has another type than in the release, or is computed here
+ * Returns the proteins of a release with new attributes. A protein with a row in the table gets the values of all its
+ * columns, and an empty cell removes the value. Other proteins do not change.
+ * Errors  Refusal `file_not_found`; Refusal `invalid_metadata` for a malformed table, for a column of another type than
+ *         in the release, and for a column that each build computes
  */
 export async function annotatedInput(
   release: Release,
@@ -101,7 +102,7 @@ function refuseComputed(fields: readonly FilterField[]): void {
   const names = new Set([LENGTH_FIELD, LINEAGE_FIELD].map(({ name }) => name));
   const twin = fields.find(({ name }) => names.has(name));
   if (twin === undefined) return;
-  throw new Refusal('invalid_metadata', `The attribute ${twin.name} is computed here; rename the column.`);
+  throw new Refusal('invalid_metadata', `The build computes the attribute ${twin.name}; rename the column.`);
 }
 
 function* proteinsOf({ targets }: Release): Generator<SourceProtein> {
@@ -110,7 +111,7 @@ function* proteinsOf({ targets }: Release): Generator<SourceProtein> {
   }
 }
 
-/** A column of a table, which speaks for every protein; what headers tell is optional. */
+/** Whether a field is a column of a table, which defines it for every protein. Fields of headers are optional. */
 function isColumn({ isOptional }: SourceField): boolean {
   return isOptional !== true;
 }
@@ -134,13 +135,13 @@ function createRows(metadata: AttributeTable | undefined) {
   };
 }
 
-/** Gives proteins the lineage of their taxid; where it says so, it tells of taxids that are not in the taxonomy. */
+/** Adds lineages by taxid, and counts proteins whose taxid is not in the taxonomy. */
 function createLineages(taxonomy: Taxonomy | undefined, reportsUnknown: boolean) {
   let unknown = 0;
   return {
-    add(given: Attributes): Attributes {
-      if (taxonomy === undefined) return given;
-      const { lineage: _, ...attributes } = given;
+    add(source: Attributes): Attributes {
+      if (taxonomy === undefined) return source;
+      const { lineage: _, ...attributes } = source;
       if (typeof attributes[TAXID] !== 'number') return attributes;
       const lineage = lineageNames(taxonomy, attributes[TAXID]);
       if (lineage.length > 0) return { ...attributes, lineage };
@@ -150,7 +151,7 @@ function createLineages(taxonomy: Taxonomy | undefined, reportsUnknown: boolean)
     notes: (): readonly string[] =>
       unknown === 0 || !reportsUnknown
         ? []
-        : [`${unknown} proteins have a taxid that the taxonomy does not know; --taxonomy gives a newer one.`],
+        : [`${unknown} proteins have a taxid that is not in the taxonomy; pass a newer one with --taxonomy.`],
   };
 }
 
@@ -158,23 +159,23 @@ async function taxonomyOf({ manifest, directory }: Release): Promise<Taxonomy | 
   return manifest.files.taxonomy === undefined ? undefined : readTaxonomy(directory);
 }
 
-/** Fields of the release in their order, then those that are new, then what is computed. */
+/** Returns the fields of the release in their order, then new fields, then computed fields. */
 function joinFields(
   release: Release,
-  given: readonly SourceField[],
+  added: readonly SourceField[],
   taxonomy: Taxonomy | undefined,
 ): readonly SourceField[] {
   const computed = taxonomy === undefined ? [LENGTH_FIELD] : [LENGTH_FIELD, LINEAGE_FIELD];
   const names = new Set(computed.map(({ name }) => name));
-  const kept = release.fields.filter(({ name }) => !names.has(name));
-  const own = new Map(kept.map((field) => [field.name, field]));
-  const types = new Map(given.map(({ name, type }) => [name, type]));
+  const stored = release.fields.filter(({ name }) => !names.has(name));
+  const own = new Map(stored.map((field) => [field.name, field]));
+  const types = new Map(added.map(({ name, type }) => [name, type]));
   const fields = [
-    ...kept.map(({ name, type }) => ({ name, type: joinTypes(release, { name, type }, types.get(name)) })),
-    ...given.filter(({ name }) => !own.has(name) && !names.has(name)),
+    ...stored.map(({ name, type }) => ({ name, type: joinTypes(release, { name, type }, types.get(name)) })),
+    ...added.filter(({ name }) => !own.has(name) && !names.has(name)),
   ];
   if (taxonomy !== undefined && !fields.some(({ name, type }) => name === TAXID && type === 'integer')) {
-    throw new Refusal('invalid_metadata', 'With a taxonomy, an attribute taxid must hold integers.');
+    throw new Refusal('invalid_metadata', 'With a taxonomy, the attribute taxid must have integers.');
   }
   return [
     ...fields.map(({ name, type }): SourceField => {
@@ -185,18 +186,18 @@ function joinFields(
   ];
 }
 
-/** Integers are numbers; any other difference has to be settled by whoever wrote the table. */
+/** Returns the common type of a field. Integers widen to numbers; other differences are refused. */
 function joinTypes(
   { manifest }: Release,
   { name, type }: FilterField,
-  given: AttributeType | undefined,
+  added: AttributeType | undefined,
 ): AttributeType {
-  if (given === undefined || given === type) return type;
-  if ([type, given].every((one) => one === 'integer' || one === 'number')) return 'number';
+  if (added === undefined || added === type) return type;
+  if ([type, added].every((each) => each === 'integer' || each === 'number')) return 'number';
   throw new Refusal(
     'invalid_metadata',
-    `The attribute ${name} is a ${type} in ${manifest.title}, and a ${given} in what was given: call the column ` +
-      `"${name}:${type}", or give it another name.`,
+    `The attribute ${name} is a ${type} in ${manifest.title}, and a ${added} in the new data. Name the column ` +
+      `"${name}:${type}", or rename it.`,
   );
 }
 

@@ -23,29 +23,29 @@ import { readDomains } from './tables/domains.js';
 import { readMetadataTable } from './tables/metadata-table.js';
 import { readTaxonomyDump } from './taxonomy-dump.js';
 
-/** A user's files; each plain or compressed by gzip, zstd or xz. */
+/** Input files; each plain or compressed by gzip, zstd or xz. */
 export interface InputFiles {
-  /** Files, and folders of structures, which are read by name; in this order. */
+  /** Files and folders of structures, in this order. Files of a folder are sorted by name. */
   readonly proteins: readonly string[];
-  /** Of all of them; absent where the first bytes of each tell. */
+  /** Format of all files; undefined to recognise each file by its first bytes. */
   readonly format?: FormatName;
   /** Default: `fail`. */
   readonly duplicates?: DuplicateRule;
-  /** NCBI's taxids by accession, for proteins whose header gives none: accession-taxids.ts. */
+  /** NCBI's table of taxids by accession, for proteins whose header has none (accession-taxids.ts). */
   readonly accessionTaxids?: string;
-  /** GFF3: annotations.ts. */
+  /** GFF3 files (annotations.ts). */
   readonly annotations?: readonly string[];
-  /** Domains by id: domains.ts. */
+  /** Tables of domains by id (domains.ts). */
   readonly domains?: readonly string[];
-  /** Attributes by id: metadata-table.ts. */
+  /** Table of attributes by id (metadata-table.ts). */
   readonly metadata?: string;
   readonly taxonomy?: { readonly nodes: string; readonly names: string };
 }
 
 export interface InputReports {
-  /** Bytes that were digested. */
+  /** Receives the number of bytes hashed since the previous call. */
   readonly onBytes?: (bytes: number) => void;
-  /** What each file was recognised as, a line each. */
+  /** Receives one line per file with its recognised format. */
   readonly onRecognised?: (line: string) => void;
 }
 
@@ -55,8 +55,8 @@ interface ProteinFile {
 }
 
 /**
- * The files as a build's input; they are recognised and their contents digested here, and read when it is opened.
- * Errors  Refusal `file_not_found`; `invalid_input` where a file is known to hold no proteins
+ * Returns the input of a build from files. This call recognises and hashes the files; opening the input reads them.
+ * Errors  Refusal `file_not_found`; Refusal `invalid_input` for a file in a known format without proteins
  */
 export async function filesInput(files: InputFiles, reports: InputReports = {}): Promise<ProteinInput> {
   const proteins: ProteinFile[] = [];
@@ -71,7 +71,7 @@ export async function filesInput(files: InputFiles, reports: InputReports = {}):
   const { duplicates = 'fail', taxonomy } = files;
   const digest = canonicalSha256({
     proteins: await digests(proteins.map(({ path }) => path)),
-    // Structures that do not tell their names are called by those of their files.
+    // Structures without a name are named by their file, so file names are part of the digest.
     names: proteins.map(({ path, format }) => (isStructure(format) ? basename(path) : '')),
     formats: proteins.map(({ format }) => format.name),
     duplicates,
@@ -84,7 +84,7 @@ export async function filesInput(files: InputFiles, reports: InputReports = {}):
   return { digest, open: (scratchFolder) => openFiles(files, proteins, scratchFolder) };
 }
 
-/** A file, or those of a folder of structures, whose names tell what they are. */
+/** Recognises a file, or the files of a folder of structures by their extensions. */
 async function recognise(
   path: string,
   named: FormatName | undefined,
@@ -101,7 +101,7 @@ async function recognise(
   return files;
 }
 
-/** Bytes of all files, for the progress of digesting them. Errors  Refusal `file_not_found` */
+/** Returns the size of all files, for the progress of hashing. Errors  Refusal `file_not_found` */
 export async function inputBytes(files: InputFiles): Promise<number> {
   const { taxonomy } = files;
   const proteins = await Promise.all(
@@ -128,7 +128,7 @@ async function openFiles(
       : await readTaxonomyDump(files.taxonomy.nodes, files.taxonomy.names);
   const tables = await openTables(files, proteins, scratchFolder);
   const joined = createJoin(tables, taxonomy);
-  /** Files of which nothing came: structures of nucleic acids. */
+  /** Files without a protein, such as structures of nucleic acids. */
   const empty = new Set<string>();
   return {
     fields: joinFields(fieldsOf(proteins), tables, taxonomy),
@@ -149,7 +149,7 @@ async function openFiles(
   };
 }
 
-/** In the order in which they replace each other's values. */
+/** Opens the tables, in an order in which later tables replace values of earlier ones. */
 async function openTables(
   { accessionTaxids, annotations = [], domains = [], metadata }: InputFiles,
   proteins: readonly ProteinFile[],
@@ -158,7 +158,7 @@ async function openTables(
   const scratch = (name: string): string => join(scratchFolder, `${name}.rows`);
   const tables: AttributeTable[] = [];
   if (accessionTaxids !== undefined) {
-    const places = { wanted: scratch('accessions'), found: scratch('taxids') };
+    const places = { accessions: scratch('accessions'), taxids: scratch('taxids') };
     tables.push(await readAccessionTaxids(accessionTaxids, idsOf(proteins), places));
   }
   if (annotations.length > 0) tables.push(await readAnnotations(annotations, scratch('annotations')));
@@ -186,7 +186,7 @@ async function* idsOf(files: readonly ProteinFile[]): AsyncGenerator<string> {
   for await (const { id } of proteinsOf(files)) yield id;
 }
 
-/** Fields of all formats that are there, in the order of FORMATS, which agree on the type of each name. */
+/** Returns the fields of all formats in use, in the order of FORMATS. Formats agree on the type of each field. */
 function fieldsOf(files: readonly ProteinFile[]): readonly SourceField[] {
   const fields = new Map<string, SourceField>();
   for (const format of FORMATS) {
@@ -197,7 +197,7 @@ function fieldsOf(files: readonly ProteinFile[]): readonly SourceField[] {
 }
 
 function refuseEmpty([{ path }]: readonly ProteinFile[]): Refusal {
-  return new Refusal('invalid_input', `${path} holds no chain of amino acids, nor does any other file.`, {
+  return new Refusal('invalid_input', `None of the files has a protein; ${path} is one of them.`, {
     file: path,
   });
 }
@@ -210,7 +210,7 @@ async function bytesOf(paths: readonly string[]): Promise<number> {
   return (await Promise.all(paths.map(sizeOf))).reduce((sum, size) => sum + size, 0);
 }
 
-/** SHA-256 of a file as it lies there. Errors  Refusal `file_not_found` */
+/** Returns the SHA-256 of a file's bytes. Errors  Refusal `file_not_found` */
 export async function digestFile(path: string, onBytes?: (bytes: number) => void): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of readInputFile(path, onBytes)) hash.update(chunk);

@@ -8,9 +8,9 @@ const LENGTH_FIELD: SourceField = { name: 'length', type: 'integer' };
 const LINEAGE_FIELD: SourceField = { name: 'lineage', type: 'string_list', isOptional: true };
 
 /**
- * Fields of proteins that have their own attributes, those of tables and lineages. A table's column replaces the
- * proteins' field of the same name, and that of a table before it.
- * Errors  Refusal `invalid_metadata` where a column has a name that is computed here, or taxids are no integers
+ * Returns the fields of the proteins, of the tables and of lineages. A table's column replaces a field of the proteins or
+ * of an earlier table with the same name.
+ * Errors  Refusal `invalid_metadata` for a column that each build computes, and for taxids that are not integers
  */
 export function joinFields(
   own: readonly SourceField[],
@@ -24,11 +24,11 @@ export function joinFields(
       if (computed.some(({ name }) => name === column.name)) {
         throw new Refusal(
           'invalid_metadata',
-          `The attribute ${column.name} is computed here; rename the column.`,
+          `The build computes the attribute ${column.name}; rename the column.`,
         );
       }
       if (fillsGaps && fields.has(column.name)) continue;
-      // Replaced ones stand where the table has them.
+      // A replaced field moves to its position in the table.
       fields.delete(column.name);
       fields.set(column.name, column);
     }
@@ -37,12 +37,12 @@ export function joinFields(
   if (taxonomy === undefined) return all;
   const taxid = fields.get('taxid');
   if (taxid?.type !== 'integer') {
-    throw new Refusal('invalid_metadata', 'With a taxonomy, the column taxid must hold integers.');
+    throw new Refusal('invalid_metadata', 'With a taxonomy, the column taxid must have integers.');
   }
   return all.map((field) => (field === taxid ? { ...field, isTaxonomy: true } : field));
 }
 
-/** Puts proteins, tables and taxonomy together, and counts what did not fit. */
+/** Joins proteins with tables and taxonomy, and counts rows and proteins without a match. */
 export function createJoin(tables: readonly AttributeTable[], taxonomy: Taxonomy | undefined) {
   const replaced = new Set(
     tables.flatMap(({ fields, fillsGaps = false }) => (fillsGaps ? [] : fields.map(({ name }) => name))),
@@ -60,20 +60,20 @@ export function createJoin(tables: readonly AttributeTable[], taxonomy: Taxonomy
     return attributes;
   };
   return {
-    protein(given: SourceProtein): SourceProtein {
-      const attributes = attributesOf(given);
+    protein(source: SourceProtein): SourceProtein {
+      const attributes = attributesOf(source);
       proteins += 1;
       if (taxonomy !== undefined && typeof attributes.taxid === 'number') {
         const lineage = lineageNames(taxonomy, attributes.taxid);
         if (lineage.length > 0) attributes.lineage = lineage;
         else unknownTaxids += 1;
       }
-      return { ...given, attributes };
+      return { ...source, attributes };
     },
     notes(): readonly string[] {
       const notes = tables.flatMap((table) => notesOf(table, matched.get(table) ?? 0, proteins));
       if (unknownTaxids > 0)
-        notes.push(`${unknownTaxids} proteins have a taxid that the taxonomy does not know.`);
+        notes.push(`${unknownTaxids} proteins have a taxid that is not in the taxonomy.`);
       return notes;
     },
   };

@@ -2,34 +2,34 @@ import type { AttributeValue, FilterField } from '../../release/release.js';
 import type { Taxonomy } from '../../release/taxonomy.js';
 import type { FastaRecord } from '../../sequence/fasta.js';
 
-/** One protein on its way into a release; its text is not normalised yet. */
+/** A protein of the input, before normalisation. */
 export interface SourceProtein {
   readonly id: string;
   readonly text: string;
-  /** Values of the source's fields; a missing one has no entry. */
+  /** Values of the source's fields; a missing value has no member. */
   readonly attributes: Readonly<Record<string, AttributeValue>>;
-  /** Where it stands, for refusals; absent where it was made, not read. */
+  /** Place in its file, for messages; undefined for a simulated protein. */
   readonly record?: FastaRecord;
 }
 
 export interface SourceField extends FilterField {
-  /** Left out of the release where no protein has a value. */
+  /** Omitted from the release if no protein has a value. */
   readonly isOptional?: boolean;
 }
 
-/** Fields of which only those go into a release that some protein has. */
+/** Marks fields as optional. */
 export function optionalFields(fields: readonly FilterField[]): readonly SourceField[] {
   return fields.map((field) => ({ ...field, isOptional: true }));
 }
 
-/** What becomes of a protein whose id was given before: the build ends, the first stays, or it is renamed. */
+/** Treatment of a repeated id: refuse the build, drop the later protein, or rename it. */
 export type DuplicateRule = 'fail' | 'first' | 'suffix';
 
-/** What a release is built from: files of a user, or a simulation. */
+/** Input of a build: files or a simulation. */
 export interface ProteinInput {
-  /** SHA-256 that changes when any protein, attribute or taxon does: an unfinished build is resumed by it. */
+  /** SHA-256 over all proteins, attributes and taxa. An interrupted build resumes only with the same digest. */
   readonly digest: string;
-  /** The scratch folder may be filled; it goes when the build is done. */
+  /** The input may write to the scratch folder, which is removed after the build. */
   open(scratchFolder: string): Promise<ProteinSource>;
 }
 
@@ -37,14 +37,14 @@ export interface ProteinInput {
 export interface ProteinSource {
   /** In the order of the filter schema. */
   readonly fields: readonly SourceField[];
-  /** Present where fields of this taxonomy are marked `isTaxonomy`. */
+  /** Taxonomy of the field that is marked `isTaxonomy`; undefined without such a field. */
   readonly taxonomy?: Taxonomy;
   readonly totalBytes: number;
   /** Default: `fail`. */
   readonly duplicates?: DuplicateRule;
-  /** The proteins in the release's order, the same at every call. */
+  /** Yields the proteins in the order of the release, which is the same at every call. */
   proteins(onBytes?: (bytes: number) => void): AsyncIterable<SourceProtein>;
-  /** What the user should know when all proteins have been read, one sentence each. */
+  /** Sentences for the user after all proteins were read. */
   readonly notes: () => readonly string[];
   close(): void;
 }

@@ -6,15 +6,15 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Refusal } from '../../errors.js';
 
-/** Standard input as a file: a build reads its input more than once. */
+/** Copy of standard input in a file, because a build reads its input more than once. */
 export interface SpooledInput {
   readonly path: string;
   remove(): Promise<void>;
 }
 
 /**
- * Copies what comes on standard input, as it comes, into a folder of its own below TMPDIR.
- * Errors  Refusal `disk_full`; the signal's reason
+ * Copies standard input unchanged to a file in a new folder below TMPDIR.
+ * Errors  Refusal `disk_full`; other errors of the file system or stream; the signal's reason
  */
 export async function spoolStandardInput(
   stdin: AsyncIterable<Uint8Array>,
@@ -32,7 +32,7 @@ export async function spoolStandardInput(
     if ((cause as NodeJS.ErrnoException).code !== 'ENOSPC') throw cause;
     throw new Refusal(
       'disk_full',
-      `${tmpdir()} has no room for what comes on standard input. Give it as a file, or name another folder by TMPDIR.`,
+      `${tmpdir()} has too little space for standard input. Pass a file, or set TMPDIR to another folder.`,
     );
   }
 }

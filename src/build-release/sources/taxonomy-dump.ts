@@ -4,12 +4,12 @@ import type { Taxon, Taxonomy } from '../../release/taxonomy.js';
 import { decompress, readLines } from '../../sequence/input-file.js';
 import { readUnpackedFile } from '../../sequence/unpack.js';
 
-/** NCBI's ids are below four million; the bound keeps a damaged file from claiming gigabytes. */
+/** NCBI's ids are below four million. The bound limits the memory that a damaged file can cause. */
 const TAXID_MAX = 200_000_000;
 const SEPARATOR = '\t|\t';
 
 /**
- * Reads NCBI's nodes.dmp and names.dmp (plain or compressed); of the names, the scientific ones.
+ * Reads NCBI's nodes.dmp and the scientific names of names.dmp, plain or compressed.
  * Cost    9 bytes for each taxid up to the highest, and the names: about 110 MB for all of NCBI's taxonomy
  * Errors  Refusal `invalid_taxonomy` with file and line
  * Source  https://ftp.ncbi.nlm.nih.gov/pub/taxonomy/taxdump_readme.txt
@@ -24,7 +24,7 @@ export async function readTaxonomyDump(nodesPath: string, namesPath: string): Pr
       parents = grown(parents, new Int32Array(2 * parents.length));
       rankOf = grown(rankOf, new Uint8Array(2 * rankOf.length));
     }
-    if (parents[taxid] !== 0) throw refuse(`taxid ${taxid} has a row already.`);
+    if (parents[taxid] !== 0) throw refuse(`taxid ${taxid} has more than one row.`);
     parents[taxid] = readTaxid(parent, refuse);
     let rankId = rankIds.get(rank);
     if (rankId === undefined) {
@@ -40,7 +40,7 @@ export async function readTaxonomyDump(nodesPath: string, namesPath: string): Pr
   return {
     get(taxid): Taxon | undefined {
       const parentTaxid = parents[taxid];
-      // Ids start at 1, so that 0 marks a gap; undefined lies beyond the highest.
+      // Ids start at 1, so 0 is a taxid without a row; undefined is a taxid beyond the highest.
       if (!parentTaxid) return undefined;
       return { taxid, parentTaxid, rank: ranks[rankOf[taxid]], name: nameOf(taxid) };
     },
@@ -53,8 +53,9 @@ interface TaxonomyFault {
 }
 
 /**
- * The first taxon from which no way leads to a root (its own parent): its parent has no row, or it is its own ancestor.
- * Cost  each taxon is passed twice: those already known to end at a root end a walk
+ * Returns the first taxon whose ancestors do not end at a root, which is its own parent: an ancestor has no row, or the
+ * taxon is its own ancestor.
+ * Cost    two passes over the taxa, because a walk ends at a taxon that is known to reach a root
  */
 function faultIn(parents: Int32Array): TaxonomyFault | undefined {
   const walkOf = new Int32Array(parents.length);
@@ -70,18 +71,18 @@ function faultIn(parents: Int32Array): TaxonomyFault | undefined {
   return undefined;
 }
 
-/** Errors  the refusal of this taxon, with its line, for which the file is read again */
-async function refuseTaxon(nodesPath: string, { taxid: wanted, problem }: TaxonomyFault): Promise<void> {
+/** Reads the file again to find the line of a taxon, and throws its refusal. */
+async function refuseTaxon(nodesPath: string, { taxid: faulty, problem }: TaxonomyFault): Promise<void> {
   await forEachRow(nodesPath, 3, (taxid, _cells, refuse) => {
-    if (taxid === wanted) throw refuse(`taxid ${taxid} leads to no root: ${problem}`);
+    if (taxid === faulty) throw refuse(`taxid ${taxid} has no path to a root: ${problem}`);
   });
 }
 
-/** Scientific names by taxid, in one buffer; a taxon without one is called by its id. */
+/** Scientific names by taxid, in one buffer. A taxon without a name is named by its id. */
 async function readNames(path: string, taxidEnd: number): Promise<(taxid: number) => string> {
   const starts = new Uint32Array(taxidEnd);
   let text = Buffer.alloc(1 << 20);
-  // The first byte is never a name's, so that a start of 0 means none.
+  // The first byte of the buffer is unused, so an offset of 0 means that there is no name.
   let used = 1;
   await forEachRow(path, 4, (taxid, [, name, , kind], refuse) => {
     if (kind !== 'scientific name' || taxid >= taxidEnd) return;
@@ -128,7 +129,7 @@ async function forEachRow(
 function readTaxid(cell: string, refuse: Refuse): number {
   const taxid = Number(cell);
   if (/^\d+$/.test(cell) && taxid >= 1 && taxid <= TAXID_MAX) return taxid;
-  throw refuse(`${JSON.stringify(cell.slice(0, 20))} is no taxid.`);
+  throw refuse(`${JSON.stringify(cell.slice(0, 20))} is not a taxid.`);
 }
 
 function grown<Bytes extends Int32Array | Uint8Array>(old: Bytes, larger: Bytes): Bytes {

@@ -7,7 +7,7 @@ import { readCalibrationCard } from '../../significance/sidecar.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../../limits.js';
 import { scanReleases } from '../../release/catalog.js';
 import { lastMaintenance, type MaintenanceKind } from '../../services/backup/maintenance.js';
-import { openLine, type WorkerLine } from '../../services/workers/worker-connection.js';
+import { connectWorker, type WorkerConnection } from '../../services/workers/worker-connection.js';
 import { wronglyShared } from '../../store/prepare.js';
 import { answersThere, checkAddresses, isLoopbackHost } from '../serve/address.js';
 import { validityOf } from '../serve/certificate.js';
@@ -113,23 +113,23 @@ async function examineTls({ tls, host }: ApplianceConfig, now: Date): Promise<re
   }
 }
 
-/** Checks that each worker answers, accepts the coordinator's key and serves its partitions. */
+/** Checks that each worker is reachable, accepts the API key and serves partial results. Errors  none */
 export async function examineWorkers({
   workers,
 }: Pick<ApplianceConfig, 'workers'>): Promise<readonly Finding[]> {
   return Promise.all(
     (workers?.nodes ?? []).map(async (node): Promise<Finding> => {
       const held = `${node.url}, which holds ${node.parts.join(', ')} of ${workers?.partCount} parts,`;
-      let line: WorkerLine | undefined;
+      let connection: WorkerConnection | undefined;
       try {
-        line = openLine(node);
-        await line.greet(AbortSignal.timeout(WORKER_GREETING_MAX_MS));
+        connection = connectWorker(node);
+        await connection.probe(AbortSignal.timeout(WORKER_GREETING_MAX_MS));
         return { topic: 'workers', state: 'good', message: `${held} answers` };
       } catch (error) {
         const message = `${held} does not answer as it should: ${(error as Error).message}`;
         return { topic: 'workers', state: 'warning', message };
       } finally {
-        line?.close();
+        connection?.close();
       }
     }),
   );

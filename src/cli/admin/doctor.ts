@@ -2,20 +2,16 @@ import { cpus, totalmem } from 'node:os';
 import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
-import {
-  backendWishOf,
-  chooseBackend,
-  describeGpus,
-  servedOperations,
-  whyNoGpu,
-  type Device,
-} from '../../kernels/choose.js';
-import { CUDA_IS_VERIFIED, gpuReport } from '../../kernels/cuda.js';
-import { measureKernels } from '../../kernels/measure.js';
-import { nativeVariants } from '../../kernels/native.js';
 import { GIBIBYTE_BYTES } from '../../limits.js';
-import { mmseqsVersion } from '../../find-homologs/mmseqs.js';
-import { listEncoders } from '../../encoder/find.js';
+import { listEncoders } from '../../pipelines/encoders.js';
+import {
+  inspectGpus,
+  inspectKernels,
+  measureProcessor,
+  mmseqsVersion,
+  type Device,
+  type GpuReport,
+} from '../../pipelines/machine.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatTable } from '../terminal/table.js';
 import { answersThere } from '../serve/address.js';
@@ -62,8 +58,7 @@ function refuseBad(findings: readonly Finding[]): void {
 
 /** Measures which share of this machine's limit the selected kernels reach. */
 async function measure({ stdout }: CommandContext): Promise<void> {
-  const backend = await chooseBackend({ device: 'cpu' });
-  const { kernels, maxsim, affine } = await measureKernels(backend.variant);
+  const { kernels, maxsim, affine } = await measureProcessor();
   const share = (value: number): string => (value === 0 ? '' : `${(100 * value).toFixed(1)} %`);
   const rows = [
     ['MaxSim, dimension 64, one core', `${maxsim.d64.gops} GOPS`, share(maxsim.d64.peak_share)],
@@ -94,17 +89,17 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   // Printed before the backend is chosen: if the configured device cannot run, choosing it ends the command.
   stdout.write(`${gpuLines(config.device).join('\n')}\n\n`);
 
-  const backend = await chooseBackend(backendWishOf(config));
-  const operations = servedOperations(backend).map(({ operation, servedBy, reason }) => [
+  const kernels = await inspectKernels(config);
+  const operations = kernels.operations.map(({ operation, servedBy, reason }) => [
     operation,
     servedBy,
     reason,
   ]);
   stdout.write(formatTable(['operation', 'served by', 'why'], operations));
-  const variants = nativeVariants().map(
+  const variants = kernels.variants.map(
     ({ name, isRunnable }) => `${name}${isRunnable ? '' : ' (not on this processor)'}`,
   );
-  stdout.write(`\nKernels    ${backend.version}: ${variants.join(', ')}\n\n`);
+  stdout.write(`\nKernels    ${kernels.version}: ${variants.join(', ')}\n\n`);
 
   const encoders = (await listEncoders(config)).map(({ id, isShipped, card, problem }) => [
     id === config.encoder ? `${id} (default)` : id,
@@ -123,17 +118,16 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
 }
 
 /** Lists the GPUs, and why each is used or not. */
-export function gpuLines(device: Device, report = gpuReport()): readonly string[] {
-  const gpus = describeGpus(report).map((line) =>
-    line.replace(/^(GPU \d+): /, (_, gpu: string) => label(gpu)),
-  );
-  const lines = [...gpus, label('GPU') + (whyNoGpu(device, report) ?? `The device setting is ${device}.`)];
+export function gpuLines(device: Device, report?: GpuReport): readonly string[] {
+  const state = inspectGpus(device, report);
+  const gpus = state.gpus.map((line) => line.replace(/^(GPU \d+): /, (_, gpu: string) => label(gpu)));
+  const lines = [...gpus, label('GPU') + (state.obstacle ?? `The device setting is ${device}.`)];
   if (gpus.length > 0) {
     lines.push(`${label('GPU')}The server's /metrics report its memory (gloaming_gpu_resident_…).`);
   }
-  if (!CUDA_IS_VERIFIED) {
-    const state = 'This backend has not been verified on a GPU yet; the device setting auto is the CPU.';
-    lines.push(label('CUDA') + state);
+  if (!state.isVerified) {
+    const unverified = 'This backend has not been verified on a GPU yet; the device setting auto is the CPU.';
+    lines.push(label('CUDA') + unverified);
   }
   return lines;
 }

@@ -1,28 +1,24 @@
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { addEncoder } from '../../build-release/encoders/add-encoder.js';
 import { loadConfig } from '../../config.js';
 import { TOKEN_DIMENSIONS } from '../../limits.js';
-import { compareTokens, describeComparison } from '../../encoder/compare.js';
-import { findEncoder, listEncoders, type ListedEncoder } from '../../encoder/find.js';
-import type { EncoderDevice } from '../../encoder/model.js';
-import { loadEncoder } from '../../encoder/load.js';
+import {
+  compareEncoders,
+  installEncoder,
+  listEncoders,
+  type CompareOptions,
+  type ListedEncoder,
+  type TokenComparison,
+} from '../../pipelines/encoders.js';
+import { readQueries } from '../../pipelines/search.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
-import { readQueries } from '../search/queries.js';
-import type { NamedQuery } from '../search/report.js';
 import { formatTable } from '../terminal/table.js';
 
 interface AddOptions {
   readonly card: string;
   readonly projectionDimension?: number;
-}
-
-interface CompareOptions {
-  readonly encoder?: string;
-  readonly device: EncoderDevice;
-  readonly proteins: number;
 }
 
 /** `gloaming encoder add|list|compare`. */
@@ -56,49 +52,32 @@ export function register(program: Command, context: CommandContext): void {
 }
 
 async function add(context: CommandContext, model: string, options: AddOptions): Promise<void> {
-  const { indexesFolder } = loadConfig(context.environment);
-  const { card, directory, residuesPerSecond } = await addEncoder({
-    modelPath: resolve(model),
-    cardPath: resolve(options.card),
-    indexesFolder,
-    projectionDimension: options.projectionDimension,
-  });
+  const { card, projectionDimension } = options;
+  const files = { modelPath: resolve(model), cardPath: resolve(card), projectionDimension };
+  const installed = await installEncoder(files, loadConfig(context.environment));
+  const { id, directory, dimension, residuesPerSecond } = installed;
   const speed = Math.round(residuesPerSecond).toLocaleString('en-US');
-  context.stdout.write(`Installed ${card.id} in ${directory}.\n`);
-  context.stdout.write(`${card.dimension} components per residue; ${speed} residues per second and core.\n`);
   context.stdout.write(
-    `Build with it: npx gloaming index build <fasta> --name <slug> --encoder ${card.id}\n`,
+    `Installed ${id} in ${directory}.\n` +
+      `${dimension} components per residue; ${speed} residues per second and core.\n` +
+      `Build with it: npx gloaming index build <fasta> --name <slug> --encoder ${id}\n`,
   );
 }
 
 async function compare(context: CommandContext, fasta: string, options: CompareOptions): Promise<void> {
   const config = loadConfig(context.environment);
-  const directory = await findEncoder(options.encoder ?? config.encoder, config);
-  const { threads } = config;
-  const cpu = await loadEncoder(directory, { threads });
-  try {
-    const other = await loadEncoder(directory, { threads, device: options.device, acceptsDifference: true });
-    try {
-      const proteins = firstSequences(readQueries(fastaFile(fasta)), options.proteins);
-      const comparison = await compareTokens(cpu, other, proteins);
-      context.stdout.write(
-        `${cpu.card.id}, ${options.device} against cpu: ${describeComparison(comparison)}.\n`,
-      );
-    } finally {
-      await other.close();
-    }
-  } finally {
-    await cpu.close();
-  }
+  const { encoder, comparison } = await compareEncoders(readQueries(fastaFile(fasta)), options, config);
+  context.stdout.write(`${encoder}, ${options.device} against cpu: ${describeComparison(comparison)}.\n`);
 }
 
-async function* firstSequences(queries: AsyncIterable<NamedQuery>, count: number): AsyncGenerator<string> {
-  let left = count;
-  for await (const { sequence } of queries) {
-    yield sequence;
-    left -= 1;
-    if (left === 0) return;
-  }
+/** `12 of 32 proteins and 40 of 6,400 residues differ, components by at most 1`. */
+function describeComparison(comparison: TokenComparison): string {
+  const count = (value: number): string => value.toLocaleString('en-US');
+  return (
+    `${count(comparison.differingProteinCount)} of ${count(comparison.proteinCount)} proteins and ` +
+    `${count(comparison.differingResidueCount)} of ${count(comparison.residueCount)} residues differ, ` +
+    `components by at most ${comparison.largestDifference}`
+  );
 }
 
 function describe({ id, card, isShipped, problem }: ListedEncoder): readonly string[] {

@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { ApplianceConfig } from '../../config.js';
-import { listEncoders } from '../../encoder/find.js';
-import { describeGpus, whyNoGpu } from '../../kernels/choose.js';
-import { gpuReport } from '../../kernels/cuda.js';
+import { listEncoders } from '../../pipelines/encoders.js';
+import { inspectGpus } from '../../pipelines/machine.js';
 import type { FoundRelease } from '../../release/catalog.js';
 import { lastMaintenance } from '../../services/backup/maintenance.js';
 import type { Finding } from './finding.js';
@@ -36,9 +35,9 @@ export async function examineEncoders(
 
 /** Reports the GPUs in use, or why none is used. The result is bad when the settings demand a GPU. */
 export function examineGpu({ device }: ApplianceConfig): Finding {
-  const report = gpuReport();
-  const reason = whyNoGpu(device, report)?.replace(/\.$/, '');
-  if (reason === undefined) return { topic: 'gpu', state: 'good', message: describeGpus(report).join('; ') };
+  const { gpus, obstacle } = inspectGpus(device);
+  const reason = obstacle?.replace(/\.$/, '');
+  if (reason === undefined) return { topic: 'gpu', state: 'good', message: gpus.join('; ') };
   if (device === 'cuda' || device === 'tensorflow') {
     const remedy = 'mend that, or set device to cpu';
     return { topic: 'gpu', state: 'bad', message: `the device setting is ${device}. ${reason}; ${remedy}` };

@@ -9,7 +9,7 @@ import { loadConfig, type ApplianceConfig } from '../../config.js';
 import { publicRoutes, type PublicRouteManifest } from '../../contract/document/manifest.js';
 import { contractDigest, openApiDocument } from '../../contract/document/openapi.js';
 import { CONTRACT_VERSION } from '../../contract/grammar/headers.js';
-import { listEncoders } from '../../encoder/find.js';
+import { listEncoders } from '../../pipelines/encoders.js';
 import { Refusal } from '../../errors.js';
 import { scanReleases, type FoundRelease } from '../../release/catalog.js';
 import { lastMaintenance, recordMaintenance } from '../../services/backup/maintenance.js';

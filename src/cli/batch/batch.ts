@@ -1,49 +1,36 @@
-import { rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import { sha256Hex } from '../../canonical.js';
-import { loadConfig, type ApplianceConfig } from '../../config.js';
-import { openEvidence } from '../../recall/evidence.js';
+import { loadConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
-import { BATCH_MAX_TASKS, GIBIBYTE_BYTES, RETAINED_MAX_CANDIDATES } from '../../limits.js';
-import { openRelease } from '../../release/open.js';
-import type {
-  EvidenceRequest,
-  Guarantee,
-  QueryHomologs,
-  SignificanceRequirement,
-} from '../../search/search-types.js';
+import { BATCH_MAX_TASKS, RETAINED_MAX_CANDIDATES } from '../../limits.js';
+import {
+  runBatchTask,
+  searchBatch,
+  type BatchOptions,
+  type BatchResult,
+  type TaskOptions,
+} from '../../pipelines/batch/batch.js';
+import { arrayOf } from '../../pipelines/cluster/slurm.js';
+import { readQueries } from '../../pipelines/search.js';
 import { fastaFile } from '../../sequence/fasta.js';
-import { joinParquet } from '../../sql/join-parquet.js';
-import { arrayOf, batchScript, readSlurmWish, runArray, taskName, type SlurmWish } from '../cluster/slurm.js';
-import { selectOneRelease, withCatalog, type IndexCatalog } from '../index/catalog.js';
+import { readSlurmWish, thisProgram } from '../cluster/options.js';
+import { noticeText } from '../index/notices.js';
 import { readFilterExpressions } from '../search/filter.js';
-import { readQueries } from '../search/queries.js';
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
-import { createJobProgress, type JobProgress } from '../terminal/job.js';
-import { sumOf, type TaskProgress } from '../terminal/progress.js';
-import {
-  batchFolder,
-  makePlan,
-  missingUnits,
-  readJson,
-  readPlan,
-  unitsOf,
-  type BatchFolder,
-  type BatchPlan,
-} from './plan.js';
-import { runUnits } from './task.js';
+import { runPipeline } from '../terminal/pipeline.js';
+
+type Settings = BatchOptions['settings'];
 
 interface BatchFlags {
   readonly database: string;
   readonly output: string;
   readonly limit: number;
   readonly filter: readonly string[];
-  readonly evidence: EvidenceRequest;
-  readonly guarantee: Guarantee;
-  readonly significance: SignificanceRequirement;
-  readonly relatives: QueryHomologs;
+  readonly evidence: Settings['evidence'];
+  readonly guarantee: Settings['guarantee'];
+  readonly significance: Settings['significance'];
+  readonly relatives: NonNullable<Settings['relatives']>;
   readonly parts?: number;
   /** GiB. */
   readonly memory?: number;
@@ -71,9 +58,13 @@ export function register(program: Command, context: CommandContext): void {
     .argument('<folder>', 'folder of the batch')
     .argument('<tasks>', 'how many tasks there are')
     .argument('<task>', 'its number, from 0 on')
-    .action((folder: string, tasks: string, task: string) =>
-      runTask(batchFolder(resolve(folder)), Number(tasks), Number(task), context),
-    );
+    .action(async (folder: string, tasks: string, task: string) => {
+      const { environment, stdout } = context;
+      const config = loadConfig(environment);
+      const path = resolve(folder);
+      const unitCount = await runBatchTask(path, Number(tasks), Number(task), config, environment);
+      stdout.write(`Task ${Number(task)}: ${unitCount} units done.\n`);
+    });
   addSearch(batch, context);
 }
 
@@ -117,7 +108,7 @@ function addSearch(batch: Command, context: CommandContext): void {
     .addOption(
       choice(
         '--relatives <kind>',
-        'whether queries are given relatives where the targets have them',
+        'whether homologs of the queries are searched, where the targets have homologs',
         ['as_release', 'none'],
         'as_release',
       ),
@@ -134,205 +125,60 @@ function addSearch(batch: Command, context: CommandContext): void {
     .action((fasta: string, flags: BatchFlags) => search(fasta, flags, context));
 }
 
-async function runTask(
-  folder: BatchFolder,
-  taskCount: number,
-  task: number,
-  { environment, stdout }: CommandContext,
-): Promise<void> {
-  if (!Number.isInteger(taskCount) || !Number.isInteger(task) || task < 0 || task >= taskCount) {
-    throw new Refusal(
-      'invalid_option',
-      `A batch of ${taskCount} tasks has the numbers 0 to ${taskCount - 1}.`,
-    );
-  }
-  const places = unitsOf(await readPlan(folder))
-    .map((_, place) => place)
-    .filter((place) => place % taskCount === task);
-  await runUnits(folder, { places, name: taskName(environment) }, loadConfig(environment));
-  stdout.write(`Task ${task}: ${places.length} units done.\n`);
-}
-
 async function search(fasta: string, flags: BatchFlags, context: CommandContext): Promise<void> {
-  const divided = readTaskFlags(flags);
+  const options = batchOptionsOf(flags);
   const config = loadConfig(context.environment);
-  const output = resolve(flags.output);
-  const folder = batchFolder(`${output}.work`);
-  // Only here, and only until it is known what is searched: tasks need no catalog.
-  const described = await withCatalog(context, (catalog) => describe(catalog, flags));
-  const plan = await makePlan(folder, described, readQueries(fastaFile(fasta)));
-  const session = { folder, plan, config, context };
-  if (divided === undefined) await searchHere(session);
-  else if (!(await searchThere(session, divided))) return;
-  await collect(session, output);
+  const { dataFolder } = config;
+  const queries = readQueries(fastaFile(fasta));
+  const result = await runPipeline(
+    context,
+    { command: 'batch search', database: options.database, dataFolder },
+    noticeText,
+    (events) => searchBatch(queries, options, config, context.environment, events),
+  );
+  context.stdout.write(describeBatch(result, options));
 }
 
-type Described = Omit<BatchPlan, 'chunkStarts' | 'queryCount'>;
-
-async function describe(catalog: IndexCatalog, flags: BatchFlags): Promise<Described> {
-  const { limit, evidence, guarantee, significance, relatives: homologs } = flags;
+function batchOptionsOf(flags: BatchFlags): BatchOptions {
+  const { database, limit, evidence, guarantee, significance, relatives, parts, memory } = flags;
   if (limit > RETAINED_MAX_CANDIDATES) {
     throw new Refusal('invalid_option', `--limit goes up to ${RETAINED_MAX_CANDIDATES}.`);
   }
-  const { directory, id, slug } = selectOneRelease(catalog, flags.database);
-  const { targets, manifest } = await openRelease(directory);
-  const known = { id, targetCount: targets.count };
-  const { calibration, qualification } = await openEvidence(directory, known);
   return {
-    release: { directory, id, slug },
-    calibrationId: calibration?.id ?? null,
-    qualificationId: qualification?.id ?? null,
-    settings: {
-      ...{ limit, evidence, guarantee, significance },
-      ...(manifest.relatives !== undefined && { relatives: homologs }),
-    },
+    database,
+    output: resolve(flags.output),
+    settings: { limit, evidence, guarantee, significance, relatives },
     filter: readFilterExpressions(flags.filter) ?? null,
-    parts: partsOf(flags, manifest.files.tokens.size_bytes),
+    parts,
+    memory,
+    tasks: readTaskFlags(flags),
   };
 }
 
-/**
- * Into how many parts the database is divided: as many as are asked for, or as few as let the tokens of each fit.
- * Errors  Refusal `invalid_option` where both are asked for, or too many parts
- */
-export function partsOf({ parts, memory }: Pick<BatchFlags, 'parts' | 'memory'>, tokenBytes: number): number {
-  const count = memory === undefined ? (parts ?? 1) : Math.ceil(tokenBytes / (memory * GIBIBYTE_BYTES));
-  if (count >= 1 && count <= BATCH_MAX_TASKS && (parts === undefined || memory === undefined)) return count;
-  throw new Refusal(
-    'invalid_option',
-    `A batch has 1 to ${BATCH_MAX_TASKS} parts: by --parts, or by a --memory of ` +
-      `${(tokenBytes / GIBIBYTE_BYTES / BATCH_MAX_TASKS).toPrecision(2)} GiB at least.`,
-  );
-}
-
-interface Divided {
-  readonly taskCount: number;
-  readonly wish: SlurmWish | undefined;
-}
-
-/** Undefined where all is done here. */
-function readTaskFlags({ tasks, slurm }: BatchFlags): Divided | undefined {
+/** Reads the flags that divide a batch; undefined where this process searches. Errors  Refusal `invalid_option` */
+function readTaskFlags({ tasks, slurm }: BatchFlags): TaskOptions | undefined {
   const wish = slurm === undefined ? undefined : readSlurmWish(slurm);
-  const taskCount = tasks ?? wish?.taskCount;
-  if (taskCount === undefined && wish === undefined) return undefined;
-  if (
-    taskCount === undefined ||
-    taskCount > BATCH_MAX_TASKS ||
-    (wish?.taskCount ?? taskCount) !== taskCount
-  ) {
+  const count = tasks ?? wish?.taskCount;
+  if (count === undefined && wish === undefined) return undefined;
+  if (count === undefined || count > BATCH_MAX_TASKS || (wish?.taskCount ?? count) !== count) {
     throw new Refusal(
       'invalid_option',
       `Name the number of tasks once, ${BATCH_MAX_TASKS} at most: --tasks 64, or array=64 in --slurm.`,
     );
   }
-  return { taskCount, wish };
+  return { count, wish, program: thisProgram() };
 }
 
-interface Session {
-  readonly folder: BatchFolder;
-  readonly plan: BatchPlan;
-  readonly config: ApplianceConfig;
-  readonly context: CommandContext;
-}
-
-async function searchHere({ folder, plan, config, context }: Session): Promise<void> {
-  const progress = jobProgress({ folder, plan, config, context });
-  const missing = await missingUnits(folder, plan);
-  const total = unitsOf(plan).length;
-  let done = total - missing.length;
-  const show = (): void => progress.update({ stage: 'compare', done, total });
-  show();
-  const onUnit = (): void => {
-    done += 1;
-    show();
-  };
-  try {
-    if (missing.length > 0) {
-      await runUnits(folder, { places: missing, name: taskName(context.environment), onUnit }, config);
-    }
-  } finally {
-    progress.close();
-  }
-}
-
-/** Returns whether all is done; without Slurm that is for whoever submits the script. */
-async function searchThere(session: Session, { taskCount, wish }: Divided): Promise<boolean> {
-  const { folder, plan, config, context } = session;
-  const total = unitsOf(plan).length;
-  const missing = async (): Promise<readonly number[]> => {
-    const tasks = (await missingUnits(folder, plan)).map((place) => place % taskCount);
-    return [...new Set(tasks)].sort((a, b) => a - b);
-  };
-  const left = await missing();
-  if (left.length === 0) return true;
-  const script = join(folder.path, 'search.sbatch');
-  const job = {
-    name: `gloaming-${plan.release.slug}`,
-    command: [process.execPath, resolve(process.argv[1]), 'batch', 'task', folder.path, String(taskCount)],
-    environment: { GLOAMING_INDEXES: config.indexesFolder },
-    logFolder: folder.path,
-  };
-  await writeFile(script, batchScript(job));
-  if (wish === undefined) {
-    context.stdout.write(
-      `  sbatch --array=${arrayOf(left, undefined)} ${script}\n\n` +
-        'When it is done, the same command writes the output.\n',
+function describeBatch(result: BatchResult, { output }: BatchOptions): string {
+  if (result.kind === 'divided') {
+    return (
+      `  sbatch --array=${arrayOf(result.missing, undefined)} ${result.script}\n\n` +
+      'When it is done, the same command writes the output.\n'
     );
-    return false;
   }
-  const progress = jobProgress(session);
-  const controller = new AbortController();
-  const stop = (): void =>
-    controller.abort(new Refusal('interrupted', 'Interrupted. The same command goes on from here.'));
-  process.once('SIGINT', stop).once('SIGTERM', stop);
-  const show = async (): Promise<void> => {
-    const tasks = tasksOf(total, taskCount, await missingUnits(folder, plan));
-    progress.update({ stage: 'compare', ...sumOf(tasks), tasks });
-  };
-  const say = (line: string): void => {
-    progress.end();
-    context.stderr.write(`${line}\n`);
-  };
-  try {
-    await runArray({ script, wish, missing, onWait: show, say, signal: controller.signal });
-    await show();
-  } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
-    progress.close();
-  }
-  return true;
-}
-
-function jobProgress({ plan, config, context }: Session): JobProgress {
-  const name = { command: 'batch search', database: plan.release.slug };
-  return createJobProgress(context.stderr, config.dataFolder, name);
-}
-
-/** How many units each task has, and has done. */
-export function tasksOf(
-  unitCount: number,
-  taskCount: number,
-  missing: readonly number[],
-): readonly TaskProgress[] {
-  const left = new Uint32Array(taskCount);
-  for (const place of missing) left[place % taskCount] += 1;
-  return Array.from(left, (count, task) => {
-    const total = Math.ceil(Math.max(0, unitCount - task) / taskCount);
-    return { done: total - count, total };
-  });
-}
-
-/** Puts the chunks together, in their order, and takes the folder away. */
-async function collect({ folder, plan, context }: Session, output: string): Promise<void> {
-  let chain = sha256Hex('');
-  for (const chunk of plan.chunkStarts.keys()) {
-    const digests = await readJson<readonly string[]>(folder.digests(chunk));
-    for (const digest of digests) chain = sha256Hex(chain + digest);
-  }
-  await joinParquet([...plan.chunkStarts.keys()].map(folder.rows), output);
-  await rm(folder.path, { recursive: true, maxRetries: 5 });
-  context.stdout.write(
-    `Searched ${plan.release.slug} with ${plan.queryCount.toLocaleString('en')} queries.\n` +
-      `  release        ${plan.release.id}\n  result_sha256  ${chain}\n  candidates     ${output}\n`,
+  const { slug, queryCount, releaseId, resultSha256 } = result;
+  return (
+    `Searched ${slug} with ${queryCount.toLocaleString('en')} queries.\n` +
+    `  release        ${releaseId}\n  result_sha256  ${resultSha256}\n  candidates     ${output}\n`
   );
 }

@@ -7,7 +7,8 @@ import { readPolicyCard } from '../../recall/policy-sidecar.js';
 import { readCalibrationCard } from '../../significance/sidecar.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
-import { selectOneRelease, withCatalog, type IndexCatalog } from './catalog.js';
+import { selectOneRelease, type IndexCatalog } from '../../pipelines/catalog.js';
+import { withCatalog } from './catalog.js';
 import { formatTable } from '../terminal/table.js';
 
 /** `gloaming calibration show`. */
@@ -66,7 +67,7 @@ function describeCard(card: CalibrationCard, policy: PolicyCard | undefined): st
     ],
     [
       'left out',
-      `${count(sample.connected_pair_count)} pairs of relatives, which ${count(sample.link_count)} links connect`,
+      `${count(sample.connected_pair_count)} pairs of homologs, which ${count(sample.link_count)} links connect`,
     ],
     [
       'lengths',
@@ -90,7 +91,7 @@ function describeCard(card: CalibrationCard, policy: PolicyCard | undefined): st
   return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
 }
 
-/** What answers in place of the exhaustive policy, and what that costs. */
+/** Names the approximate policy, what it loses, and whether searches use it. */
 function policyText(card: PolicyCard): string {
   const offered = isQualifiedPolicy(card) ? '' : ', so that it is not offered';
   return `${policyKindOf(card)}: it ${lossesOf(card.recalls, card)}${offered}`;
@@ -115,7 +116,7 @@ const BIN_COLUMNS = [
   'independent',
   'KS',
   'lambda',
-  'relatives',
+  'homologs',
   'ln P',
 ];
 

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
-import { selectReleases, shortId, withCatalog, type IndexCatalog } from './catalog.js';
+import { selectReleases, shortId, type IndexCatalog } from '../../pipelines/catalog.js';
+import { withCatalog } from './catalog.js';
 
 export function addDefaultCommand(index: Command, context: CommandContext): void {
   index

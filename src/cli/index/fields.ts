@@ -5,13 +5,14 @@ import { openRelease } from '../../release/open.js';
 import type { AttributeValue, FilterField, Release } from '../../release/release.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatTable } from '../terminal/table.js';
-import { selectOneRelease, withCatalog } from './catalog.js';
+import { selectOneRelease } from '../../pipelines/catalog.js';
+import { withCatalog } from './catalog.js';
 
-/** Values that are shown of each attribute. */
+/** Shown values of an attribute at most. */
 const SHOWN_VALUES = 3;
 const VALUE_MAX_CHARACTERS = 32;
 
-/** `gloaming index fields`: what a filter of a database can ask for. */
+/** `gloaming index fields`: the attributes that filters of a database can use. */
 export function addFieldsCommand(index: Command, context: CommandContext): void {
   index
     .command('fields')

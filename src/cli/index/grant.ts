@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
-import { selectReleases, withCatalog } from './catalog.js';
+import { selectReleases } from '../../pipelines/catalog.js';
+import { withCatalog } from './catalog.js';
 
 interface Options {
   readonly organization: readonly string[];

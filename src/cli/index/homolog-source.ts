@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
-import { addHomologSource, estimateHomologSource } from '../../find-homologs/homolog-sources.js';
+import { addHomologSource } from '../../pipelines/homologs.js';
+import type { Notice } from '../../pipelines/notices.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatQuantity } from '../terminal/progress.js';
 
@@ -8,13 +9,13 @@ import { formatQuantity } from '../terminal/progress.js';
 export function register(program: Command, context: CommandContext): void {
   const homologSource = program
     .command('background')
-    .description('sequences in which relatives are looked for by mmseqs, without tokens of their own');
+    .description('sources of homologs: sequences that mmseqs searches, without tokens of their own');
   homologSource
     .command('add')
-    .description('make a background of FASTA files')
+    .description('make a homolog source of FASTA files')
     .argument('<fasta...>', 'FASTA files, plain or gzip')
-    .requiredOption('--name <name>', 'name of the background, as in "index build --relatives <name>"')
-    .option('--estimate', 'say what it will take on disk, and make nothing')
+    .requiredOption('--name <name>', 'name of the source, as in "index build --relatives <name>"')
+    .option('--estimate', 'print its size on disk, and make nothing')
     .action((fasta: string[], options: Options) => add(fasta, options, context));
 }
 
@@ -25,16 +26,18 @@ interface Options {
 
 async function add(
   fasta: readonly string[],
-  { name, estimate }: Options,
+  { name, estimate = false }: Options,
   { environment, stdout }: CommandContext,
 ): Promise<void> {
-  const { indexesFolder } = loadConfig(environment);
-  const { bytes } = await estimateHomologSource(fasta);
-  stdout.write(`The background takes about ${formatQuantity(bytes, 'B')} in ${indexesFolder}.\n`);
-  if (estimate) return;
-  const made = await addHomologSource(indexesFolder, name, fasta);
+  const config = loadConfig(environment);
+  const onNotice = (notice: Notice): void => {
+    if (notice.kind !== 'homolog_source_estimated') return;
+    stdout.write(`The source takes about ${formatQuantity(notice.bytes, 'B')} in ${config.indexesFolder}.\n`);
+  };
+  const sequences = await addHomologSource(config, { fasta, name, isEstimate: estimate }, { onNotice });
+  if (sequences === undefined) return;
   stdout.write(
-    `Made ${name} of ${made.sequences.toLocaleString('en')} sequences.\n\n` +
+    `Made ${name} of ${sequences.toLocaleString('en')} sequences.\n\n` +
       `Use it:  npx gloaming index build proteins.fasta --name mylab --relatives ${name}\n`,
   );
 }

@@ -9,7 +9,8 @@ import { listedFiles } from '../../release/manifest.js';
 import type { ReleaseManifest } from '../../release/release.js';
 import type { ReleaseRow } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
-import { shortId, withCatalog, type IndexCatalog } from './catalog.js';
+import { shortId, type IndexCatalog } from '../../pipelines/catalog.js';
+import { withCatalog } from './catalog.js';
 import { formatCount, formatQuantity } from '../terminal/progress.js';
 import { formatTable } from '../terminal/table.js';
 
@@ -94,15 +95,15 @@ function describeRow(
   ];
 }
 
-/** What searches lose that are answered by codes, which somebody has chosen for the release. */
+/** Says what searches by a codebook lose. Such a policy is chosen when the release is built. */
 async function lossesOfCodebook(
   { config }: IndexCatalog,
   { slug, id }: ReleaseRow,
 ): Promise<readonly string[]> {
-  // A damaged card is for "index verify" to tell.
+  // "index verify" reports a damaged card.
   const card = await readPolicyCard(releaseDirectory(config.indexesFolder, slug, id)).catch(() => undefined);
   if (card === undefined || policyKindOf(card) !== 'coded' || !isQualifiedPolicy(card)) return [];
-  return [`\nSearched by codes: ${slug} ${shortId(id)}; it ${lossesOf(card.recalls, card)}.\n`];
+  return [`\nSearched by a codebook: ${slug} ${shortId(id)}; it ${lossesOf(card.recalls, card)}.\n`];
 }
 
 async function isThere({ config }: IndexCatalog, { slug, id }: ReleaseRow): Promise<boolean> {

@@ -1,16 +1,11 @@
 import { Option, type Command } from 'commander';
-import { Refusal } from '../../errors.js';
-import { FORMATS } from '../../build-release/sources/formats/recognise.js';
-import type { FormatName } from '../../build-release/sources/formats/protein-format.js';
-import type { InputFiles } from '../../build-release/sources/input-files.js';
-import type { DuplicateRule } from '../../build-release/sources/protein-source.js';
-import { spoolStandardInput } from '../../build-release/sources/standard-input.js';
+import { INPUT_FORMATS, type InputOptions } from '../../pipelines/input.js';
 import { readTaxonomyOption } from './taxonomy-option.js';
 
-/** What the command line says of a build's input, besides the files. */
-export interface InputOptions {
-  readonly format: FormatName | 'auto';
-  readonly duplicates: DuplicateRule;
+/** Flags of a build's input, besides the files. */
+export interface InputFlags {
+  readonly format: NonNullable<InputOptions['format']> | 'auto';
+  readonly duplicates: NonNullable<InputOptions['duplicates']>;
   readonly accession2taxid?: string;
   readonly gff: readonly string[];
   readonly domains: readonly string[];
@@ -20,7 +15,7 @@ export interface InputOptions {
 }
 
 export function addInputOptions(command: Command): Command {
-  const formats = ['auto', ...FORMATS.map(({ name }) => name)];
+  const formats = ['auto', ...INPUT_FORMATS];
   return command
     .addOption(new Option('--format <name>', 'what the files are').choices(formats).default('auto'))
     .addOption(
@@ -97,45 +92,21 @@ the build is refused.
 Letters: U becomes C, O becomes K; B, Z, J and inner "*" become X; the report counts them. Anything else
 is refused with file, line and record, before encoding begins.`;
 
-/** Files that are there as long as the build, and what of them goes with it. */
-export interface GivenFiles {
-  readonly files: InputFiles;
-  remove(): Promise<void>;
-}
-
-/** Errors  Refusal `invalid_option`; those of standard input */
-export async function inputFilesOf(
+/** Returns the input that the flags name. Errors  Refusal `invalid_option` */
+export function inputOptionsOf(
   paths: readonly string[],
-  options: InputOptions,
+  { format, duplicates, accession2taxid, gff, domains, metadata, taxonomy }: InputFlags,
   stdin: AsyncIterable<unknown>,
-  signal: AbortSignal,
-): Promise<GivenFiles> {
-  const { taxonomy } = readTaxonomyOption(options.taxonomy);
-  if (paths.filter((path) => path === '-').length > 1) {
-    throw new Refusal('invalid_option', 'Standard input can be read once: give - once.');
-  }
-  const spooled = paths.includes('-')
-    ? await spoolStandardInput(stdin as AsyncIterable<Uint8Array>, signal)
-    : undefined;
-  const {
-    format,
+): InputOptions {
+  return {
+    paths,
+    standardInput: stdin as AsyncIterable<Uint8Array>,
+    format: format === 'auto' ? undefined : format,
     duplicates,
-    accession2taxid: accessionTaxids,
-    gff: annotations,
+    accessionTaxids: accession2taxid,
+    annotations: gff,
     domains,
     metadata,
-  } = options;
-  return {
-    files: {
-      proteins: paths.map((path) => (path === '-' && spooled !== undefined ? spooled.path : path)),
-      format: format === 'auto' ? undefined : format,
-      duplicates,
-      accessionTaxids,
-      annotations,
-      domains,
-      metadata,
-      taxonomy,
-    },
-    remove: async () => spooled?.remove(),
+    ...readTaxonomyOption(taxonomy),
   };
 }

@@ -4,8 +4,9 @@ import type { Command } from 'commander';
 import { lockFolder } from '../../processes.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
-import { selectReleases, shortId, withCatalog, type IndexCatalog, type LocatedRelease } from './catalog.js';
-import { homologSourceUser, deleteReleases } from './releases/delete.js';
+import { selectReleases, shortId, type IndexCatalog, type LocatedRelease } from '../../pipelines/catalog.js';
+import { withCatalog } from './catalog.js';
+import { homologSourceUser, deleteReleases } from '../../pipelines/delete.js';
 
 interface Options {
   readonly yes?: boolean;
@@ -42,7 +43,7 @@ async function removeReleases(
   context.stdout.write(`Deleted ${list}.\n`);
 }
 
-/** Errors  Refusal `background_in_use` where a release that stays finds its queries' relatives in one that goes */
+/** Errors  Refusal `background_in_use` where a deleted release is the homolog source of one that stays */
 function refuseHomologSources(catalog: IndexCatalog, going: readonly LocatedRelease[]): void {
   for (const release of going) {
     const user = homologSourceUser(catalog, release, going);

@@ -1,8 +1,8 @@
 import { Refusal } from '../../errors.js';
-import type { InputFiles } from '../../build-release/sources/input-files.js';
+import type { InputOptions } from '../../pipelines/input.js';
 
-/** The value of --taxonomy. Errors  Refusal `invalid_option` where it does not name two files */
-export function readTaxonomyOption(text: string | undefined): Pick<InputFiles, 'taxonomy'> {
+/** Reads the value of --taxonomy. Errors  Refusal `invalid_option` unless it names two files */
+export function readTaxonomyOption(text: string | undefined): Pick<InputOptions, 'taxonomy'> {
   if (text === undefined) return {};
   const [nodes, names, ...rest] = text.split(',');
   if (!nodes || !names || rest.length > 0) {

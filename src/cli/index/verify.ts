@@ -3,7 +3,8 @@ import { verifyEvidence } from '../../recall/evidence.js';
 import { Refusal } from '../../errors.js';
 import { verifyRelease } from '../../release/verify.js';
 import type { CommandContext } from '../terminal/command.js';
-import { locateReleases, selectReleases, shortId, withCatalog, type IndexCatalog } from './catalog.js';
+import { locateReleases, selectReleases, shortId, type IndexCatalog } from '../../pipelines/catalog.js';
+import { withCatalog } from './catalog.js';
 import { createProgress, formatDuration, formatQuantity } from '../terminal/progress.js';
 
 export function addVerifyCommand(index: Command, context: CommandContext): void {

@@ -1,5 +1,5 @@
 import { alignmentLines, type AlignmentLines } from '../../sequence/alignment-lines.js';
-import type { Candidate, PairwiseAlignment } from '../../search/search-types.js';
+import type { Candidate, PairwiseAlignment } from '../../pipelines/search.js';
 import { alignmentOf, attributeText, type Layout, type SearchReport, targetId } from './report.js';
 import { formatDistance, formatEValue, formatPercent } from './numbers.js';
 

@@ -8,7 +8,7 @@ import type {
   Guarantee,
   QueryHomologs,
   SignificanceRequirement,
-} from '../../search/search-types.js';
+} from '../../pipelines/search.js';
 import { needAlignments } from '../../services/select.js';
 import {
   addFieldOptions,

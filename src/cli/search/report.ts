@@ -1,19 +1,13 @@
 import type { Release, TargetSpace } from '../../release/release.js';
 import type {
   Candidate,
-  ProteinQuery,
+  NamedQuery,
   SearchEngine,
   SearchRequest,
   SearchResult,
-} from '../../search/search-types.js';
+} from '../../pipelines/search.js';
 import type { Sort } from '../../contract/search/selection.js';
 import type { SearchedDatabase } from '../../services/search/present-search.js';
-
-/** A query from a FASTA file. */
-export interface NamedQuery extends ProteinQuery {
-  readonly id: string;
-  readonly description?: string;
-}
 
 /** All that is known of one finished query: every format is written from this value and nothing else. */
 export interface SearchReport {

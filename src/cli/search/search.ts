@@ -9,7 +9,7 @@ import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target
 import type { FastaInput } from '../../sequence/fasta.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import { unpack } from '../../sequence/unpack.js';
-import type { SearchEngine } from '../../search/search-types.js';
+import type { SearchEngine, SearchSettings } from '../../pipelines/search.js';
 import { homologWarning, type SearchedDatabase } from '../../services/search/present-search.js';
 import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -27,7 +27,7 @@ import {
   type SearchFlags,
 } from './options.js';
 import { layoutFor, writeOutput } from './output.js';
-import { onlyQuery, readQueries, searchAll } from './queries.js';
+import { onlyQuery, readQueries, searchAll, type SearchedQuery } from '../../pipelines/search.js';
 import { alignmentOf, type SearchFormat, type SearchReport } from './report.js';
 import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
 import { formatFasta } from './sequences.js';
@@ -92,7 +92,8 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
     const queries = readQueries(inputOf(fasta, context));
     const asked = format === 'a3m' ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
-    const reports = searchAll(asked, settings, { engine, database, serverVersion }, stopping.signal);
+    const searched = searchAll(asked, settings, engine, stopping.signal);
+    const reports = reportsOf(searched, settings, { engine, database, serverVersion });
     const shown = selectReports(reports, selection, format, context);
     const answers = format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
     const layout = layoutFor(context, flags.alignments === true, flags.output);
@@ -110,6 +111,18 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
     }
   } finally {
     await appliance.close();
+  }
+}
+
+/** Adds to each result what its formats need. */
+async function* reportsOf(
+  searched: AsyncIterable<SearchedQuery>,
+  { targetSpace, ...request }: SearchSettings,
+  place: Pick<SearchReport, 'engine' | 'database' | 'serverVersion'>,
+): AsyncGenerator<SearchReport> {
+  const { release } = place.engine;
+  for await (const { query, result } of searched) {
+    yield { ...place, query, result, request, release, targetSpace, sort: 'rank', leftOutCount: 0 };
   }
 }
 

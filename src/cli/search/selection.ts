@@ -1,6 +1,6 @@
 import type { CutOffs, Sort } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
-import type { SearchEngine } from '../../search/search-types.js';
+import type { SearchEngine } from '../../pipelines/search.js';
 import { evidenceOfFound } from '../../services/evidence.js';
 import { selectByEvidence } from '../../services/select.js';
 import type { CommandContext } from '../terminal/command.js';

@@ -1,6 +1,6 @@
-import { eValueOf } from '../../search/candidate-significance.js';
+import { eValueOf } from '../../pipelines/search.js';
 import { explainEmptySelection } from '../../release/filter/near.js';
-import type { Candidate } from '../../search/search-types.js';
+import type { Candidate } from '../../pipelines/search.js';
 import { drawAlignment } from './alignment.js';
 import { formatCount, formatDistance, formatEValue, formatPercent } from './numbers.js';
 import {

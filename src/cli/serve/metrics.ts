@@ -2,8 +2,7 @@ import { existsSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Appliance } from '../../appliance.js';
 import type { Metrics, Reading } from '../../http/pages/metrics.js';
-import type { Gpu } from '../../kernels/addon.js';
-import { isCudaBackend, type CudaBackend } from '../../kernels/cuda.js';
+import { gpusOf, type Gpu, type Gpus } from '../../services/gpus.js';
 import { lastMaintenance } from '../../services/backup/maintenance.js';
 import type { SearchCount } from '../../services/search/tally.js';
 
@@ -17,7 +16,8 @@ export function watchAppliance(metrics: Metrics, appliance: Appliance): Metrics 
     ['backend', 'variant', 'version'],
     () => [{ labels: { backend: name, variant, version }, value: 1 }],
   );
-  if (isCudaBackend(backend)) watchGpus(metrics, backend);
+  const gpus = gpusOf(backend);
+  if (gpus !== undefined) watchGpus(metrics, gpus);
   metrics.watch('gloaming_databases', 'Databases in the catalog.', [], () => [
     { value: releases.databases().length },
   ]);
@@ -118,11 +118,11 @@ function watchWork(metrics: Metrics, { homology, runs, config, releases }: Appli
   );
 }
 
-/** Reports the memory of each GPU, and how often the CPU took over its work. */
-function watchGpus(metrics: Metrics, backend: CudaBackend): void {
+/** Watches the memory of each GPU, and the number of kernel calls that the CPU retried. */
+function watchGpus(metrics: Metrics, gpus: Gpus): void {
   const watch = (name: string, help: string, read: (gpu: Gpu) => number): void =>
     metrics.watch(name, help, ['gpu', 'name'], () => {
-      const report = backend.report();
+      const report = gpus.report();
       // A lost GPU has no values until the next search finds it again.
       if (report.obstacle !== undefined) return [];
       return report.gpus.map((gpu) => ({
@@ -147,6 +147,6 @@ function watchGpus(metrics: Metrics, backend: CudaBackend): void {
     ({ residentBytes }) => residentBytes,
   );
   metrics.watch('gloaming_kernel_retries', 'Work that the CPU did after an error of a GPU.', [], () => [
-    { value: backend.retryCount() },
+    { value: gpus.retryCount() },
   ]);
 }

@@ -11,7 +11,7 @@ import { createMetrics, type Metrics } from '../../http/pages/metrics.js';
 import { createServer, type HttpServer } from '../../http/server.js';
 import type { ColabfoldDoor, Readiness, Shell } from '../../http/shell.js';
 import { servePostgres, type PostgresServer } from '../../postgres/server.js';
-import { isCudaBackend, type CudaBackend } from '../../kernels/cuda.js';
+import { gpusOf, type Gpus } from '../../services/gpus.js';
 import { recordMaintenance } from '../../services/backup/maintenance.js';
 import { IdempotencyTable } from '../../store/tables/idempotency.js';
 import { listenError } from './address.js';
@@ -47,8 +47,8 @@ export async function serve(
   const manifestPath = join(config.packageFolder, 'config', 'public-routes.json');
   let url = '';
   const metrics = watchAppliance(createMetrics(), appliance);
-  const { backend } = appliance;
-  if (isCudaBackend(backend)) logGpus(backend, log);
+  const gpus = gpusOf(appliance.backend);
+  if (gpus !== undefined) logGpus(gpus, log);
   const { server, shell, stop } = createServer({
     handlers: handlersOf(appliance),
     manifest: JSON.parse(readFileSync(manifestPath, 'utf8')) as PublicRouteManifest,
@@ -167,13 +167,13 @@ async function startWork(appliance: Appliance, log: Logger, metrics: Metrics): P
   appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
 }
 
-/** Logs the GPUs that are unused from the start, and failures of used ones. */
-export function logGpus(backend: CudaBackend, log: Pick<Logger, 'warn' | 'error'>): void {
-  const report = backend.report();
+/** Logs GPUs that do not serve, and later the failures of those that do. */
+export function logGpus(gpus: Gpus, log: Pick<Logger, 'warn' | 'error'>): void {
+  const report = gpus.report();
   for (const reason of report.obstacle === undefined ? report.unused : []) {
     log.warn({ reason }, 'A GPU of this machine is not used.');
   }
-  backend.watchRetries(({ servedBy, cause }) =>
+  gpus.watchRetries(({ servedBy, cause }) =>
     log.error({ err: cause, served_by: servedBy }, 'A GPU failed, and the CPU does its work.'),
   );
 }

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { openAppliance, type Appliance } from '../../appliance.js';
 import { buildDemo, DEMO_SLUG, demoProteins } from '../../demo/demo.js';
-import { foundRelatives as foundHomologs, selfCheckOf, type SelfCheck } from '../../demo/check.js';
+import { foundHomologs, selfCheckOf, type SelfCheck } from '../../demo/check.js';
 import type { SimulatedDatabase } from '../../demo/simulate.js';
 import { loadConfig } from '../../config.js';
 import { newId } from '../../ids.js';
 import type { RequestContext } from '../../services/context.js';
 import type { CommandContext } from '../terminal/command.js';
-import { adoptReleases } from '../index/catalog.js';
+import { adoptReleases } from '../../pipelines/catalog.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
 import { createProgress } from '../terminal/progress.js';
 import { checkAddresses, isLoopbackHost } from './address.js';
@@ -175,7 +175,7 @@ async function selfCheck({ homology, servedFrom }: Appliance, check: SelfCheck):
     {
       query: { kind: 'protein_sequence', sequence: check.query.sequence },
       database: DEMO_SLUG,
-      limit: check.relatives.length + 1,
+      limit: check.homologs.length + 1,
       evidence: 'candidate_measurement',
       guarantee: 'exhaustive',
       significance: 'not_requested',
@@ -188,7 +188,7 @@ async function selfCheck({ homology, servedFrom }: Appliance, check: SelfCheck):
   );
   const { searched_target_count: searched } = value.database;
   return (
-    `Self-check on ${servedFrom}: the first search found ${found} of ${check.relatives.length} true homologs of ` +
+    `Self-check on ${servedFrom}: the first search found ${found} of ${check.homologs.length} true homologs of ` +
     `${check.query.id} among ${searched} simulated proteins, in ${value.performance.search_execution_ms} ms.`
   );
 }

@@ -1,8 +1,16 @@
 import { InvalidArgumentError } from 'commander';
+import { Refusal } from '../../errors.js';
 
-/** Parses a count: a whole number from 1. */
+/** Parses the value of an option that counts something. 1.. Errors  InvalidArgumentError */
 export function positiveInteger(text: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value) && value >= 1) return value;
   throw new InvalidArgumentError('a whole number from 1 is expected.');
+}
+
+/** Reads the value of an option. Range  1..2³²−1. Errors  Refusal `invalid_option` */
+export function readCount(option: string, text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1 && value < 2 ** 32) return value;
+  throw new Refusal('invalid_option', `${option} expects a whole number from 1 on; it is ${text}.`);
 }

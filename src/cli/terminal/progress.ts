@@ -1,17 +1,7 @@
-/** Progress of a piece of work. `done` may start above 0 after an interrupted run. */
-export interface ProgressState {
-  readonly stage: ProgressStage;
-  readonly done: number;
-  readonly total: number;
-  /** Progress of each task of divided work, in the same unit. */
-  readonly tasks?: readonly TaskProgress[];
-}
+import type { PipelineStage, ProgressState as StageState, TaskProgress } from '../../pipelines/progress.js';
 
-/** Progress of one task. */
-export interface TaskProgress {
-  readonly done: number;
-  readonly total: number;
-}
+/** State of a stage of a pipeline or of another command. */
+export type ProgressState = StageState<ProgressStage>;
 
 /** The same as text for people. */
 export interface ProgressWords extends Omit<ProgressState, 'stage'> {
@@ -58,7 +48,7 @@ const STAGES = {
   align: { label: 'Aligning', unit: 'alignments', one: 'alignment' },
   predict: { label: 'Predicting', unit: 'structures', one: 'structure' },
   download: { label: 'Downloading', unit: 'B' },
-} as const satisfies Readonly<Record<string, StageWords>>;
+} as const satisfies Readonly<Record<string, StageWords> & Record<PipelineStage, StageWords>>;
 
 const DRAW_INTERVAL_MS = 100;
 const LINE_INTERVAL_MS = 10_000;
@@ -156,14 +146,6 @@ function createMeter(first: ProgressState, now: () => number): Meter {
       return `${label}: ${formatQuantity(total, unit)} in ${formatDuration(elapsedMs)}${rate}`;
     },
   };
-}
-
-/** Sums the progress of tasks. */
-export function sumOf(tasks: readonly TaskProgress[]): TaskProgress {
-  return tasks.reduce((sum, task) => ({ done: sum.done + task.done, total: sum.total + task.total }), {
-    done: 0,
-    total: 0,
-  });
 }
 
 /** ", 12 of 64 tasks done, 8 at work". A task is at work after its first unit and before its last. */

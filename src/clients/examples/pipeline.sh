@@ -6,8 +6,8 @@ usage() {
   cat <<'EOT'
 usage: pipeline.sh PROTEINS.fasta HITS.tsv [DATABASE]
 
-Searches every protein of a FASTA file and writes the hits as BLAST's tabular output (outfmt 6). It can be run again: a
-rerun within a day finds the run that it made, and waits for that.
+Searches every protein of a FASTA file and writes the hits as BLAST's tabular output (outfmt 6). A rerun within a day
+waits for the run of the first attempt.
 
 environment:
   GLOAMING_URL      address of the appliance, http://127.0.0.1:8080 by default
@@ -15,12 +15,12 @@ environment:
   GLOAMING_LIMIT    candidates of each protein, 100 by default
 
 exit codes:
-  0  the file is there, whole
+  0  the file is complete
   1  anything else
   2  the command line is wrong, or a file cannot be read
-  3  the appliance refuses the request: sent again as it is, it is refused again
+  3  the appliance refuses the request; a retry of the same request is refused, too
   4  the run failed or was cancelled; a rerun makes a new one
-  5  the appliance cannot be reached, or has no room: a rerun may succeed
+  5  the appliance cannot be reached or has no capacity; a rerun may succeed
 EOT
 }
 
@@ -36,10 +36,10 @@ if ! [ -r "$proteins" ]; then echo "pipeline.sh: $proteins cannot be read" >&2 &
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# The key is in a file of ours, not in the list of processes.
+# The key is in a private file, because process listings show arguments.
 (umask 077 && printf 'header = "Authorization: Bearer %s"\n' "$GLOAMING_API_KEY" >"$work/key")
 
-# Sends a request, and again where the appliance says that it may succeed; the body of the answer is in $work/answer.
+# Sends a request and retries it if the appliance says that a retry may succeed; the response body is in $work/answer.
 request() {
   for attempt in 1 2 3 4 5; do
     status=$(curl -sS -K "$work/key" -o "$work/answer" -D "$work/headers" -w '%{http_code}' "$@") || status=000
@@ -57,7 +57,7 @@ request() {
   esac
 }
 
-# Makes a run from the JSON in $work/body under a key that equal steps share; its id is in $run.
+# Creates a run from the JSON in $work/body with an Idempotency-Key that equal steps share; its id is in $run.
 create_run() {
   for attempt in 1 2 3 4 5 6 7 8; do
     key=$({ echo "pipeline.sh $attempt" && cat "$work/body"; } | sha256sum | cut -c 1-64)
@@ -65,7 +65,7 @@ create_run() {
       -H 'Prefer: respond-async' --data-binary "@$work/body"
     run=$(jq -r .data.id "$work/answer")
     if ! grep -qi '^idempotent-replayed' "$work/headers"; then return 0; fi
-    # It was made before. Where it has come to nothing since, another one is made.
+    # An earlier request created the run. If that run has failed, the next attempt creates another.
     request "$url/v1/runs/$run"
     case $(jq -r .data.status "$work/answer") in
     failed | cancelled) ;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Receives the appliance's webhooks and fetches the results of every search that has completed.
+"""Receives webhooks of the appliance and fetches the results of every completed search.
 
-Register its address first, and keep the secret that the answer shows once:
+Register its address first and store the secret, which only this response shows:
 
     curl -s $GLOAMING_URL/v1/webhooks/endpoints -H "Authorization: Bearer $GLOAMING_API_KEY" \\
       -H 'Content-Type: application/json' \\
@@ -12,12 +12,12 @@ environment:
   GLOAMING_WEBHOOK_SECRET          whsec_… of the endpoint; several between commas while it is being rotated
 
 exit codes:
-  0  it was told to end, by SIGTERM or Control-C
+  0  it was stopped by SIGTERM or Control-C
   2  the command line is wrong, or the secret is missing
 
-A message is answered as soon as it is written down, as <run>.told, because the appliance waits for an answer only for
-seconds; then the table is fetched as <run>.tsv. What was written down when it was killed is fetched when it starts
-again. A message that is not the appliance's is answered with 400, one that could not be written down with 503: it comes again.
+The receiver writes a marker file <run>.told and answers, because the appliance waits only seconds for an answer. Then it
+fetches the table as <run>.tsv. After a restart it fetches the tables of the markers that are left. It answers a message
+with a wrong signature with 400, and with 503 if it cannot write the marker; the appliance then sends the message again.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from pathlib import Path
 
 from gloaming import Gloaming, GloamingError, WebhookVerificationError, verify_webhook
 
-#: Larger messages are none of the appliance's.
+#: The appliance sends no larger messages.
 MESSAGE_MAX_BYTES = 1024 * 1024
 
 
@@ -39,18 +39,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--listen", default="127.0.0.1:9000", help="address and port (%(default)s)")
     parser.add_argument("--folder", type=Path, default=Path("."), help="where tables are written (%(default)s)")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     secrets = [secret for secret in os.environ.get("GLOAMING_WEBHOOK_SECRET", "").split(",") if secret]
     if not secrets:
         parser.error("GLOAMING_WEBHOOK_SECRET is not set")
-    host, port = asked.listen.rsplit(":", 1)
-    told = queue.Queue()
-    for mark in sorted(asked.folder.glob("run_*.told")):
-        told.put(mark)
-    with Gloaming() as client, HTTPServer((host, int(port)), receiver(secrets, asked.folder, told)) as server:
-        threading.Thread(target=fetch_all, args=(client, told), daemon=True).start()
+    host, port = options.listen.rsplit(":", 1)
+    marks = queue.Queue()
+    for mark in sorted(options.folder.glob("run_*.told")):
+        marks.put(mark)
+    with Gloaming() as client, HTTPServer((host, int(port)), receiver(secrets, options.folder, marks)) as server:
+        threading.Thread(target=fetch_all, args=(client, marks), daemon=True).start()
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        print(f"listening on {asked.listen}", file=sys.stderr, flush=True)
+        print(f"listening on {options.listen}", file=sys.stderr, flush=True)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
@@ -58,8 +58,8 @@ def main():
     return 0
 
 
-def receiver(secrets, folder, told):
-    """Writes down what is to be fetched, and answers."""
+def receiver(secrets, folder, marks):
+    """Returns a request handler that writes markers."""
 
     class Receiver(BaseHTTPRequestHandler):
         timeout = 10
@@ -73,7 +73,7 @@ def receiver(secrets, folder, told):
                 mark = mark_of(event, folder)
                 if mark is not None:
                     mark.touch()
-                    told.put(mark)
+                    marks.put(mark)
             except WebhookVerificationError as error:
                 print(error, file=sys.stderr)
                 return self.answer(400)
@@ -94,7 +94,7 @@ def receiver(secrets, folder, told):
 
 
 def mark_of(event, folder):
-    """The note that a search has completed whose table is not there; None for everything else."""
+    """Returns the marker of a completed search whose table is missing; else None."""
     data = event["data"]
     print(event["type"], data.get("run_id", ""), flush=True)
     is_search = data.get("endpoint") in ("homology.search", "homology.batch_search")
@@ -103,10 +103,10 @@ def mark_of(event, folder):
     return folder / f"{data['run_id']}.told"
 
 
-def fetch_all(client, told):
-    """Fetches one table after the other; what cannot be fetched stays written down for the next start."""
+def fetch_all(client, marks):
+    """Fetches the tables one by one; the marker of a failed fetch stays for the next start."""
     while True:
-        mark = told.get()
+        mark = marks.get()
         try:
             if mark.exists():
                 client.run(mark.stem).export("m8", mark.with_suffix(".tsv"))

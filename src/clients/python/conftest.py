@@ -3,11 +3,14 @@
 `npx vitest run --config config/vitest.config.mjs test/clients/python.test.ts` starts one, with a simulated database.
 """
 
+import ast
 import asyncio
 import base64
+import doctest
 import hashlib
 import hmac
 import importlib.util
+import inspect
 import json
 import os
 import time
@@ -19,6 +22,23 @@ from gloaming import AsyncGloaming, Gloaming
 
 #: Examples that need a package which is not on every machine.
 NEEDS = {"to_pandas": "pandas", "to_arrow": "pyarrow", "to_polars": "polars", "to_searchio": "Bio"}
+
+LOOP = asyncio.new_event_loop()
+
+
+def compile_example(source, filename, mode, flags, dont_inherit):
+    return compile(source, filename, mode, flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit)
+
+
+def run_example(code, globs):
+    outcome = eval(code, globs)
+    if inspect.iscoroutine(outcome):
+        LOOP.run_until_complete(outcome)
+
+
+# Examples of the client for event loops use `await` as `python3 -m asyncio` takes it. These globals of the module shadow
+# the built-in functions of the same names.
+doctest.compile, doctest.exec = compile_example, run_example
 
 
 @pytest.fixture(scope="session")
@@ -59,22 +79,19 @@ def sign():
 
 
 @pytest.fixture(autouse=True)
-def examples(doctest_namespace, client, protein, fasta_file, tmp_path, monkeypatch):
+def examples(request, doctest_namespace, client, protein, fasta_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    async def with_appliance(example):
-        async with AsyncGloaming() as appliance:
-            return await example(appliance)
-
+    awaited = AsyncGloaming() if request.node.name.startswith("gloaming.aio.") else None
     doctest_namespace.update(
-        asyncio=asyncio,
-        client=client,
+        client=awaited or client,
         protein=protein,
         fasta_file=fasta_file,
         folder=tmp_path,
         message=signed(json.dumps({"type": "run.completed"}).encode()),
-        with_appliance=with_appliance,
     )
+    yield
+    if awaited is not None:
+        LOOP.run_until_complete(awaited.close())
 
 
 def pytest_collection_modifyitems(items):

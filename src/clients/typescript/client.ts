@@ -12,44 +12,45 @@ import type { Operations } from './types/operations.js';
 import type { Msa, MsaRequest, Run, RunEvent, RunRequest } from './types/runs.js';
 
 type AnswerOf<Id extends OperationId> = Operations[Id]['answer'];
-/** As the endpoint of the run makes it: a candidate, a query of a batch, or a relative. */
+/** A row of a run: a candidate, a query of a batch, or a homolog, depending on the endpoint. */
 export type ResultRow = AnswerOf<'runs.results.list'>['data'][number];
 type RunsQuery = NonNullable<Operations['runs.list']['query']>;
 
 /**
- * A Gloaming server. Every method sends its request again, up to `retries` times, where the failure was of the moment;
- * what changes something does so under an Idempotency-Key, and so once.
- * Errors  GloamingError for every answer that is no success; those of fetch where there is no answer
+ * A Gloaming server. Every method retries a transient failure, up to `retries` times. A request that changes something
+ * carries an Idempotency-Key, so that retries execute it once.
+ * Errors  GloamingError for every failed response; those of fetch without a response
  */
 export interface Client {
-  /** One protein against one release: candidates, nearest first. */
+  /** Searches one release with one protein. @returns candidates, nearest first */
   search(request: HomologyRequest, options?: CallOptions): Promise<HomologyCandidateSet>;
-  /** Databases that the key may see, by slug. */
+  /** Yields the databases that the key may see, by slug. */
   databases(options?: CallOptions): AsyncGenerator<HomologyDatabase>;
-  /** Releases of a database, newest first. @param database id or slug */
+  /** Yields the releases of a database, newest first. @param database id or slug */
   releases(database: string, options?: CallOptions): AsyncGenerator<HomologyRelease>;
   /** Creates a run and does not wait for its end. */
   submit(request: RunRequest, options?: CallOptions): Promise<Run>;
   run(id: string, options?: CallOptions): Promise<Run>;
-  /** Runs of the organization, newest first. */
+  /** Yields the runs of the organization, newest first. */
   runs(query?: RunsQuery, options?: CallOptions): AsyncGenerator<Run>;
-  /** Changes of state and progress until the run has ended, over as many connections as it takes. */
+  /** Yields changes of state and progress until the run has ended; reconnects after a lost connection. */
   watch(id: string, options?: CallOptions): AsyncGenerator<RunEvent>;
-  /** Rows of a run in their order; of one that is at work, also those that are still to come. */
+  /** Yields the rows of a run in order. If the run is still executing, it waits for the next rows. */
   results(id: string, options?: CallOptions): AsyncGenerator<ResultRow>;
   cancel(id: string, options?: CallOptions): Promise<Run>;
-  /** Builds an alignment of what a search has aligned. */
+  /** Builds a multiple sequence alignment from the alignments of a search. */
   msa(request: MsaRequest, options?: CallOptions): Promise<{ readonly msa: Msa; readonly a3m: string }>;
-  /** Any operation of the contract, as `/docs` describes it. @returns the body of its answer */
+  /** Calls any operation of the contract, as `/docs` describes it. @returns the JSON body of the response */
   call<Id extends OperationId>(id: Id, input: Input<Id>): Promise<AnswerOf<Id>>;
-  /** The same, with the answer as it came: for bytes, streams and headers. */
+  /** Calls any operation and returns the response itself: for bytes, streams and headers. */
   send<Id extends OperationId>(id: Id, input: Input<Id>): Promise<Response>;
 }
 
 /**
+ * Creates a client of one server.
  * ```ts
  * const gloaming = createClient({ url: 'http://127.0.0.1:8080', key });
- * const found = await gloaming.search({ query: { kind: 'protein_sequence', sequence }, limit: 10 });
+ * const candidates = await gloaming.search({ query: { kind: 'protein_sequence', sequence }, limit: 10 });
  * ```
  */
 export function createClient(options: ClientOptions): Client {
@@ -89,21 +90,21 @@ interface Page<Item> {
 }
 
 const PAGE_ROWS = 100;
-/** The most that the contract gives; the server ends a page early rather than make it large. */
+/** Highest limit of the contract; the server may return a shorter page to bound its size. */
 const RESULT_PAGE_ROWS = 1_000;
 
 async function* pages<Item>(
-  ask: (query: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>,
+  request: (query: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>,
 ): AsyncGenerator<Item> {
   let cursor: string | undefined;
   do {
-    const page = await ask({ limit: PAGE_ROWS, ...(cursor !== undefined && { cursor }) });
+    const page = await request({ limit: PAGE_ROWS, ...(cursor !== undefined && { cursor }) });
     yield* page.data;
     cursor = page.has_more ? (page.next_cursor ?? undefined) : undefined;
   } while (cursor !== undefined);
 }
 
-/** Between looks at rows that are not there yet, and between connections. */
+/** Pause between polls for further rows, and between connections. */
 const PAUSE_MS = 500;
 const ENDS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled']);
 
@@ -124,7 +125,7 @@ async function* watch(
         if (ENDS.has(event.data.type)) return;
       }
     } catch (error) {
-      // A connection that broke is begun again where it ended; who gave up is let go.
+      // fetch reports a lost connection as TypeError: reconnect behind the last event. An abort ends the loop.
       if (signal?.aborted || !(error instanceof TypeError)) throw error;
     }
     await transport.pause(PAUSE_MS, signal);
@@ -145,7 +146,7 @@ async function* results(
     if (!page.has_more) return;
     cursor = page.next_cursor ?? cursor;
     if (page.data.length > 0) continue;
-    // More will come, unless the run has ended without it.
+    // Further rows will come unless the run has failed or was cancelled.
     const { data: run } = await call('runs.get', { params: { run_id: id }, ...options });
     if (run.status === 'failed' || run.status === 'cancelled') return;
     await transport.pause(PAUSE_MS, options.signal);

@@ -1,12 +1,13 @@
 /** One event of a stream of server-sent events. */
 export interface StreamEvent<Data> {
-  /** Absent where the event is not kept. */
+  /** Absent for events that the server does not store. */
   readonly id?: string;
   readonly data: Data;
 }
 
 /**
- * Events as they come; comments, which keep a connection alive, are left out.
+ * Yields events as they arrive and skips comments, which only keep the connection alive.
+ * Errors  those of the stream; SyntaxError for data that is not JSON
  * Source  HTML Living Standard, section 9.2.6
  */
 export async function* readEvents<Data>(
@@ -30,7 +31,7 @@ export async function* readEvents<Data>(
       }
     }
   } finally {
-    // Whoever stops reading has the connection closed.
+    // A consumer that stops early closes the connection.
     await reader.cancel().catch(() => undefined);
   }
 }

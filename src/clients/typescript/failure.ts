@@ -1,39 +1,39 @@
-/** A place of the request that is at fault, as `body.filter.filters[2].op`. */
+/** An invalid place of the request, such as `body.filter.filters[2].op`. */
 export interface FaultyPlace {
   readonly location: string;
   readonly message: string;
 }
 
 /**
- * An answer that is no success. `code` is one of those that `/docs/errors` explains, `message` says what was expected,
- * what came and what to do.
+ * A failed response. `/docs/errors` explains each `code`. `message` says what was expected, what was received and what
+ * to do.
  */
 export class GloamingError extends Error {
   override readonly name = 'GloamingError';
 
   constructor(
     message: string,
-    /** Stable and machine-readable; `unknown_answer` where something else than a Gloaming server answered. */
+    /** Stable and machine-readable; `unknown_answer` if the response is not of a Gloaming server. */
     readonly code: string,
-    /** Of HTTP. */
+    /** HTTP status. */
     readonly status: number,
     /** Whether the identical request may succeed later. */
     readonly isRetryable: boolean,
-    /** Seconds to wait before that, where the server says so. */
+    /** Seconds to wait before a retry, if the server names them. */
     readonly retryAfterSeconds: number | undefined,
     readonly requestId: string | undefined,
-    /** The member of the request that is at fault, as a dotted path, where one is. */
+    /** Dotted path of the invalid member of the request, if there is one. */
     readonly param: string | undefined,
-    /** Every place of the request that is wrong, where the server lists them. */
+    /** Every invalid place of the request, if the server lists them. */
     readonly places: readonly FaultyPlace[],
-    /** Facts about this refusal. */
+    /** Machine-readable facts about this refusal. */
     readonly details: Readonly<Record<string, unknown>>,
   ) {
     super(message);
   }
 }
 
-/** The three bodies in which failures come: problem, envelope and that of the homology route. */
+/** Union of the three failure bodies: problem, envelope and that of the homology route. */
 interface FailureBody {
   readonly detail?: string;
   readonly errors?: readonly FaultyPlace[];
@@ -45,7 +45,10 @@ interface FailureBody {
   };
 }
 
-/** What an answer that is no success says. */
+/**
+ * Returns the error of a failed response.
+ * Errors  those of reading the body
+ */
 export async function failureOf(response: Response): Promise<GloamingError> {
   const { status, headers } = response;
   const { detail, errors, error } = bodyOf(await response.text());
@@ -69,7 +72,7 @@ function bodyOf(text: string): FailureBody {
   try {
     return JSON.parse(text) as FailureBody;
   } catch {
-    // Its status is all there is to tell.
+    // Not JSON: only the status is known.
     return {};
   }
 }

@@ -3,7 +3,7 @@ import { PLACES, type Operations } from './types/operations.js';
 
 export type OperationId = keyof Operations;
 
-/** What a call of this operation takes, beside what every call may. */
+/** Parameters, query and body of an operation, and the options of every call. */
 export type Input<Id extends OperationId> = Omit<Operations[Id], 'answer'> & CallOptions;
 
 export interface CallOptions {
@@ -13,21 +13,21 @@ export interface CallOptions {
 }
 
 export interface ClientOptions {
-  /** Where the server is, such as `http://127.0.0.1:8080`; '' for a page that the server itself has served. */
+  /** Address of the server, such as `http://127.0.0.1:8080`; '' for a page of the server itself. */
   readonly url: string;
-  /** `glm_…`; a page that has signed in does without. */
+  /** `glm_…`; a page with a session needs none. */
   readonly key?: string;
-  /** How often a request is sent again that failed for the moment. Default 4 */
+  /** Most retries of a transient failure. Default 4 */
   readonly retries?: number;
   /** Default: that of the platform. */
   readonly fetch?: typeof fetch;
-  /** Waits so many milliseconds. Default: by a timer. */
+  /** Waits for `ms` milliseconds. Default: a timer. */
   readonly pause?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-/** Sends requests, and sends them again where that may help and cannot do anything twice. */
+/** Sends requests and retries transient failures; Idempotency-Keys make retries safe. */
 export interface Transport {
-  /** Errors  GloamingError for every answer that is no success; those of fetch where there is no answer */
+  /** Errors  GloamingError for every failed response; those of fetch without a response */
   send(id: OperationId, input: LooseInput): Promise<Response>;
   readonly pause: NonNullable<ClientOptions['pause']>;
 }
@@ -44,17 +44,17 @@ const LONGEST_PAUSE_MS = 60_000;
 
 export function createTransport(options: ClientOptions): Transport {
   const { retries = DEFAULT_RETRIES, pause = pauseByTimer } = options;
-  // Called as a member of something else, the browser's own refuses.
-  const ask = options.fetch ?? ((url, init) => fetch(url, init));
+  // fetch of browsers throws when it is called as a method of another object.
+  const request = options.fetch ?? ((url, init) => fetch(url, init));
   return {
     pause,
     async send(id, input) {
       const { url, init } = requestOf(options, id, input);
       for (let attempt = 0; ; attempt += 1) {
-        const outcome = await ask(url, init).catch((error: unknown) => error as Error);
+        const outcome = await request(url, init).catch((error: unknown) => error as Error);
         if (outcome instanceof Response && outcome.ok) return outcome;
         const failure = outcome instanceof Response ? await failureOf(outcome) : outcome;
-        if (attempt >= retries || !mayHelp(failure) || input.signal?.aborted) throw failure;
+        if (attempt >= retries || !isTransient(failure) || input.signal?.aborted) throw failure;
         await pause(pauseOf(failure, attempt), input.signal);
       }
     },
@@ -79,7 +79,7 @@ function requestOf(
         Accept: accept,
         ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        // Under one key the request is executed once, however often it is sent.
+        // The server executes requests with one key once.
         ...(method === 'GET' ? {} : { 'Idempotency-Key': newKey() }),
         ...headers,
       },
@@ -89,15 +89,15 @@ function requestOf(
   };
 }
 
-/** No answer at all may come at the next try; an answer says itself whether it may. */
-function mayHelp(failure: Error): boolean {
+/** Whether a retry may succeed: after a network error, or if the response says so. */
+function isTransient(failure: Error): boolean {
   return failure instanceof GloamingError ? failure.isRetryable : failure instanceof TypeError;
 }
 
 function pauseOf(failure: Error, attempt: number): number {
-  const asked = failure instanceof GloamingError ? failure.retryAfterSeconds : undefined;
-  if (asked !== undefined) return Math.min(asked * 1000, LONGEST_PAUSE_MS);
-  // Clients that failed together should not come back together.
+  const seconds = failure instanceof GloamingError ? failure.retryAfterSeconds : undefined;
+  if (seconds !== undefined) return Math.min(seconds * 1000, LONGEST_PAUSE_MS);
+  // Jitter spreads the retries of clients that failed at the same time.
   return Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
 }
 
@@ -108,7 +108,7 @@ function pauseByTimer(ms: number, signal: AbortSignal | undefined): Promise<void
       reject(signal?.reason as Error);
     };
     const timer = setTimeout(() => {
-      // The signal may live as long as its page, and many pauses go by.
+      // A signal may outlive many pauses, so that listeners would pile up.
       signal?.removeEventListener('abort', onAbort);
       resolve();
     }, ms);
@@ -117,7 +117,7 @@ function pauseByTimer(ms: number, signal: AbortSignal | undefined): Promise<void
   });
 }
 
-/** 128 random bits; randomUUID is not there on pages that came by plain HTTP. */
+/** Returns 128 random bits as hex. Pages served by plain HTTP lack crypto.randomUUID. */
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');

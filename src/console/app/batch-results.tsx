@@ -18,13 +18,13 @@ interface BatchResultsProps {
   readonly visitor: Visitor;
 }
 
-/** Candidates that the page holds at most; the rest is for exports. */
+/** Largest number of candidates that the page holds. An export returns all of them. */
 const CANDIDATES_MAX_COUNT = 200_000;
 const LISTED_MAX_COUNT = 500;
-/** Rows that come within this time are drawn at once. */
+/** Rows that arrive within this time are drawn together. */
 const SLICE_MS = 250;
 
-/** The queries of a batch as they are finished, and the result of the one that is chosen. */
+/** Lists the finished queries of a batch and shows the result of the selected query. */
 export function BatchResults({ run, query, visitor }: BatchResultsProps) {
   const { rows, isFull, error } = useRows(run);
   const [text, setText] = useState('');
@@ -66,18 +66,18 @@ export function BatchResults({ run, query, visitor }: BatchResultsProps) {
 interface BeyondPageProps {
   readonly run: Run;
   readonly shownCount: number;
-  /** A query that the address names, and that is not among those shown. */
+  /** Query id from the address that is not among the listed queries; null if the address names none. */
   readonly asked: string | null;
 }
 
-/** Of more than a page holds: where the rest is. */
+/** Notice that the batch has more candidates than the page holds, with the command that exports all of them. */
 function BeyondPage({ run, shownCount, asked }: BeyondPageProps) {
   return (
     <div class="notice" role="status">
       <p>
-        {asked !== null && `${asked} is not among them: `}This page shows the first{' '}
+        {asked !== null && `${asked} is not listed. `}This page shows the first{' '}
         {counted(shownCount, 'query').replace('querys', 'queries')} of {count(run.progress.total_count)}, with{' '}
-        {count(CANDIDATES_MAX_COUNT)} hits. Export has all of them, as has the command line:{' '}
+        {count(CANDIDATES_MAX_COUNT)} hits. To get all of them, choose Export, or run{' '}
         <code>npx gloaming runs export {run.id} --format parquet</code>
       </p>
     </div>
@@ -130,7 +130,7 @@ function OneResult({ row, run, visitor }: Omit<QueryLineProps, 'isChosen'> & { r
   );
 }
 
-/** What is searched, before the run has said it itself. */
+/** Returns the release of a run whose summary does not exist yet. Errors  throws if the release no longer exists */
 async function releaseOf(releaseId: string, signal: AbortSignal): Promise<BatchSearchRunSummary['database']> {
   for await (const { slug } of gloaming.databases({ signal })) {
     for await (const release of gloaming.releases(slug, { signal })) {
@@ -145,13 +145,16 @@ async function releaseOf(releaseId: string, signal: AbortSignal): Promise<BatchS
       };
     }
   }
-  throw new Error('The release that is searched is not there any more.');
+  throw new Error('The release of this run no longer exists.');
 }
 
-/** Rows as they come, in slices, so that ten thousand of them draw the page a few times and not each. */
+/**
+ * Collects rows from the stream and publishes them in slices, so that ten thousand rows redraw the page only a few
+ * times.
+ */
 function useRows(run: Run): {
   readonly rows: readonly HomologyQueryResult[];
-  /** More have come than the page holds. */
+  /** True if the run has more rows than the page holds. */
   readonly isFull: boolean;
   readonly error?: Error;
 } {
@@ -175,7 +178,7 @@ function useRows(run: Run): {
       clearTimeout(timer);
       setState({ rows, isFull: candidates > CANDIDATES_MAX_COUNT });
     };
-    // What is lost with a connection is read again when the run has changed its state.
+    // Rows lost with the connection are read again when the status of the run changes.
     read().catch((error: Error) => {
       if (!gone.signal.aborted && !(error instanceof TypeError)) setState((known) => ({ ...known, error }));
     });

@@ -21,7 +21,7 @@ interface ResultPageProps {
   readonly visitor: Visitor;
 }
 
-/** A result by its receipt: whoever has the address and may see the database finds the same. */
+/** Shows the result of a receipt. Every visitor with the address and access to the database sees the same result. */
 export function ResultPage({ receiptId, name, isGuided, visitor }: ResultPageProps) {
   const loaded = useLoaded((signal) => resultOfReceipt(receiptId, name, signal), [receiptId, name]);
   return (
@@ -47,7 +47,7 @@ export function ResultPage({ receiptId, name, isGuided, visitor }: ResultPagePro
   );
 }
 
-/** The search form as it would have to be filled in for this result. */
+/** Returns the address of the search form, filled in with the query and settings of this result. */
 function searchAgain({ query, database }: ResultSet, { filter, limit }: HomologyRequest): string {
   return addressOf({
     text: `>${query.id}\n${query.sequence}`,
@@ -57,7 +57,7 @@ function searchAgain({ query, database }: ResultSet, { filter, limit }: Homology
   });
 }
 
-/** What a server lets one do with this result. */
+/** Actions that need a server: search with a hit, open the alignment, start a run. */
 export function toolsFor(result: ResultSet, visitor: Visitor): ResultTools {
   const { database, query, receiptId, settings } = result;
   return {
@@ -80,7 +80,7 @@ function searchMany(text: string, database: string): void {
   goTo(hrefTo(['search']));
 }
 
-/** The request as code. The command line needs no server. */
+/** Returns the request as code. The command line needs no server. */
 function askedAs(request: HomologyRequest): Asked {
   const { query, database_release_id: releaseId, filter, limit, evidence } = request;
   const flags = [

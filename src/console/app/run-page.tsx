@@ -19,12 +19,12 @@ import { toolsFor } from './result-page.js';
 
 interface RunPageProps {
   readonly runId: string;
-  /** `query` names one query of a batch. */
+  /** The parameter `query` selects one query of a batch. */
   readonly query: URLSearchParams;
   readonly visitor: Visitor;
 }
 
-/** A run: live while it works, with what it has found so far. */
+/** Shows a run. While the run works, the page shows the rows that are finished. */
 export function RunPage({ runId, query, visitor }: RunPageProps) {
   const { run, error, isWaiting, setRun } = useLiveRun(runId);
   const [failure, setFailure] = useState<Error>();
@@ -32,7 +32,7 @@ export function RunPage({ runId, query, visitor }: RunPageProps) {
   if (run === undefined)
     return (
       <p class="loading" role="status">
-        {isWaiting ? 'The server does not answer; trying again…' : 'Loading…'}
+        {isWaiting ? 'The server does not answer. Retrying…' : 'Loading…'}
       </p>
     );
   const cancel = (): void => void gloaming.cancel(run.id).then(setRun, setFailure);
@@ -99,7 +99,7 @@ function RunContent({ run, query, visitor }: Omit<RunPageProps, 'runId'> & { rea
   }
 }
 
-/** A retained search of one protein: its rows are candidates. */
+/** Shows a retained search of one protein, whose rows are candidates. */
 function SingleResult({ run, visitor }: { readonly run: Run; readonly visitor: Visitor }) {
   const loaded = useLoaded(
     async (signal) => {
@@ -138,7 +138,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   arrow: 'Arrow',
 };
 
-/** Files of all rows, written by the server as runs of their own. */
+/** Starts runs that write all rows to a file on the server. */
 function Exports({ run, onFailure }: { readonly run: Run; readonly onFailure: (error: Error) => void }) {
   const write = (format: string): void => {
     const input = { run_id: run.id, format: format as 'tsv' };

@@ -13,10 +13,10 @@ interface ShellProps {
 }
 
 const VIEWS: Readonly<Record<string, string>> = { search: 'Search', runs: 'Runs', databases: 'Databases' };
-/** Views that stand under another one's name. */
+/** Views without a navigation link of their own, with the link that is marked as current for them. */
 const UNDER: Readonly<Record<string, string>> = { result: 'search', msa: 'search' };
 
-/** What surrounds every view: where one is, where one can go, and who one is. */
+/** Frame of every view: navigation, theme and sign-out. */
 export function Shell({ visitor, route, onSignOut, children }: ShellProps) {
   const views = { ...VIEWS, ...(visitor.is_operator && { system: 'System' }) };
   const current = UNDER[route.view] ?? route.view;
@@ -65,7 +65,7 @@ export function Shell({ visitor, route, onSignOut, children }: ShellProps) {
   );
 }
 
-/** The fragment is where the view stands; the jump is made by hand. */
+/** Focuses the main element. The browser cannot jump to an anchor, because the URL fragment holds the route. */
 function skip(event: Event): void {
   event.preventDefault();
   document.getElementById('main')?.focus();

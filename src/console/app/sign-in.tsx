@@ -3,11 +3,11 @@ import { signIn, type Visitor } from '../server/server.js';
 
 interface SignInProps {
   readonly onSignedIn: (visitor: Visitor) => void;
-  /** What became of a link, where one led here. */
+  /** Why the link that led here did not sign the visitor in; absent without a link. */
   readonly problem?: string;
 }
 
-/** Exchanges an API key for a cookie that scripts cannot read. The key itself is not kept. */
+/** Exchanges an API key for a cookie that scripts cannot read. The page does not store the key. */
 export function SignIn({ onSignedIn, problem }: SignInProps) {
   const [fault, setFault] = useState(problem);
   const [isBusy, setBusy] = useState(false);
@@ -47,15 +47,15 @@ export function SignIn({ onSignedIn, problem }: SignInProps) {
           {isBusy ? 'Signing in…' : 'Sign in'}
         </button>
         <p class="small muted">
-          No key? Whoever runs this server has one for you: <code>gloaming keys create</code> makes it there,
-          and <code>gloaming console</code> prints a link that needs none.
+          No key? Ask the operator of this server. <code>gloaming keys create</code> creates a key, and{' '}
+          <code>gloaming console</code> prints a link that signs you in without one.
         </p>
       </form>
     </main>
   );
 }
 
-/** The page's own icon, wherever the build has put it. */
+/** Returns the address of the page's icon. The build chooses the address. */
 export function icon(): string {
   return document.querySelector<HTMLLinkElement>('link[rel="icon"]')?.href ?? '';
 }

@@ -4,7 +4,7 @@ const THEMES = ['auto', 'light', 'dark'] as const;
 type Theme = (typeof THEMES)[number];
 const KEY = 'gloaming-theme';
 
-/** Dark or light, as the system has it or as it was chosen here. */
+/** Cycles through the themes: that of the system, light, dark. */
 export function ThemeButton() {
   const [theme, setTheme] = useState<Theme>(() => (localStorage.getItem(KEY) as Theme | null) ?? 'auto');
   useEffect(() => {

@@ -12,7 +12,7 @@ import { RunPage } from './run-page.js';
 import { noteInAddress, hrefTo, type Route } from '../parts/route.js';
 import { gloaming, type Visitor } from '../server/server.js';
 
-/** The view that the address names. */
+/** Renders the view that the route names. */
 export function Views({ visitor, route }: { readonly visitor: Visitor; readonly route: Route }) {
   const { view, rest, query } = route;
   const [id] = rest;
@@ -38,7 +38,7 @@ export function Views({ visitor, route }: { readonly visitor: Visitor; readonly 
   return <SearchStart key={query.toString()} visitor={visitor} query={query} />;
 }
 
-/** The search form, with the databases that there are. */
+/** Loads the databases and renders the search form. */
 function SearchStart({ visitor, query }: { readonly visitor: Visitor; readonly query: URLSearchParams }) {
   const loaded = useLoaded(defaultReleases, []);
   const asked = draftOf(query);
@@ -49,7 +49,7 @@ function SearchStart({ visitor, query }: { readonly visitor: Visitor; readonly q
   return <Await loaded={loaded}>{(releases) => <SearchView visitor={visitor} releases={releases} />}</Await>;
 }
 
-/** Of every database the release that is searched, the default database first. */
+/** Returns the default release of each database, the default database first. Errors  those of the client */
 async function defaultReleases(signal: AbortSignal): Promise<readonly HomologyRelease[]> {
   const databases = await allOf(gloaming.databases({ signal }));
   const ordered = [...databases].sort((a, b) => Number(b.is_default) - Number(a.is_default));

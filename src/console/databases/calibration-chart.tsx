@@ -1,6 +1,6 @@
 import { count, counted, percent } from '../parts/format.js';
 
-/** What the page reads of a calibration's card. */
+/** Fields of a calibration card that the page reads. Wire names. */
 export interface CalibrationCard {
   readonly sample: {
     readonly protein_count: number;
@@ -34,20 +34,22 @@ interface CalibrationBin {
   readonly observed: readonly { readonly score: number; readonly log_probability: number }[];
 }
 
-/** The tail of unrelated pairs, as it was seen and as it was fitted, for each bin of lengths; is it honest? */
+/**
+ * Draws observed and fitted tail of unrelated pairs for each length bin, and the ratios of observed to claimed counts.
+ */
 export function CalibrationChart({ card }: { readonly card: CalibrationCard }) {
   const { sample, bins, populations } = card;
   const good = bins.filter(({ status }) => status === 'qualified').length;
   return (
     <div class="calibration">
       <p>
-        {count(sample.pair_count)} unrelated pairs of {counted(sample.protein_count, 'protein')} of this very
-        database were aligned; half of the proteins were held out to test the fit. It holds for {good} of{' '}
-        {counted(bins.length, 'pair')} of lengths: where it does not, no E-value is given.
+        {count(sample.pair_count)} unrelated pairs of {counted(sample.protein_count, 'protein')} of this
+        database were aligned. Half of the proteins were held out to test the fit. The fit passes for {good}{' '}
+        of {counted(bins.length, 'pair')} of lengths; the others get no E-value.
       </p>
       <p class="muted">
-        Each chart is for pairs of two lengths. A dot says what share of unrelated pairs scored at least as
-        well as that; the line is what E-values are taken from.
+        Each chart is for one pair of lengths. A dot is the share of unrelated pairs that score at least as
+        well. The line is the fit that E-values are computed from.
       </p>
       <div class="bins">
         {bins.map((bin) => (
@@ -56,10 +58,10 @@ export function CalibrationChart({ card }: { readonly card: CalibrationCard }) {
       </div>
       {populations.length > 0 && (
         <>
-          <h3>Is it honest?</h3>
+          <h3>Test on held-out pairs</h3>
           <p class="muted">
-            Pairs that the fit has not seen, at each probability: how many were found for each one that was
-            claimed. 1 is honest, less is cautious, more is overconfident.
+            Observed number of unrelated pairs divided by the claimed number, at each probability, for pairs
+            that were not used in the fit. 1 is exact, less is cautious, more is overconfident.
           </p>
           <div class="scroll" tabIndex={0}>
             <table class="plain-table">
@@ -93,14 +95,14 @@ export function CalibrationChart({ card }: { readonly card: CalibrationCard }) {
   );
 }
 
-/** Pairs that no fit has seen, in words. */
+/** Names of the populations of pairs that were held out from the fit. */
 const POPULATIONS: Readonly<Record<string, string>> = {
   heldout_release_pairs: 'Proteins of this database, held out',
-  reversed_sequences: 'Proteins against others read backwards',
-  shuffled_sequences: 'Proteins against others with shuffled residues',
+  reversed_sequences: 'Proteins against reversed proteins',
+  shuffled_sequences: 'Proteins against shuffled proteins',
 };
 
-/** `reversed_sequences/1` without how it is made. */
+/** Drops the version: `reversed_sequences` of `reversed_sequences/1`. */
 function nameOf(id: string): string {
   return id.split('/')[0] ?? id;
 }
@@ -109,7 +111,7 @@ const WIDTH = 240;
 const HEIGHT = 150;
 const LEFT = 30;
 const BOTTOM = 20;
-/** ln P at the lower edge. */
+/** ln P at the lower edge of the chart. */
 const LOWEST = -16;
 
 function BinChart({ bin }: { readonly bin: CalibrationBin }) {
@@ -144,18 +146,19 @@ function BinChart({ bin }: { readonly bin: CalibrationBin }) {
         </text>
       </svg>
       <figcaption class="small">
-        <b>{lengthsOf(name)} residues</b>: {status === 'qualified' ? 'holds' : status.replaceAll('_', ' ')}
+        <b>{lengthsOf(name)} residues</b>:{' '}
+        {status === 'qualified' ? 'fit passes' : status.replaceAll('_', ' ')}
         <br />
         <span class="muted">
-          {counted(bin.pair_count, 'pair')}; off by {percent(bin.holdout_kolmogorov_smirnov)} at most on those
-          held out
+          {counted(bin.pair_count, 'pair')}; off by at most {percent(bin.holdout_kolmogorov_smirnov)} on
+          held-out pairs
         </span>
       </figcaption>
     </figure>
   );
 }
 
-/** `to 135 × 136 to 182` as `up to 135 × 136 to 182`. */
+/** Writes `to 135 × 136 to 182` as `up to 135 × 136 to 182`. */
 function lengthsOf(name: string): string {
   return name.replaceAll('_', ' ').replaceAll(/(^|× )to /g, '$1up to ');
 }

@@ -15,11 +15,11 @@ import { JobsPanel } from './jobs-panel.js';
 
 interface DatabasesViewProps {
   readonly selected: string | undefined;
-  /** Only they are told of commands at work on the server's machine. */
+  /** Only an operator sees the commands that run on the server's machine. */
   readonly isOperator: boolean;
 }
 
-/** Databases with their releases, and what is being built; of the chosen one all that is known. */
+/** Lists databases, releases and current builds, and shows the details of the selected release. */
 export function DatabasesView({ selected, isOperator }: DatabasesViewProps) {
   const [round, setRound] = useState(0);
   const loaded = useLoaded(
@@ -108,7 +108,7 @@ function ReleaseView({ release }: { readonly release: HomologyRelease }) {
   const facts: readonly (readonly [string, string])[] = [
     ['Proteins', count(release.target_count)],
     ['Residues', count(release.residue_count)],
-    ['Encoder', `${release.encoder_id}, ${release.dimension} numbers a residue`],
+    ['Encoder', `${release.encoder_id}, ${release.dimension} dimensions per residue`],
     ['Published', moment(release.published_at)],
     ['Release', release.id],
   ];
@@ -134,7 +134,7 @@ function ReleaseView({ release }: { readonly release: HomologyRelease }) {
           ))}
         </PlainTable>
       </div>
-      <h3>What its E-values rest on</h3>
+      <h3>Calibration of its E-values</h3>
       <Await loaded={loaded}>
         {({ card }) =>
           card === null ? (
@@ -158,7 +158,7 @@ function ReleaseView({ release }: { readonly release: HomologyRelease }) {
   );
 }
 
-/** What a field holds, in words. */
+/** Names of the attribute types. */
 const TYPES: Readonly<Record<string, string>> = {
   string: 'text',
   string_list: 'texts',

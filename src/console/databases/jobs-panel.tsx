@@ -4,7 +4,7 @@ import { usePolled } from '../parts/load.js';
 import { ProgressBar } from '../parts/progress-bar.js';
 import { ask } from '../server/server.js';
 
-/** A command at work on the server's machine, as the server's page `jobs` tells. */
+/** A command in progress on the server's machine, as the server's page `jobs` returns it. */
 interface Job {
   readonly pid: number;
   readonly command: string;
@@ -25,12 +25,12 @@ interface Part {
 }
 
 const POLL_INTERVAL_MS = 2_000;
-/** A command that has said nothing for longer is told to be silent. */
+/** A command without progress for longer is shown as silent. */
 const SILENT_MS = 120_000;
 
 /**
- * Builds, calibrations and batches that the command line is at; nothing where there are none.
- * @param onEnded called when one of them is no longer at work
+ * Lists builds, calibrations and batches that the command line runs. Renders nothing without any.
+ * @param onEnded called when a command ends
  */
 export function JobsPanel({ onEnded }: { readonly onEnded?: () => void }) {
   const told = usePolled(
@@ -47,7 +47,7 @@ export function JobsPanel({ onEnded }: { readonly onEnded?: () => void }) {
   if (jobs.length === 0) return null;
   return (
     <section>
-      <h2>At work on the command line</h2>
+      <h2>Running on the command line</h2>
       <ul class="plain jobs">
         {jobs.map((job) => (
           <li key={job.pid}>
@@ -72,11 +72,11 @@ function wordsOf({ stage, unit, done, total, leftSeconds, updatedAt }: Job): rea
     stage,
     `${count(done)} of ${count(total)} ${unit}`,
     ...(leftSeconds === undefined || isSilent ? [] : [`about ${seconds(leftSeconds)} left`]),
-    ...(isSilent ? [`last heard of ${ago(updatedAt)}`] : []),
+    ...(isSilent ? [`no progress since ${ago(updatedAt)}`] : []),
   ];
 }
 
-/** One cell a task, filled as far as it is. */
+/** Draws one cell a task. The filled part of the cell is the finished share. */
 function Tasks({ tasks }: { readonly tasks: readonly Part[] }) {
   const ended = tasks.filter((task) => shareOf(task) === 1).length;
   return (

@@ -1,7 +1,7 @@
 /** A multiple sequence alignment, column by column over the query. */
 export interface Msa {
   readonly names: readonly string[];
-  /** Letters by row and column, as character codes; '-' where a row has none. */
+  /** Upper-case letters by row and column, as character codes; '-' in a gap. Shape  [rowCount × columnCount] */
   readonly letters: Uint8Array;
   readonly rowCount: number;
   readonly columnCount: number;
@@ -10,7 +10,7 @@ export interface Msa {
 const GAP = '-'.charCodeAt(0);
 export const ALPHABET = 'ACDEFGHIKLMNPQRSTVWY';
 
-/** Reads an A3M text: lower-case letters, which stand between columns, are left out. */
+/** Parses A3M text. Lower-case letters are insertions between columns and are dropped. */
 export function readA3m(text: string): Msa {
   const records = text.split(/^>/m).filter((record) => record.trim() !== '');
   const parts = records.map((record) => {
@@ -31,15 +31,15 @@ export function readA3m(text: string): Msa {
   return { names: parts.map(({ name }) => name), letters, rowCount: parts.length, columnCount };
 }
 
-/** What the columns and rows of an alignment hold. */
+/** Statistics by column and by row of an alignment. */
 export interface MsaSummary {
-  /** Rows with a residue, by column. */
+  /** Number of rows with a residue. Shape  [columnCount] */
   readonly depth: Uint32Array;
-  /** Rows with each letter of ALPHABET, by column and letter. */
+  /** Number of rows with each letter of ALPHABET. Shape  [columnCount × letters] */
   readonly counts: Uint32Array;
-  /** Bits by column: 0 for any letter, 4.3 for always the same. */
+  /** Shape  [columnCount]. Unit  bits. Range  0 for uniform letters to 4.3 for a single letter */
   readonly conservation: Float32Array;
-  /** Share of a row's residues that are those of the query. */
+  /** Share of the row's residues that equal the query's. Shape  [rowCount]. Range  0..1 */
   readonly identity: Float32Array;
 }
 
@@ -67,7 +67,7 @@ export function summarise({ letters, rowCount, columnCount }: Msa): MsaSummary {
   return { depth, counts, conservation: conservationOf(counts, depth), identity };
 }
 
-/** Log₂ 20 less the entropy of the letters. Source  Schneider & Stephens 1990, without the small-sample term */
+/** Log₂ 20 minus the entropy of the letters. Source  Schneider & Stephens 1990, without the small-sample term */
 function conservationOf(counts: Uint32Array, depth: Uint32Array): Float32Array {
   const size = ALPHABET.length;
   return Float32Array.from(depth, (_, column) => {

@@ -7,7 +7,7 @@ import { identityColour, paintDepth } from './paint.js';
 
 const HEIGHT = 150;
 
-/** How many rows say something of each column, and how much like the query they are. */
+/** Plots the number of rows with a residue by column, and the identity of the rows with the query. */
 export function DepthPlot({ msa, summary }: { readonly msa: Msa; readonly summary: MsaSummary }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(canvas);

@@ -1,6 +1,6 @@
 import type { Inks } from './paint.js';
 
-/** The colours of the page, for a canvas, which knows no style sheet. */
+/** Reads the colours of the style sheet, because a canvas cannot use a style sheet. */
 export function inksOf(element: Element): Inks {
   const { color, accentColor } = getComputedStyle(element);
   return { text: color, accent: accentColor };

@@ -12,12 +12,12 @@ const ZOOMS: readonly (readonly [width: number, height: number])[] = [
   [15, 20],
 ];
 const LOGO_HEIGHT = 56;
-/** Room for one below the rows, where there is one. */
+/** Height reserved for a horizontal scroll bar below the rows. Unit  pixels */
 const SCROLLBAR_HEIGHT = 20;
 
 /**
- * The alignment on a canvas: only the cells in sight are painted, so that it scrolls alike with ten rows and with ten
- * thousand. The keys of a scrolled area move it.
+ * Paints the alignment on a canvas. Only visible cells are painted, so that scrolling ten thousand rows costs as much
+ * as scrolling ten. The canvas scrolls with the keys of a scrollable element.
  */
 export function MsaCanvas({ msa, summary }: { readonly msa: Msa; readonly summary: MsaSummary }) {
   const [zoom, setZoom] = useState(3);
@@ -119,7 +119,10 @@ function sightOf(element: HTMLElement, namesWidth: number): Omit<Sight, 'cellWid
   };
 }
 
-/** A canvas of this size in the pixels of the screen; setting a size again would clear it for nothing. */
+/**
+ * Returns a canvas of this size in device pixels. The size is set only when it changes, because setting it clears the
+ * canvas.
+ */
 function prepared(canvas: HTMLCanvasElement | null, width: number, height: number): CanvasRenderingContext2D {
   const element = canvas as HTMLCanvasElement;
   const [wide, tall] = [Math.round(width * devicePixelRatio), Math.round(height * devicePixelRatio)];
@@ -128,7 +131,7 @@ function prepared(canvas: HTMLCanvasElement | null, width: number, height: numbe
     element.style.width = `${width}px`;
     element.style.height = `${height}px`;
   }
-  // Pixels that are made by the processor stay with it.
+  // Pixels are written by the processor, so the canvas stays in its memory.
   const context = element.getContext('2d', { willReadFrequently: true }) as CanvasRenderingContext2D;
   context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
   return context;

@@ -20,7 +20,7 @@ interface MsaViewProps {
 
 type Settings = Omit<MsaRequest, 'receipt_id'>;
 
-/** The aligned hits of a search, stacked over the query. */
+/** Shows the aligned hits of a search as rows below the query. */
 export function MsaView({ receiptId, name }: MsaViewProps) {
   const [settings, setSettings] = useState<Settings>({ minimum_query_coverage_ratio: 0 });
   const request = { receipt_id: receiptId, ...settings };
@@ -61,7 +61,7 @@ export function MsaView({ receiptId, name }: MsaViewProps) {
   );
 }
 
-/** Why the other hits have no row, in a sentence. */
+/** Counts the hits without a row, by reason, in one sentence. */
 function leftOut(msa: Msa): string {
   const { maximum_expected_false_hits: maxE, minimum_normalized_score: minScore = 0 } = msa.parameters;
   const unlike =
@@ -69,20 +69,20 @@ function leftOut(msa: Msa): string {
       ? `with less than ${minScore} of the query's own score`
       : `with an E-value above ${maxE}`;
   const reasons: readonly (readonly [number, string])[] = [
-    [msa.filtered_count, `${unlike} or too little covered`],
-    [msa.duplicate_count, 'the same as another'],
-    [msa.redundant_count ?? 0, 'nearly the same as another'],
+    [msa.filtered_count, `${unlike} or too little coverage`],
+    [msa.duplicate_count, 'identical to another'],
+    [msa.redundant_count ?? 0, 'nearly identical to another'],
     [msa.beyond_depth_count, `beyond ${count(msa.parameters.maximum_depth ?? 0)} rows`],
-    [msa.unaligned_count, 'without alignment'],
+    [msa.unaligned_count, 'without an alignment'],
   ];
-  const told = reasons.flatMap(([hits, why]) => (hits === 0 ? [] : [`${count(hits)} ${why}`]));
-  return told.length === 0 ? '' : `Left out: ${told.join(', ')}.`;
+  const counts = reasons.flatMap(([hits, why]) => (hits === 0 ? [] : [`${count(hits)} ${why}`]));
+  return counts.length === 0 ? '' : `Left out: ${counts.join(', ')}.`;
 }
 
 const COVERAGES = [0, 0.3, 0.5, 0.8];
-/** More than any database has proteins: whatever has an E-value. */
+/** An upper bound that passes every E-value: no database has as many proteins. */
 const ANY_E_VALUE = 1e15;
-/** Without a bound the server takes its usual one, and a score where there are no E-values. */
+/** Without a bound the server applies its default: an E-value, or a score if the database has no E-values. */
 const E_VALUES: readonly (readonly [value: number | undefined, label: string])[] = [
   [undefined, '0.001, as usual'],
   [ANY_E_VALUE, 'any'],

@@ -1,6 +1,6 @@
 import { ALPHABET, type Msa, type MsaSummary } from './alignment.js';
 
-/** Colours by what residues are like; the text on each is dark. */
+/** Colours by chemical class of the residue. All are light enough for dark text. */
 const CLASSES: readonly (readonly [letters: string, colour: string])[] = [
   ['AILMVFWC', '#a9c6ee'],
   ['KR', '#f0a9a0'],
@@ -15,13 +15,13 @@ function colourOf(letter: string): string {
   return CLASSES.find(([letters]) => letters.includes(letter))?.[1] ?? '#e4e2e6';
 }
 
-/** What of the alignment is in sight, in pixels from its upper left corner. */
+/** Visible part of the alignment, in pixels from the upper left corner. */
 export interface Sight {
   readonly left: number;
   readonly top: number;
   readonly width: number;
   readonly height: number;
-  /** Pixels of one column and of one row. */
+  /** Width of a column and height of a row. Unit  pixels */
   readonly cellWidth: number;
   readonly cellHeight: number;
 }
@@ -31,11 +31,11 @@ export interface Inks {
   readonly accent: string;
 }
 
-/** Every letter painted once, as pixels of the screen: a frame copies them. */
+/** Each letter, painted once in device pixels. A frame copies the pixels. */
 export interface LetterAtlas {
-  /** A line after the other, all letters beside each other, and an empty cell behind them. */
+  /** Row-major pixels of all cells side by side: the letters, then an empty cell. */
   readonly pixels: Uint32Array;
-  /** Pixels of a cell. */
+  /** Width of one cell. Unit  device pixels */
   readonly width: number;
   readonly height: number;
 }
@@ -43,7 +43,10 @@ export interface LetterAtlas {
 const CELLS = 27;
 const EMPTY_CELL = 26;
 
-/** @param density pixels of the screen in one of the page */
+/**
+ * Paints the letters.
+ * @param density device pixels in one CSS pixel
+ */
 export function letterAtlas(cellWidth: number, cellHeight: number, density: number): LetterAtlas {
   const [width, height] = [Math.ceil(cellWidth * density), Math.ceil(cellHeight * density)];
   const canvas = document.createElement('canvas');
@@ -56,7 +59,7 @@ export function letterAtlas(cellWidth: number, cellHeight: number, density: numb
   for (let at = 0; at < EMPTY_CELL; at += 1) {
     const letter = String.fromCharCode(65 + at);
     context.save();
-    // A wide letter keeps to its cell: it would stand in those beside it.
+    // Clips a wide letter to its cell. Without the clip it would overlap its neighbours.
     context.beginPath();
     context.rect(at * cellWidth, 0, cellWidth, cellHeight);
     context.clip();
@@ -70,14 +73,14 @@ export function letterAtlas(cellWidth: number, cellHeight: number, density: numb
   return { pixels: new Uint32Array(data.buffer), width, height };
 }
 
-/** Pixels of the page that a letter needs to be read. */
+/** Smallest cell width in which a letter is readable. Unit  CSS pixels */
 const LETTER_MIN_WIDTH = 8;
 
 /**
- * The cells in sight, pixel by pixel: a call of the canvas for each cell would be a quarter of a million calls where
- * cells are small.
- * @param picture as large as the canvas; what it held is gone
- * Cost  pixels in sight, whatever the alignment has
+ * Paints the visible cells pixel by pixel. One canvas call a cell would be a quarter of a million calls when cells are
+ * small.
+ * @param picture as large as the canvas; its content is overwritten
+ * Cost    proportional to the visible pixels, independent of the size of the alignment
  */
 export function paintCells(
   picture: ImageData,
@@ -86,7 +89,7 @@ export function paintCells(
   { left, top, cellWidth, cellHeight }: Sight,
   density: number,
 ): void {
-  // Read once: to ask a picture for its width takes longer than to set a pixel.
+  // Read once: reading the width of a picture takes longer than setting a pixel.
   const { width: wide, height: tall } = picture;
   const target = new Uint32Array(picture.data.buffer);
   const columns = placesOf(wide, left, cellWidth, width, density);
@@ -113,8 +116,8 @@ export function paintCells(
 }
 
 /**
- * Of each pixel along one axis, its cell, and the pixel of the cell that it is. The middle of a pixel decides, so that
- * no rounding leaves one out of a letter or takes one twice.
+ * Maps each pixel along one axis to its cell, and to a pixel of that cell. The centre of the pixel decides, so that
+ * rounding neither skips a pixel of a letter nor repeats one.
  */
 function placesOf(
   count: number,
@@ -130,10 +133,10 @@ function placesOf(
   return { cells, within };
 }
 
-/** Pixels of a row that has room for its name. */
+/** Smallest row height in which a name is readable. Unit  CSS pixels */
 const NAME_MIN_HEIGHT = 10;
 
-/** Names of the rows in sight, where they can be read. */
+/** Paints the names of the visible rows if the rows are tall enough. */
 export function paintNames(
   context: CanvasRenderingContext2D,
   { names }: Msa,
@@ -152,16 +155,16 @@ export function paintNames(
   }
 }
 
-/** Columns of a piece of the logo: no canvas of it is wider than browsers allow. */
+/** Columns in one piece of the logo. Browsers limit the width of a canvas. */
 const LOGO_PIECE_COLUMNS = 256;
 
-/** The logo in pieces, each painted when it is first seen. */
+/** The logo in pieces. Each piece is painted at its first use. */
 export interface Logo {
-  /** @param index of the piece */
+  /** @param index number of the piece, from 0 */
   piece(index: number): HTMLCanvasElement;
 }
 
-/** Over the columns: the logo where letters fit, bars of conservation where they do not. */
+/** Creates the strip above the columns: a sequence logo, or bars of conservation where letters do not fit. */
 export function createLogo(
   summary: MsaSummary,
   cellWidth: number,
@@ -190,7 +193,7 @@ export function createLogo(
   };
 }
 
-/** The pieces in sight. */
+/** Paints the visible pieces. */
 export function paintLogo(
   context: CanvasRenderingContext2D,
   logo: Logo,
@@ -232,7 +235,7 @@ function paintColumn(
   }
 }
 
-/** A letter stretched to its share of the stack. */
+/** Paints a letter, stretched to its share of the column's height. */
 function paintLetter(
   context: CanvasRenderingContext2D,
   letter: string,
@@ -250,7 +253,7 @@ function paintLetter(
   context.restore();
 }
 
-/** The classes' colours as ink: darker, to be read on the ground. */
+/** Text colours of the classes: darker than the cell colours, for contrast with the page. */
 const INKS_OF_LETTERS: Readonly<Record<string, string>> = {
   '#a9c6ee': '#3f78c9',
   '#f0a9a0': '#d2503f',
@@ -262,8 +265,8 @@ const INKS_OF_LETTERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Depth of coverage, as it is drawn for structure predictions: rows by identity with the query, most alike below, and
- * the number of rows with a residue as a line.
+ * Plots the coverage in the manner of structure predictors. Rows are sorted by identity with the query, the most
+ * identical at the bottom; a line is the number of rows with a residue.
  */
 export function paintDepth(
   canvas: HTMLCanvasElement,
@@ -296,7 +299,7 @@ export function paintDepth(
   context.stroke();
 }
 
-/** From pale, hardly any letter of the query, to deep, all of them. */
+/** Colour of an identity: pale at 0, dark at 1. */
 export function identityColour(identity: number): string {
   const share = Math.min(1, identity);
   const hue = (392 - 140 * share) % 360;

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
 import { CopyButton } from './copy.js';
 
-/** The same request as text of several languages. */
+/** The request in one language. */
 export interface Snippet {
   readonly language: string;
   readonly code: string;
 }
 
-/** "As code": what the page has just asked, to be pasted into a shell or a program. */
+/** Panel "As code": the request of this page, to copy into a shell or a program. */
 export function CodePanel({ snippets }: { readonly snippets: readonly Snippet[] }) {
   const [language, setLanguage] = useState(snippets[0].language);
   const { code } = snippets.find((each) => each.language === language) ?? snippets[0];

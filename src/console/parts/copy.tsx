@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 
-/** Puts a text on the clipboard, also on pages without TLS, where the clipboard's own interface is not there. */
+/** Copies a text. Without TLS, browsers offer no clipboard API: a temporary text field serves. */
 export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
   const [isDone, setDone] = useState(false);
   const copy = (): void => {

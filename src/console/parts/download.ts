@@ -1,4 +1,4 @@
-/** Hands a text or picture to the browser as a file. */
+/** Downloads a text or picture as a file. */
 export function download(name: string, content: string | Blob, type = 'text/plain'): void {
   const blob = typeof content === 'string' ? new Blob([content], { type }) : content;
   const link = document.createElement('a');
@@ -19,7 +19,7 @@ const DRAWN = [
   'font-size',
 ] as const;
 
-/** A drawing of the page as a file of its own: what style sheets say of it is written into it. */
+/** Returns a chart of the page as an SVG file. The computed styles are written into the elements. */
 export function svgText(drawing: SVGSVGElement): string {
   const copy = drawing.cloneNode(true) as SVGSVGElement;
   const parts = drawing.querySelectorAll<SVGElement>('*');
@@ -35,7 +35,7 @@ export function svgText(drawing: SVGSVGElement): string {
   return new XMLSerializer().serializeToString(copy);
 }
 
-/** A drawing as pixels, twice as dense as the page shows it. */
+/** Renders a chart as PNG with two pixels in each CSS pixel. Errors  rejects if the browser cannot decode the SVG */
 export async function svgPicture(drawing: SVGSVGElement): Promise<Blob> {
   const picture = new Image();
   picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(drawing))}`;

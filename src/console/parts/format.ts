@@ -1,10 +1,10 @@
-/** Numbers and times as people read them. */
+/** Formats numbers and times for display. */
 
 export function count(value: number): string {
   return value.toLocaleString('en');
 }
 
-/** A noun with its number: `1 protein`, `2,000 proteins`. */
+/** Returns a number with its noun: `1 protein`, `2,000 proteins`. */
 export function counted(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
@@ -13,7 +13,7 @@ export function percent(ratio: number): string {
   return `${Math.round(100 * ratio)} %`;
 }
 
-/** From its natural logarithm, because the value itself underflows: `3.1e-12`, `0.04`, `12`. */
+/** Formats an E-value from its natural logarithm, because the value itself underflows: `3.1e-12`, `0.04`, `12`. */
 export function eValue(log: number): string {
   const log10 = log / Math.LN10;
   if (log10 >= -3) {
@@ -46,14 +46,14 @@ export function moment(iso: string): string {
   return `${day}, ${date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })}`;
 }
 
-/** `just now`, `5 min ago`; older ones as a date. */
+/** Formats a time as `just now` or `5 min ago`, and as a date beyond two days. */
 export function ago(iso: string, nowMs = Date.now()): string {
   const passed = (nowMs - Date.parse(iso)) / 1000;
   if (passed < 45) return 'just now';
   return passed < 172_800 ? `${seconds(passed)} ago` : moment(iso);
 }
 
-/** `dbr_12345678…` */
+/** Shortens an id for display: `dbr_12345678…`. */
 export function shortId(id: string): string {
   return id.length > 16 ? `${id.slice(0, 12)}…` : id;
 }

@@ -5,7 +5,9 @@ export type Loaded<Value> =
   | { readonly state: 'failed'; readonly error: Error }
   | { readonly state: 'ready'; readonly value: Value };
 
-/** What `load` gives, anew whenever one of `keys` changes; an answer that nobody waits for any more is dropped. */
+/**
+ * Returns the state of `load`, which runs again when one of `keys` changes. The result of a superseded call is dropped.
+ */
 export function useLoaded<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   keys: readonly unknown[],
@@ -23,7 +25,7 @@ export function useLoaded<Value>(
   return loaded;
 }
 
-/** What `load` gives, again and again while the page is looked at; undefined until it has given something. */
+/** Calls `load` at an interval while the page is visible. Returns its latest value; undefined before the first. */
 export function usePolled<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   everyMs: number,
@@ -32,7 +34,7 @@ export function usePolled<Value>(
   useEffect(() => {
     const gone = new AbortController();
     const look = (): void => {
-      // What is not answered now is asked again soon: the page goes on showing what it knows.
+      // A failed call is ignored: the page keeps the last value, and the next call follows soon.
       if (!document.hidden) load(gone.signal).then(setValue, () => undefined);
     };
     look();

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 
-/** Whether a media query holds, now and later. */
+/** Returns whether a media query matches, and follows its changes. */
 export function useMedia(query: string): boolean {
   const [holds, setHolds] = useState(() => matchMedia(query).matches);
   useEffect(() => {
@@ -14,7 +14,7 @@ export function useMedia(query: string): boolean {
   return holds;
 }
 
-/** How wide an element is, now and later; 0 before it is there. Unit  pixels */
+/** Returns the width of an element and follows its changes; 0 before the element exists. Unit  pixels */
 export function useWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
@@ -29,5 +29,5 @@ export function useWidth(element: RefObject<HTMLElement | null>): number {
   return width;
 }
 
-/** A phone, or a window as narrow. */
+/** Matches a phone, or a window of the width of a phone. */
 export const NARROW = '(max-width: 46rem)';

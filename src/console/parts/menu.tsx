@@ -4,11 +4,11 @@ import { useEffect, useRef } from 'preact/hooks';
 interface MenuProps {
   readonly label: ComponentChildren;
   readonly children: ComponentChildren;
-  /** Where the panel hangs. */
+  /** Edge of the button that the panel is aligned with. */
   readonly side?: 'left' | 'right';
 }
 
-/** A button with a panel below it, which Escape, or a click elsewhere, closes. */
+/** A button with a panel below it. Escape, or a click outside, closes the panel. */
 export function Menu({ label, children, side = 'right' }: MenuProps) {
   const details = useRef<HTMLDetailsElement>(null);
   useEffect(() => {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { GloamingError } from '../../clients/typescript/failure.js';
 import type { Loaded } from './load.js';
 
-/** What went wrong, in the server's own words, with every place of the request that it names. */
+/** Shows the server's error message and each place of the request that the error names. */
 export function Failure({ error }: { readonly error: Error }) {
   const places = error instanceof GloamingError ? error.places : [];
   const requestId = error instanceof GloamingError ? error.requestId : undefined;
@@ -24,7 +24,7 @@ export function Failure({ error }: { readonly error: Error }) {
   );
 }
 
-/** What is loaded, or that it still is, or why it could not be. */
+/** Renders a loaded value, a loading notice, or the failure. */
 export function Await<Value>({
   loaded,
   children,

@@ -6,7 +6,7 @@ interface PlainTableProps {
   readonly children: ComponentChildren;
 }
 
-/** A table that scrolls sideways where it is too wide, by keys, too. */
+/** A table that scrolls sideways if it is too wide, with keys, too. */
 export function PlainTable({ head, children }: PlainTableProps) {
   return (
     <div class="scroll" tabIndex={0}>

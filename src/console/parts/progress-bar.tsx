@@ -1,12 +1,12 @@
 interface ProgressBarProps {
   /** 0..1 */
   readonly share: number;
-  /** Of what is over: how it ended. */
+  /** Final status; absent while the work goes on. */
   readonly status?: string;
   readonly words: readonly string[];
 }
 
-/** How far something is, in a bar and in words. */
+/** Shows progress as a bar and in words. */
 export function ProgressBar({ share, status, words }: ProgressBarProps) {
   return (
     <div class="progress">

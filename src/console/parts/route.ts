@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** Where in the console one is: `#/result/rcpt_…?row=3`. What stands behind the # is never sent to the server. */
+/** Location within the console: `#/result/rcpt_…?row=3`. Browsers do not send the text after # to a server. */
 export interface Route {
   /** First part of the path. */
   readonly view: string;
-  /** The parts after it, decoded. */
+  /** The other parts of the path, decoded. */
   readonly rest: readonly string[];
   readonly query: URLSearchParams;
 }
@@ -15,7 +15,7 @@ function readRoute(hash: string): Route {
   return { view: view === '' ? 'search' : view, rest, query: new URLSearchParams(search) };
 }
 
-/** A percent-escape that is no UTF-8 is taken as it stands. */
+/** Decodes a part. Returns it unchanged if its percent-escapes are not UTF-8. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -24,7 +24,7 @@ function decoded(part: string): string {
   }
 }
 
-/** `#/view/part?name=value`; members without value are left out. */
+/** Returns `#/view/part?name=value`. Members without a value are left out. */
 export function hrefTo(
   parts: readonly string[],
   query: Readonly<Record<string, string | undefined>> = {},
@@ -48,7 +48,7 @@ export function goTo(href: string): void {
   location.hash = href;
 }
 
-/** Notes in the address what a reload should show again, without a step in the history. */
+/** Replaces the address without a new history entry, so that a reload shows the same state. */
 export function noteInAddress(href: string): void {
   history.replaceState(history.state, '', href);
 }

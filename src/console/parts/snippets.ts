@@ -5,13 +5,16 @@ export interface Asked {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly body?: unknown;
-  /** The command line's way, where it has one. */
+  /** The equivalent command of the command line; absent if there is none. */
   readonly command?: string;
   /** The call of the TypeScript client. */
   readonly call: string;
 }
 
-/** The request in four languages. Each reads the key from GLOAMING_API_KEY, so that none stands in a history. */
+/**
+ * Writes the request in four languages. Each reads the key from GLOAMING_API_KEY, so that no shell history contains the
+ * key.
+ */
 export function snippetsOf(
   { method, path, body, command, call }: Asked,
   origin = new URL('..', location.href).href.replace(/\/$/, ''),
@@ -61,7 +64,7 @@ function typescriptOf(origin: string, call: string): string {
   ].join('\n');
 }
 
-/** Of a shell: nothing in it means anything. */
+/** Quotes a text for a shell. The shell expands nothing in it. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -5,7 +5,7 @@ interface VirtualListProps {
   readonly rowCount: number;
   /** Pixels. */
   readonly rowHeight: number;
-  /** Row that is open, with what stands below it; -1 for none. */
+  /** Row that is open, with details below it; -1 for none. */
   readonly openRow: number;
   readonly openContent: ComponentChildren;
   readonly renderRow: (row: number, top: number) => ComponentChildren;
@@ -15,8 +15,8 @@ interface VirtualListProps {
 const SPARE_ROWS = 8;
 
 /**
- * Rows of one height, of which only those in sight are elements. One of them may be open: what stands below it takes
- * the height that it needs. It scrolls with the page, so that there is one scroll bar only.
+ * Renders rows of one height. Only visible rows are elements. One row may be open, with details of any height below it.
+ * The list scrolls with the page, so that there is a single scroll bar.
  */
 export function VirtualList(props: VirtualListProps) {
   const { rowCount, rowHeight, openRow, openContent, renderRow, label } = props;

@@ -5,11 +5,11 @@ import type { Hit } from './hits.js';
 export interface AlignedColumn {
   readonly query: string;
   readonly target: string;
-  /** `same` letter, `alike` by BLOSUM62, `other`, or a `gap` on one side. */
+  /** `same` letter, `alike` by a positive BLOSUM62 score, `other`, or `gap` on one side. */
   readonly kind: 'same' | 'alike' | 'other' | 'gap';
 }
 
-/** The columns of a hit's alignment, from its CIGAR. */
+/** Expands the CIGAR of a hit into columns. */
 export function alignedColumns(
   querySequence: string,
   { sequence, alignment }: Pick<Hit, 'sequence' | 'alignment'>,
@@ -34,7 +34,7 @@ function kindOf(query: string, target: string): AlignedColumn['kind'] {
   return score > 0 ? 'alike' : 'other';
 }
 
-/** A block of columns with the zero-based position of its first residue on either side. */
+/** A block of columns, with the zero-based positions of its first residues in query and target. */
 export interface AlignmentBlock {
   readonly columns: readonly AlignedColumn[];
   readonly queryAt: number;
@@ -57,7 +57,7 @@ export function blocksOf(
   return blocks;
 }
 
-/** Three lines of text, as BLAST writes them, in blocks of 60. */
+/** Writes the alignment in the manner of BLAST: three lines of text for each 60 columns. */
 export function alignmentText(query: string, hit: Hit): string {
   const { alignment } = hit;
   if (alignment === undefined) return '';

@@ -1,8 +1,8 @@
 import type { Hit } from './hits.js';
 
 /**
- * How surprising a hit is, as one of six steps: 0 for what chance alone explains, 5 for what it never does. The style
- * sheet has a colour for each.
+ * Returns how surprising a hit is, in six steps: 0 if chance alone explains it, 5 if chance never does. The style sheet
+ * has a colour for each step.
  */
 export function surprise({ logE }: Pick<Hit, 'logE'>): number {
   if (logE === undefined) return 0;
@@ -11,10 +11,10 @@ export function surprise({ logE }: Pick<Hit, 'logE'>): number {
 }
 
 export const SURPRISES: readonly string[] = [
-  'E over 10, or none: nothing is claimed',
+  'E over 10, or none: no claim',
   'E up to 10: chance explains it',
-  'E up to 0.1: worth a look',
-  'E up to 0.001: a relative',
-  'E up to 1e-10: a close relative',
+  'E up to 0.1: possibly related',
+  'E up to 0.001: a homolog',
+  'E up to 1e-10: a close homolog',
   'E up to 1e-30: certain',
 ];

@@ -5,15 +5,15 @@ import { attributeText, type Hit } from './hits.js';
 export interface Column {
   readonly id: string;
   readonly title: string;
-  /** What it means, in a sentence. */
+  /** Explanation of the column, in one sentence. */
   readonly meaning: string;
   /** CSS grid width. */
   readonly width: string;
   readonly isNumber: boolean;
-  /** What rows are ordered by; undefined stands last, whichever way. */
+  /** Sort key. Rows with undefined come last in both directions. */
   readonly key: (hit: Hit) => number | string | undefined;
   readonly text: (hit: Hit) => string;
-  /** Larger is better, so that a first click shows the largest. */
+  /** True if larger values are better. A first click then sorts the largest to the top. */
   readonly isDescending?: boolean;
 }
 
@@ -25,7 +25,7 @@ const FIXED: readonly Column[] = [
     ...NUMBER,
     id: 'rank',
     title: '#',
-    meaning: 'Rank by distance; 1 is the nearest protein of all that were compared.',
+    meaning: 'Rank by distance; 1 is the nearest protein.',
     width: '3.2rem',
     key: ({ rank }) => rank,
     text: ({ rank }) => count(rank),
@@ -34,7 +34,7 @@ const FIXED: readonly Column[] = [
     ...TEXT,
     id: 'target',
     title: 'Protein',
-    meaning: 'Id of the protein in its database, and what it is called.',
+    meaning: 'Id of the protein in its database, and its name.',
     width: 'minmax(9rem, 2.4fr)',
     key: ({ id }) => id,
     text: ({ id }) => id,
@@ -53,8 +53,8 @@ const FIXED: readonly Column[] = [
     id: 'evalue',
     title: 'E-value',
     meaning:
-      'How many unrelated proteins chance alone would let score as well in this database. ~ lies beyond the sample ' +
-      'of the calibration, ≤ is an upper bound.',
+      'E-value: expected number of unrelated proteins that score at least as well. ~ is extrapolated beyond the ' +
+      'sample of the calibration, ≤ is an upper bound.',
     width: '7rem',
     key: ({ logE }) => logE,
     text: ({ logE, mark }) => (logE === undefined ? '' : `${mark}${eValue(logE)}`),
@@ -63,7 +63,7 @@ const FIXED: readonly Column[] = [
     ...NUMBER,
     id: 'bits',
     title: 'Bits',
-    meaning: 'How surprising the pair is: each bit halves the chance that an unrelated pair scores as well.',
+    meaning: 'Surprise: each bit halves the probability that an unrelated pair scores as well.',
     width: '4rem',
     key: ({ bits }) => bits,
     text: ({ bits }) => (bits === undefined ? '' : bits.toFixed(0)),
@@ -73,7 +73,7 @@ const FIXED: readonly Column[] = [
     ...NUMBER,
     id: 'qcov',
     title: 'Query cover',
-    meaning: 'Aligned stretch of the query ÷ its length.',
+    meaning: 'Aligned range of the query ÷ its length.',
     width: '6.2rem',
     key: ({ alignment }) => alignment?.query_coverage_ratio,
     text: ({ alignment }) => (alignment ? percent(alignment.query_coverage_ratio) : ''),
@@ -83,7 +83,7 @@ const FIXED: readonly Column[] = [
     ...NUMBER,
     id: 'tcov',
     title: 'Target cover',
-    meaning: 'Aligned stretch of the target ÷ its length.',
+    meaning: 'Aligned range of the target ÷ its length.',
     width: '6.2rem',
     key: ({ alignment }) => alignment?.target_coverage_ratio,
     text: ({ alignment }) => (alignment ? percent(alignment.target_coverage_ratio) : ''),
@@ -104,10 +104,10 @@ const FIXED: readonly Column[] = [
     id: 'distance',
     title: 'Distance',
     meaning:
-      'Mean cosine distance to the closest residue of the other protein, of both directions; ranks are by it.',
+      'Mean cosine distance to the closest residue of the other protein, in both directions. Ranks use it.',
     width: '5.2rem',
     key: ({ distance }) => distance,
-    // Norms of int8 tokens are not exactly 1: a protein may be a trifle nearer to itself than 0.
+    // Squared norms of int8 tokens are not exactly 1, so the distance of a protein to itself may be slightly below 0.
     text: ({ distance }) => Math.max(0, distance).toFixed(3),
   },
   {
@@ -124,14 +124,14 @@ const FIXED: readonly Column[] = [
     ...NUMBER,
     id: 'length',
     title: 'Length',
-    meaning: 'Residues of the protein.',
+    meaning: 'Length of the protein in residues.',
     width: '4.6rem',
     key: ({ length }) => length,
     text: ({ length }) => count(length),
   },
 ];
 
-/** Columns that are there unless someone chooses otherwise. */
+/** Columns that are visible by default. */
 export const FIRST_COLUMNS: readonly string[] = [
   'rank',
   'target',
@@ -143,7 +143,7 @@ export const FIRST_COLUMNS: readonly string[] = [
   'distance',
 ];
 
-/** All columns of these hits: the fixed ones, then one for each attribute that has none of its own yet. */
+/** Returns all columns for these hits: the fixed columns, then one for each attribute without a fixed column. */
 export function columnsOf(fields: readonly string[]): readonly Column[] {
   const shown = new Set(['name', 'organism', 'length']);
   const own = fields.filter((field) => !shown.has(field)).map(attributeColumn);
@@ -170,7 +170,7 @@ export interface Order {
   readonly isDescending: boolean;
 }
 
-/** Hits in the order of a column; ties by rank, and what has no value last. */
+/** Sorts hits by a column. Ties keep the order of rank; hits without a value come last. */
 export function sorted(hits: readonly Hit[], column: Column, isDescending: boolean): readonly Hit[] {
   const keyed = hits.map((hit) => ({ hit, key: column.key(hit) }));
   const direction = isDescending ? -1 : 1;

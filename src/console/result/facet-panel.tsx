@@ -6,15 +6,15 @@ import { lineageField } from './taxonomy.js';
 
 interface FacetAsideProps {
   readonly hits: readonly Hit[];
-  /** All attributes of the hits. */
+  /** Names of all attributes of the hits. */
   readonly fields: readonly string[];
   readonly choice: Choice;
   readonly onChoice: (choice: Choice) => void;
-  /** There it is a drawer. */
+  /** True on a narrow page, where the facets are a drawer. */
   readonly isNarrow: boolean;
 }
 
-/** Facets of every attribute but the name and the lineage, which has a chart of its own. */
+/** Facets of every attribute except the name, and the lineage, which has its own chart. */
 export function FacetAside({ hits, fields, choice, onChoice, isNarrow }: FacetAsideProps) {
   const [open, setOpen] = useState<readonly string[]>([]);
   const taxa = lineageField(hits);
@@ -48,13 +48,13 @@ interface FacetPanelProps {
   readonly facets: readonly Facet[];
   readonly choice: Choice;
   readonly onChoice: (choice: Choice) => void;
-  /** Shortest and longest of all hits. */
+  /** Shortest and longest length of all hits. Unit  residues */
   readonly lengths: readonly [number, number];
   /** Lists all values of a field. */
   readonly onOpen: (field: string) => void;
 }
 
-/** What of the hits to show; each field counts what the others let through. */
+/** Filters the hits. The counts of a field are over the hits that pass all other filters. */
 function FacetPanel({ facets, choice, onChoice, lengths, onOpen }: FacetPanelProps) {
   const lengthField = (name: 'minLength' | 'maxLength', label: string, placeholder: number) => (
     <input

@@ -1,32 +1,32 @@
 import { attributeText, type Hit } from './hits.js';
 
-/** What of the hits is shown. */
+/** Filters on the hits. */
 export interface Choice {
-  /** Chosen values by field; a field without any lets all through. */
+  /** Selected values by field. A field without selected values filters nothing. */
   readonly values: Readonly<Record<string, readonly string[]>>;
-  /** Residues. */
+  /** Unit  residues */
   readonly minLength?: number;
   readonly maxLength?: number;
   /** Largest E-value, as a decimal logarithm. */
   readonly maxLog10E?: number;
-  /** Somewhere in id, name or organism. */
+  /** Text to find in id, description or organism. */
   readonly text: string;
 }
 
 export const NO_CHOICE: Choice = { values: {}, text: '' };
 
-/** A field to choose by, with its values among the hits that the other fields let through. */
+/** A field to filter by, with its values and their counts among the hits that pass all other filters. */
 export interface Facet {
   readonly field: string;
   readonly values: readonly { readonly value: string; readonly count: number; readonly isChosen: boolean }[];
-  /** Values that are not listed. */
+  /** Number of values that are not listed. */
   readonly moreCount: number;
 }
 
 const FACET_MAX_VALUES = 12;
-/** More of them nobody reads; "Find" has the rest. */
+/** Largest number of listed values of an open field. The field "Find" reaches the other values. */
 const FACET_MAX_OPEN_VALUES = 500;
-/** A field with as many values as hits tells nobody apart. */
+/** A field with nearly as many values as hits groups nothing. */
 const DISTINCT_MAX_SHARE = 0.9;
 
 function valuesOf(hit: Hit, field: string): readonly string[] {
@@ -50,8 +50,8 @@ export function chosen(hits: readonly Hit[], choice: Choice, except?: string): r
 }
 
 /**
- * Fields whose values group the hits.
- * @param open fields of which all values are listed
+ * Returns the fields whose values group the hits.
+ * @param open fields for which all values are listed
  */
 export function facetsOf(
   hits: readonly Hit[],
@@ -79,7 +79,7 @@ function tellsApart(hits: readonly Hit[], field: string, distinctCount: number):
   return distinctCount > 1 && distinctCount <= Math.max(3, hits.length * DISTINCT_MAX_SHARE);
 }
 
-/** The choice with one value of a field put in or taken out. */
+/** Returns the choice with one value of a field added or removed. */
 export function toggled(choice: Choice, field: string, value: string): Choice {
   const known = choice.values[field] ?? [];
   const next = known.includes(value) ? known.filter((each) => each !== value) : [...known, value];

@@ -7,7 +7,7 @@ interface Step {
   readonly text: string;
 }
 
-/** What the numbers of this very result say, for someone who sees one for the first time. */
+/** Explains the numbers of this result to a first-time visitor. */
 export function Guide({ result }: { readonly result: ResultSet }) {
   const [at, setAt] = useState(0);
   const [isShown, setShown] = useState(true);
@@ -52,7 +52,7 @@ function stepsFor({ query, hits, database, isExhaustive }: ResultSet): readonly 
       ? [
           {
             title: 'The first hit is the query itself',
-            text: `${first.id} is in the database, so its distance is about 0. From rank 2 on it gets interesting.`,
+            text: `${first.id} is in the database, so its distance is about 0. Rank 2 is the first other protein.`,
           },
         ]
       : []),
@@ -63,29 +63,29 @@ function stepsFor({ query, hits, database, isExhaustive }: ResultSet): readonly 
     {
       title: 'Open a row',
       text:
-        'It shows the alignment and, under "Closest residues", which residue of the protein each residue of the ' +
-        'query found most alike. Relatives give parallel links over long stretches; chance gives a tangle.',
+        'It shows the alignment and, under "Closest residues", the residue of the protein that each residue of ' +
+        'the query is most similar to. Homologs give long runs of parallel links; chance gives a tangle.',
     },
   ];
 }
 
-const CONTEXT = 'Each residue of the query was placed in its context by a protein language model';
+const CONTEXT = 'A protein language model turned each residue of the query, in its context, into a vector';
 
 function everything(targetCount: number): Step {
   return {
     title: 'Everything was compared',
     text:
-      `${CONTEXT}, and compared with the residues of all ${counted(targetCount, 'protein')} of the database. ` +
-      'No seed, no shortcut: what is not in the list is farther away than all that is.',
+      `${CONTEXT}. Each vector was compared with those of all ${counted(targetCount, 'protein')} of the database. ` +
+      'No seed, no shortcut: every protein outside the list is farther away than every protein in it.',
   };
 }
 
 function sampled(targetCount: number): Step {
   return {
-    title: 'Every protein was looked at',
+    title: 'Every protein was scanned',
     text:
-      `${CONTEXT}. A sample of them was compared with all ${counted(targetCount, 'protein')} of the database, and ` +
-      'all of them with those that came near. How little that misses was measured on this very database.',
+      `${CONTEXT}. A prefilter scanned all ${counted(targetCount, 'protein')} of the database, and its best ` +
+      'hits were compared in full. Its losses were measured on this database.',
   };
 }
 
@@ -93,35 +93,35 @@ function withoutEValues(slug: string): Step {
   return {
     title: 'No E-values yet',
     text:
-      'The list is in the order of distance, and does not say where relatives end and chance begins. For that the ' +
+      'The list is in the order of distance and does not say which proteins are homologs. For E-values, the ' +
       `database must be calibrated on its own proteins, once: "gloaming index calibrate ${slug}" on the server.`,
   };
 }
 
 function surprising(sure: readonly Hit[]): Step {
   return {
-    title: `${counted(sure.length, 'protein')} that chance does not explain`,
+    title: `${counted(sure.length, 'protein')} beyond chance`,
     text:
-      'Their E-values are 0.001 at most: among a thousand such searches one would find a single unrelated protein ' +
-      'this good. The darker the dot, the surer.',
+      'Their E-values are at most 0.001: a thousand such searches find a single unrelated protein with such a ' +
+      'score. A darker dot is a smaller E-value.',
   };
 }
 
 function distant({ id, alignment, logE = 0 }: Hit): Step {
   const identity = percent(alignment?.sequence_identity_ratio ?? 0);
   return {
-    title: 'A relative that letters do not show',
+    title: 'A homolog beyond sequence identity',
     text:
-      `${id} shares ${identity} of its letters with the query, which is in the twilight zone where sequence searches ` +
-      `go blind. Its E-value is ${eValue(logE)} all the same: the contexts of the residues agree.`,
+      `${id} shares ${identity} of its residues with the query. Sequence searches lose homologs in this twilight ` +
+      `zone. Its E-value is ${eValue(logE)}, because the contexts of the residues agree.`,
   };
 }
 
 function chance({ id, logE = 0 }: Hit): Step {
   return {
-    title: 'And where chance begins',
+    title: 'Where chance begins',
     text:
-      `${id} has an E-value of ${eValue(logE)}: about so many unrelated proteins are expected to score as well. ` +
-      'Near the end of a list nothing is claimed; the threshold of the score chart cuts it where you like.',
+      `${id} has an E-value of ${eValue(logE)}: about as many unrelated proteins are expected to score as well. ` +
+      'Such hits may be unrelated. The threshold of the score chart hides them.',
   };
 }

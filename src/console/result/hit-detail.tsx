@@ -21,7 +21,7 @@ interface HitDetailProps {
   readonly tools: ResultTools;
 }
 
-/** What an open row shows. */
+/** Details of an open row. */
 export function HitDetail({ result, hit, tools }: HitDetailProps) {
   const [tab, setTab] = useState<Tab>('alignment');
   const tabs = (Object.keys(TABS) as Tab[]).filter(
@@ -73,8 +73,8 @@ function Alignment({ result, hit }: Omit<HitDetailProps, 'tools'>) {
     return (
       <p class="muted">
         {result.settings.hasAlignments
-          ? 'No pair of residues scores above zero: there is nothing to align.'
-          : 'This search did not ask for alignments.'}
+          ? 'No alignment: no pair of residues scores above zero.'
+          : 'This search did not request alignments.'}
       </p>
     );
   }
@@ -83,7 +83,7 @@ function Alignment({ result, hit }: Omit<HitDetailProps, 'tools'>) {
   const facts = [
     `${alignment.identical_residue_count} of ${columns.length} identical ` +
       `(${percent(alignment.sequence_identity_ratio)})`,
-    `${positive} identical or alike (${percent(positive / columns.length)})`,
+    `${positive} identical or similar (${percent(positive / columns.length)})`,
     alignment.gap_opening_count === 0
       ? 'no gaps'
       : `${count(alignment.gap_residue_count)} residues in ${counted(alignment.gap_opening_count, 'gap')}`,
@@ -115,7 +115,10 @@ interface BlocksProps {
   readonly label: string;
 }
 
-/** As many residues a line as there is room for, in tens. Sizes are those of the style sheet, in rem. */
+/**
+ * Wraps an alignment to the width of the element, in multiples of ten residues. Sizes equal those of the style sheet,
+ * in rem.
+ */
 function Blocks({ columns, alignment, label }: BlocksProps) {
   const frame = useRef<HTMLDivElement>(null);
   const isNarrow = useMedia(NARROW);
@@ -178,7 +181,7 @@ function Protein({ hit }: { readonly hit: Hit }) {
   );
 }
 
-/** Groups of ten residues, as many a line as `lineResidues` has. */
+/** Splits a sequence into groups of ten residues, with `lineResidues` residues a line. */
 function inTens(sequence: string, lineResidues: number): string {
   const lines = sequence.match(new RegExp(`.{1,${lineResidues}}`, 'g')) ?? [];
   return lines.map((line) => line.replace(/.{10}(?=.)/g, '$& ')).join('\n');

@@ -20,7 +20,7 @@ interface HitTableProps {
 
 const ROW_HEIGHT = 48;
 
-/** The hits: columns to sort by, rows to select and to open. Arrow keys go from row to row. */
+/** The table of hits. Columns sort, rows can be selected and opened, and arrow keys move from row to row. */
 export function HitTable(props: HitTableProps) {
   const { hits, columns, openId, renderOpen } = props;
   const [focusRow, setFocusRow] = useState(0);
@@ -72,7 +72,10 @@ export function HitTable(props: HitTableProps) {
   );
 }
 
-/** The row may not be an element yet: the page is scrolled to where it will be, and the frame after that has it. */
+/**
+ * Focuses a row. A row outside the window is not an element yet, so the page scrolls first and the next frame sets the
+ * focus.
+ */
 function focusOn(table: Element, row: number): void {
   const button = (): HTMLElement | null => table.querySelector(`[data-row="${row}"] .open-row`);
   if (button() === null) scrollBy({ top: row > 0 ? ROW_HEIGHT * 6 : -ROW_HEIGHT * 6 });
@@ -129,10 +132,10 @@ interface HitRowProps extends HitTableProps {
   /** Pixels from the top of the list. */
   readonly top: number;
   readonly template: string;
-  /** The one row that the Tab key comes to. */
+  /** True for the row that the Tab key reaches. */
   readonly isFocus: boolean;
   readonly onFocus: () => void;
-  /** Selects it or lets it go; as a range, with all rows from the one before. */
+  /** Selects or deselects the row; as a range, with all rows since the previous one. */
   readonly onMark: (isRange: boolean) => void;
 }
 
@@ -160,7 +163,7 @@ function HitRow(props: HitRowProps) {
           type="checkbox"
           checked={isSelected}
           onClick={(event) => onMark(event.shiftKey)}
-          title="Shift selects all between"
+          title="Shift selects a range"
           aria-label={`Select ${hit.id}`}
           tabIndex={isFocus ? 0 : -1}
         />

@@ -2,7 +2,7 @@ import type { HomologyCandidate } from '../../clients/typescript/types/homology.
 
 export type AttributeValue = HomologyCandidate['target']['attributes'][string];
 
-/** One candidate as the table shows it: every number read once, so that sorting compares numbers only. */
+/** One candidate as the table shows it. Numbers are parsed once, so that sorting compares numbers only. */
 export interface Hit {
   readonly rank: number;
   readonly id: string;
@@ -13,17 +13,17 @@ export interface Hit {
   readonly attributes: Readonly<Record<string, AttributeValue>>;
   readonly distance: number;
   readonly score: number;
-  /** Natural logarithm of the E-value; absent where no calibration supports one. */
+  /** Natural logarithm of the E-value; absent if no calibration supports one. */
   readonly logE?: number;
   readonly bits?: number;
-  /** `≤` for an upper bound, `~` where the tail was extrapolated, '' for what the sample has shown. */
+  /** `≤` for an upper bound, `~` for an extrapolated tail, '' for an E-value within the calibration sample. */
   readonly mark: '' | '≤' | '~';
-  /** Why there is no E-value, or how far it is supported, in the contract's word. */
+  /** Why the E-value is missing, or how it is supported. A value of the contract. */
   readonly reason: string;
   readonly alignment?: NonNullable<HomologyCandidate['alignment']>;
 }
 
-/** What was found for one query, whoever found it: a direct search, a run or a report. */
+/** The result for one query, from a direct search, a run or a report. */
 export interface ResultSet {
   readonly query: { readonly id: string; readonly description?: string; readonly sequence: string };
   readonly hits: readonly Hit[];
@@ -42,16 +42,16 @@ export interface ResultSet {
   readonly receiptId?: string;
   readonly resultSha256?: string;
   readonly warnings: readonly string[];
-  /** Milliseconds that the search took, where somebody waited for it. */
+  /** Milliseconds that the search took; absent if the result is from a run. */
   readonly searchMs?: number;
   readonly isCacheHit?: boolean;
-  /** Every protein was compared in full; where it is false, those that a sample of the query found near. */
+  /** True if every protein was compared in full; false if only prefilter hits were. */
   readonly isExhaustive?: boolean;
-  /** What the policy that answered was measured to miss; absent where it misses nothing. */
+  /** Measured losses of the search policy; absent if the policy misses nothing. */
   readonly knownLosses?: string;
 }
 
-/** Fields that name a protein, in order of preference, and fields of the organism. */
+/** Attributes that name the protein, in order of preference, and attributes that name the organism. */
 const NAMES = ['name', 'description', 'protein_name', 'gene'] as const;
 const ORGANISMS = ['organism', 'species'] as const;
 
@@ -91,7 +91,7 @@ export function attributeText(value: AttributeValue | undefined): string {
   return typeof value === 'object' ? value.join('; ') : String(value);
 }
 
-/** Fields that some hit has, as they first come. */
+/** Returns the attributes of all hits, in order of first occurrence. */
 export function fieldsOf(hits: readonly Hit[]): readonly string[] {
   return [...new Set(hits.flatMap(({ attributes }) => Object.keys(attributes)))];
 }

@@ -9,20 +9,20 @@ import { a3mText, fastaText, tableText } from './written.js';
 interface ResultActionsProps {
   readonly result: ResultSet;
   readonly tools: ResultTools;
-  /** In their order. */
+  /** The visible hits, in their order. */
   readonly shown: readonly Hit[];
   readonly selected: ReadonlySet<string>;
   readonly columns: readonly Column[];
   readonly shownIds: readonly string[];
-  /** In which order they stand. */
+  /** Description of the order. */
   readonly orderedBy: string;
-  /** Undefined where there is no room to choose. */
+  /** Undefined if the page is too narrow for a choice of columns. */
   readonly onColumns: ((ids: readonly string[]) => void) | undefined;
-  /** Undefined where nothing is filtered out. */
+  /** Undefined if no filter is active. */
   readonly onClear: (() => void) | undefined;
 }
 
-/** What can be done with the hits that are shown, or with those that are selected. */
+/** Actions on the visible hits, or on the selected hits. */
 export function ResultActions(props: ResultActionsProps) {
   const { result, tools, shown, selected, columns, shownIds, orderedBy, onColumns, onClear } = props;
   const picked = shown.filter(({ id }) => selected.has(id));

@@ -18,11 +18,11 @@ import type { ResultTools } from './tools.js';
 interface ResultViewProps {
   readonly result: ResultSet;
   readonly tools: ResultTools;
-  /** "As code" and whatever else belongs to where it was asked. */
+  /** Panel "As code" and others of the page that shows the result. */
   readonly children?: ComponentChildren;
 }
 
-/** Columns of a phone, and how wide they are there. */
+/** Columns on a phone, with their widths. */
 const NARROW_WIDTHS: Readonly<Record<string, string>> = {
   target: 'minmax(0, 1fr)',
   evalue: '6rem',
@@ -30,7 +30,7 @@ const NARROW_WIDTHS: Readonly<Record<string, string>> = {
 };
 const NARROW_COLUMNS = Object.keys(NARROW_WIDTHS);
 
-/** What was found for one query: charts, facets and the table, all of the same hits. */
+/** Shows the result of one query: charts, facets and table of the same hits. */
 export function ResultView({ result, tools, children }: ResultViewProps) {
   const { hits } = result;
   const isNarrow = useMedia(NARROW);
@@ -123,7 +123,7 @@ interface ChartsProps {
   readonly onOpen: (id: string) => void;
 }
 
-/** Scores, stretches of the query and taxa of the hits; each of them filters or opens. */
+/** Charts of scores, aligned query ranges and taxa. A click in a chart filters the hits or opens one. */
 function Charts({ result, shown, choice, onChoice, onOpen }: ChartsProps) {
   const { hits, query } = result;
   const isNarrow = useMedia(NARROW);
@@ -159,7 +159,7 @@ function Charts({ result, shown, choice, onChoice, onOpen }: ChartsProps) {
   );
 }
 
-/** Columns that would be empty are left out. */
+/** Returns the default columns without those that would be empty. */
 function firstColumns({ hits, settings }: ResultSet): readonly string[] {
   const has = {
     evalue: hits.some(({ logE }) => logE !== undefined),
@@ -171,33 +171,34 @@ function firstColumns({ hits, settings }: ResultSet): readonly string[] {
   return FIRST_COLUMNS.filter((id) => has[id] !== false);
 }
 
-/** E-values up to here are called sure, as a decimal logarithm. */
+/** Decimal logarithm of the largest E-value of a hit that is called surely related. */
 const SURE_LOG10E = -3;
 
 function countSure(hits: ResultSet['hits']): number {
   return hits.filter(({ logE }) => logE !== undefined && logE <= SURE_LOG10E * Math.LN10).length;
 }
 
-/** In which order the rows stand, in words. */
+/** Describes the order of the rows. */
 function orderWords(columns: readonly Column[], { column, isDescending }: Order): string {
   if (column === 'rank' && !isDescending) return 'nearest first';
   const { title = '' } = columns.find(({ id }) => id === column) ?? {};
   return `by ${title === '#' ? 'rank' : title}${isDescending ? ', largest first' : ''}`;
 }
 
-/** What was found, in one sentence. Without E-values nobody can say what is related. */
+/** Summarizes the result in one sentence. Without E-values it does not say which hits are related. */
 function findings(hits: ResultSet['hits'], isLimitReached: boolean): string {
-  if (hits.length === 0) return 'Nothing was found: no protein of the database passes the filter.';
+  if (hits.length === 0) return 'No hits: no protein of the database passes the filter.';
   const nearest = `${count(hits.length)} ${isLimitReached ? 'nearest' : 'compared'}`;
   const logs = hits.flatMap(({ logE }) => logE ?? []);
-  if (logs.length === 0) return `The ${nearest}. This database has no E-values to say which are related.`;
+  if (logs.length === 0)
+    return `The ${nearest}. Without E-values, this database does not show which are related.`;
   const sure = countSure(hits);
   return `${counted(sure, 'protein')} ${sure === 1 ? 'is' : 'are'} surely related (E up to 0.001), of the ${nearest}.`;
 }
 
 interface ResultHeadProps {
   readonly result: ResultSet;
-  /** Shows those alone that are sure; undefined where that is so already. */
+  /** Shows only the surely related hits; undefined if only those are visible. */
   readonly onSure: (() => void) | undefined;
 }
 
@@ -205,7 +206,7 @@ function ResultHead({ result, onSure }: ResultHeadProps) {
   const { query, hits, database, isLimitReached, searchMs, isCacheHit, warnings } = result;
   const time =
     isCacheHit === true
-      ? ' in an earlier search, whose answer was kept'
+      ? ' in an earlier search (cached answer)'
       : searchMs === undefined
         ? ''
         : ` in ${seconds(searchMs / 1000)}`;
@@ -229,8 +230,8 @@ function ResultHead({ result, onSure }: ResultHeadProps) {
       </p>
       <p class="small muted">
         {counted(database.targetCount, 'protein')}{' '}
-        {result.isExhaustive === false ? 'looked at, the nearest of them compared in full' : 'compared'}
-        {result.knownLosses !== undefined && ` (measured here: it ${result.knownLosses})`}
+        {result.isExhaustive === false ? 'scanned, the nearest of them compared in full' : 'compared'}
+        {result.knownLosses !== undefined && ` (measured on this database: the search ${result.knownLosses})`}
         {time}
       </p>
       {warnings.map((warning) => (

@@ -1,20 +1,20 @@
 import type { Hit } from './hits.js';
 
-/** A taxon with the hits below it. */
+/** A taxon with the number of hits below it. */
 export interface TaxonNode {
   readonly name: string;
   readonly count: number;
   readonly children: readonly TaxonNode[];
 }
 
-/** Fields that hold lineages, from the root downwards. */
+/** Attributes that contain lineages, from the root downwards. */
 const LINEAGE_FIELDS = ['lineage', 'taxonomy'] as const;
 
 export function lineageField(hits: readonly Hit[]): string | undefined {
   return LINEAGE_FIELDS.find((field) => hits.some(({ attributes }) => Array.isArray(attributes[field])));
 }
 
-/** The hits by lineage and, where it says more, organism. */
+/** Builds the tree of the hits by their lineages. Hits without a lineage are left out. */
 export function taxonTree(hits: readonly Hit[], field: string): TaxonNode {
   const root = { name: 'all', count: 0, children: new Map<string, GrowingNode>() };
   for (const hit of hits) {

@@ -1,10 +1,10 @@
-/** Which residues two proteins are close by, as the server's page `closest` tells it. */
+/** The closest residues of two proteins, as the server's page `closest` returns them. */
 export interface Closest {
   readonly query_length: number;
   readonly target_length: number;
   readonly query_to_target: ClosestSide;
   readonly target_to_query: ClosestSide;
-  /** Cosines of all pairs, row by query residue, a byte each in base64: 0 for −1, 255 for 1. */
+  /** Cosines of all pairs, row-major by query residue, one byte each in base64: 0 is −1, 255 is 1. */
   readonly matrix?: string;
 }
 
@@ -13,13 +13,13 @@ export interface ClosestSide {
   readonly cosine: readonly number[];
 }
 
-/** What a server lets one do with a result; a report in a file has none of it. */
+/** Actions on a result that need a server. A report in a file has none of them. */
 export interface ResultTools {
   readonly closest?: (targetId: string, signal: AbortSignal) => Promise<Closest>;
-  /** Where a search with this protein begins. */
+  /** Address of the search form with this protein. */
   readonly searchHref?: (id: string, sequence: string) => string;
-  /** Where the alignment of all hits is shown. */
+  /** Address of the alignment of all hits. */
   readonly msaHref?: string;
-  /** Where these hits' own sequences become the queries of a run. */
+  /** Starts a run whose queries are the sequences of these hits. */
   readonly onRun?: (fasta: string) => void;
 }

@@ -2,7 +2,7 @@ import type { Column } from './columns.js';
 import { alignedColumns } from './alignment-lines.js';
 import type { Hit } from './hits.js';
 
-/** The hits as files that other tools read. */
+/** Writes the hits in formats that other tools read. */
 
 export function fastaText(hits: readonly Hit[]): string {
   return hits
@@ -13,7 +13,7 @@ export function fastaText(hits: readonly Hit[]): string {
     .join('');
 }
 
-/** Rows over the query: upper case aligned, lower case between columns, `-` where the query has no partner. */
+/** Writes A3M. Each row is over the query: upper case aligned, lower case inserted, `-` for a gap. */
 export function a3mText(
   query: { readonly id: string; readonly sequence: string },
   hits: readonly Hit[],
@@ -30,11 +30,14 @@ export function a3mText(
   return `>${oneLine(query.id)}\n${query.sequence}\n${rows.join('')}`;
 }
 
-/** @param separator a tab, or a comma: then fields are quoted as RFC 4180 has it */
+/**
+ * Writes a table.
+ * @param separator tab or comma; with a comma, fields are quoted by RFC 4180
+ */
 export function tableText(hits: readonly Hit[], columns: readonly Column[], separator: '\t' | ','): string {
   const field = (text: string): string => {
     if (separator === '\t') return oneLine(text.replaceAll('\t', ' '));
-    // A spreadsheet would take a text that begins like this for a formula.
+    // A spreadsheet evaluates a text with one of these first characters as a formula.
     const safe = /^[=+\-@]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
     return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };

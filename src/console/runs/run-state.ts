@@ -11,7 +11,7 @@ export const ENDPOINTS: Readonly<Record<string, string>> = {
   'structure.predict': 'Structure',
 };
 
-/** What the rows of a result are. */
+/** Noun for the rows of a result, by endpoint. */
 export const ROW_NOUNS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   'homology.search': ['hit', 'hits'],
   'homology.batch_search': ['query', 'queries'],
@@ -24,14 +24,14 @@ export function isOver({ status }: Pick<Run, 'status'>): boolean {
 export interface LiveRun {
   readonly run?: Run;
   readonly error?: Error;
-  /** The server does not answer at the moment; the stream is asked for again. */
+  /** True while the server does not answer and the stream is retried. */
   readonly isWaiting: boolean;
   readonly setRun: (run: Run) => void;
 }
 
 const AGAIN_MS = 1000;
 
-/** A run as it is now, by its stream of events: over restarts of the server, until it has ended. */
+/** Follows a run through its event stream until the run ends. The hook reconnects after a restart of the server. */
 export function useLiveRun(runId: string): LiveRun {
   const [run, setRun] = useState<Run>();
   const [error, setError] = useState<Error>();
@@ -69,7 +69,7 @@ export function useLiveRun(runId: string): LiveRun {
   return { ...(run && { run }), ...(error && { error }), isWaiting, setRun };
 }
 
-/** No connection, or a server that is stopping. */
+/** Returns whether a failure is transient: no connection, or a server that is stopping. */
 function isOfTheMoment(failure: Error): boolean {
   return failure instanceof TypeError || ('isRetryable' in failure && failure.isRetryable === true);
 }

@@ -11,7 +11,7 @@ import { ENDPOINTS, ROW_NOUNS, isOver } from './run-state.js';
 const RUNS_MAX_COUNT = 200;
 const LOOK_AGAIN_MS = 2000;
 
-/** Runs of the organization, those of work and those that only write files apart. */
+/** Lists the runs of the organization. Exports, which only write files, have a tab of their own. */
 export function RunsView() {
   const { runs, error } = useRuns();
   const [kind, setKind] = useState<'work' | 'exports'>('work');
@@ -62,7 +62,7 @@ export function RunsView() {
 
 interface NothingProps {
   readonly hasAny: boolean;
-  /** There are no exports at all. */
+  /** True if the list is of exports. */
   readonly ofExports: boolean;
 }
 
@@ -71,7 +71,7 @@ function Nothing({ hasAny, ofExports }: NothingProps) {
     return (
       <div class="empty">
         <h2>No exports yet</h2>
-        <p class="muted">“Export” on the page of a completed run writes all of its rows into one file.</p>
+        <p class="muted">“Export” on the page of a completed run writes all rows to one file.</p>
       </div>
     );
   }
@@ -79,8 +79,8 @@ function Nothing({ hasAny, ofExports }: NothingProps) {
     <div class="empty">
       <h2>{hasAny ? 'None of these' : 'No runs yet'}</h2>
       <p class="muted">
-        Paste several proteins into the <a href={hrefTo(['search'])}>search</a>: they become a run, which is
-        kept for 30 days and goes on by itself, also after a restart.
+        Paste several proteins into the <a href={hrefTo(['search'])}>search</a>: they become a run. The server
+        resumes a run after a restart and stores its results for 30 days.
       </p>
     </div>
   );
@@ -118,7 +118,7 @@ function rowsOf(endpoint: string, rows: number): string {
   return `${count(rows)} ${rows === 1 ? one : many}`;
 }
 
-/** The newest runs, looked at again while one of them is at work. */
+/** Loads the newest runs, and again at an interval while one of them is in progress. */
 function useRuns(): { readonly runs?: readonly Run[]; readonly error?: Error } {
   const [runs, setRuns] = useState<readonly Run[]>();
   const [error, setError] = useState<Error>();
@@ -133,7 +133,7 @@ function useRuns(): { readonly runs?: readonly Run[]; readonly error?: Error } {
     };
     const fail = (failure: Error): void => {
       if (gone.signal.aborted) return;
-      // A server that is restarting is asked again.
+      // Retries while the server restarts.
       if (failure instanceof TypeError) timer = setTimeout(() => void look().catch(fail), LOOK_AGAIN_MS);
       else setError(failure);
     };

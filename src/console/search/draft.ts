@@ -2,7 +2,7 @@ import type { HomologyFilter } from '../../clients/typescript/types/homology.js'
 import { hrefTo } from '../parts/route.js';
 import { readPasted } from './fasta.js';
 
-/** What the search form begins with: left by another view, once. */
+/** Initial content of the search form, which another view leaves once. */
 export interface Draft {
   readonly text: string;
   readonly database?: string;
@@ -12,12 +12,12 @@ export interface Draft {
 
 const KEY = 'gloaming-draft';
 
-/** Leaves a draft for the search form; it goes with the tab. */
+/** Stores a draft for the search form. The browser drops the draft with the tab. */
 export function leaveDraft(draft: Draft): void {
   sessionStorage.setItem(KEY, JSON.stringify(draft));
 }
 
-/** The address of the form with this draft; of several proteins, without them. */
+/** Returns the address of the form with this draft. The address of a draft with several proteins omits them. */
 export function addressOf({ text, database, limit, filter }: Draft): string {
   const records = readPasted(text);
   const [first] = records;
@@ -29,7 +29,7 @@ export function addressOf({ text, database, limit, filter }: Draft): string {
   });
 }
 
-/** What an address says: `#/search?id=&sequence=&database=&limit=&filter=`, any of them; undefined for none of them. */
+/** Reads a draft from `#/search?id=&sequence=&database=&limit=&filter=`; undefined if all parameters are absent. */
 export function draftOf(query: URLSearchParams): Draft | undefined {
   const [sequence, database, limit, filter] = ['sequence', 'database', 'limit', 'filter'].map((name) =>
     query.get(name),
@@ -43,7 +43,10 @@ export function draftOf(query: URLSearchParams): Draft | undefined {
   };
 }
 
-/** Whoever wrote the address may have written anything: what is no filter, the server refuses. */
+/**
+ * Reads a filter without validation, because the server validates it. Returns no filter if the text is not JSON of an
+ * object.
+ */
 function readFilter(text: string | null): Pick<Draft, 'filter'> {
   try {
     const filter: unknown = JSON.parse(text ?? 'null');

@@ -1,11 +1,11 @@
-/** One protein as it was pasted. */
+/** One protein of the pasted text. */
 export interface Pasted {
   readonly id: string;
   readonly description: string;
   readonly sequence: string;
 }
 
-/** Records of a FASTA text, or the one bare sequence that it is; blanks and line ends are left out. */
+/** Parses FASTA, or one bare sequence. Blanks and line ends are dropped. */
 export function readPasted(text: string): readonly Pasted[] {
   const trimmed = text.trim();
   if (trimmed === '') return [];
@@ -19,18 +19,18 @@ export function readPasted(text: string): readonly Pasted[] {
   });
 }
 
-/** What is wrong with it that the page can say at once; the server says the rest. */
+/** Returns a problem that the page can detect without the server; undefined for none. The server validates the rest. */
 export function problemOf({ id, sequence }: Pasted): string | undefined {
   if (sequence === '') return `${id} has no sequence.`;
   const odd = /[^A-Z]/.exec(sequence);
-  if (odd !== null) return `${id}: "${odd[0]}" at position ${odd.index + 1} is no letter of a protein.`;
+  if (odd !== null) return `${id}: "${odd[0]}" at position ${odd.index + 1} is not a residue letter.`;
   if (sequence.length >= 30 && /^[ACGTUN]+$/.test(sequence)) {
     return `${id} looks like DNA or RNA. Paste the protein that it encodes.`;
   }
   return undefined;
 }
 
-/** A protein accession rather than a sequence: one word that has a digit. */
+/** Returns whether the text looks like a protein accession: one word that contains a digit. */
 export function looksLikeName(text: string): boolean {
   const trimmed = text.trim();
   return /^[\w.|:-]{3,64}$/.test(trimmed) && /\d/.test(trimmed);

@@ -9,11 +9,11 @@ interface FilterBuilderProps {
   readonly clauses: readonly Clause[];
   readonly joined: 'and' | 'or';
   readonly onChange: (clauses: readonly Clause[], joined: 'and' | 'or') => void;
-  /** What the server said of a clause, by its position. */
+  /** Error message of the server for a clause, by its position. */
   readonly faults: ReadonlyMap<number, string>;
 }
 
-/** Which proteins of the database are compared at all. */
+/** Builds a filter that restricts which proteins are compared. */
 export function FilterBuilder({ fields, releaseId, clauses, joined, onChange, faults }: FilterBuilderProps) {
   const [first] = fields;
   if (first === undefined)
@@ -94,7 +94,7 @@ function ClauseLine({ clause, fields, releaseId, fault, onChange, onRemove }: Cl
     const text = takesSeveral(clause.op) ? (typed.split(',').at(-1) ?? '').trim() : typed;
     const query = new URLSearchParams({ release: releaseId, field: field.name, text });
     if (clause.op === 'descends_from') query.set('below', '');
-    // Completions are a help: without them the value is typed.
+    // Completions are optional: if they fail to load, the value can still be typed.
     ask<{ readonly values: readonly CountedValue[] }>('GET', `values?${query.toString()}`).then(
       (answer) => setValues(answer.values),
       () => setValues([]),

@@ -2,15 +2,15 @@ import type { HomologyFilter, HomologyRelease } from '../../clients/typescript/t
 
 export type FilterField = HomologyRelease['filter_fields'][number];
 
-/** One line of the filter builder; an empty value is a line that is not finished. */
+/** One line of the filter builder. A line with an empty value is unfinished. */
 export interface Clause {
   readonly field: string;
   readonly op: string;
-  /** As typed; several values are separated by commas. */
+  /** As typed. Commas separate several values. */
   readonly value: string;
 }
 
-/** What operators say, in words. */
+/** Operators in words. */
 export const OPERATORS: Readonly<Record<string, string>> = {
   eq: 'is',
   ne: 'is not',
@@ -43,7 +43,7 @@ export function takesSeveral(op: string): boolean {
   return SEVERAL.has(op);
 }
 
-/** The filter of the contract; undefined for none. Clauses that are not finished are left out. */
+/** Returns the filter of the contract; undefined for none. Unfinished clauses are left out. */
 export function filterOf(clauses: readonly Clause[], joined: 'and' | 'or'): HomologyFilter | undefined {
   const filters = clauses.filter(isFinished).map(({ field, op, value }): HomologyFilter => {
     if (!takesValue(op)) return { op, field } as HomologyFilter;
@@ -61,7 +61,7 @@ function isFinished({ op, value }: Clause): boolean {
   return !takesValue(op) || value.trim() !== '';
 }
 
-/** What a filter may have; whoever wrote an address may have written anything. */
+/** Unvalidated fields of a filter. The text of an address can be anything. */
 interface LooseFilter {
   readonly op?: unknown;
   readonly field?: unknown;
@@ -79,7 +79,9 @@ function listOf(values: unknown): readonly unknown[] {
   return Array.isArray(values) ? values : [];
 }
 
-/** The lines that would give this filter; undefined where it is nested deeper than the builder goes. */
+/**
+ * Returns the lines that build this filter; undefined if the filter is nested more deeply than the builder supports.
+ */
 export function clausesOf(
   filter: unknown,
 ): { readonly clauses: readonly Clause[]; readonly joined: 'and' | 'or' } | undefined {
@@ -97,10 +99,10 @@ function clauseOf(filter: unknown): Clause | undefined {
   return { op, field, value: typeof value === 'string' ? value : listOf(values).map(String).join(', ') };
 }
 
-/** Deeper ones are said to be there. */
+/** Filters nested more deeply are written as `…`. */
 const WORDS_MAX_DEPTH = 8;
 
-/** A filter in a sentence: `organism is Homo sapiens and length is at least 100`. */
+/** Writes a filter as a sentence: `organism is Homo sapiens and length is at least 100`. */
 export function wordsOf(filter: unknown, depth = 0): string {
   const { op, field, value, values, filter: inner, filters } = looseOf(filter);
   if (depth > WORDS_MAX_DEPTH) return '…';

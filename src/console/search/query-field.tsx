@@ -8,9 +8,9 @@ interface QueryFieldProps {
   readonly text: string;
   readonly onText: (text: string) => void;
   readonly records: readonly Pasted[];
-  /** What is wrong with it, as the page sees it. */
+  /** Problem that the page detected. */
   readonly problem: string | undefined;
-  /** What the server said of it. */
+  /** Problem that the server reported. */
   readonly fault: string | undefined;
   readonly releaseId: string | undefined;
   readonly onExample: () => void;
@@ -19,7 +19,7 @@ interface QueryFieldProps {
 
 const FILE_MAX_BYTES = 50_000_000;
 
-/** A sequence, FASTA, a file that is dropped, or the name of a protein that the databases have. */
+/** Input for a sequence, FASTA text, a dropped file, or the name of a protein in the databases. */
 export function QueryField(props: QueryFieldProps) {
   const { text, onText, records, problem, fault, onExample, onSubmit } = props;
   const [isOver, setOver] = useState(false);
@@ -45,9 +45,7 @@ export function QueryField(props: QueryFieldProps) {
           rows={9}
           spellcheck={false}
           autocapitalize="off"
-          placeholder={
-            'Paste a sequence or FASTA, drop a file, or type the name of a protein of the database'
-          }
+          placeholder={'Paste a sequence or FASTA, drop a file, or type the name of a protein in a database'}
           value={text}
           aria-invalid={hint !== undefined}
           aria-describedby="query-hint"
@@ -91,15 +89,17 @@ function summary(records: readonly Pasted[], isName: boolean): string {
   return `${what}, ${counted(residues, 'residue')}`;
 }
 
-/** Errors  a sentence for the person who chose the file */
+/** Reads a file as text, gzip included. Errors  rejects with a sentence for the visitor */
 async function readFile(file: File): Promise<string> {
   if (file.size > FILE_MAX_BYTES) {
-    throw new Error('The file is larger than 50 MB: "gloaming runs submit" takes it from the command line.');
+    throw new Error(
+      'The file is larger than 50 MB. Submit it with "gloaming runs submit" on the command line.',
+    );
   }
   const isGzip = file.name.endsWith('.gz');
   const stream = isGzip ? file.stream().pipeThrough(new DecompressionStream('gzip')) : file.stream();
   const text = await new Response(stream).text().catch(() => {
-    throw new Error(`${file.name} is no gzip file.`);
+    throw new Error(`${file.name} is not a gzip file.`);
   });
   if (text.includes('\0')) throw new Error(`${file.name} is not a text file.`);
   return text;
@@ -107,7 +107,7 @@ async function readFile(file: File): Promise<string> {
 
 const PATIENCE_MS = 200;
 
-/** Proteins of the databases that are called so; choosing one puts its sequence in the field. */
+/** Suggests proteins of the databases with this name. A click puts the sequence of a protein into the field. */
 function Names({ text, onText }: Pick<QueryFieldProps, 'text' | 'onText'>) {
   const [found, setFound] = useState<readonly Reference[]>();
   const name = text.trim();
@@ -116,7 +116,7 @@ function Names({ text, onText }: Pick<QueryFieldProps, 'text' | 'onText'>) {
     const timer = setTimeout(() => {
       gloaming.call('refs.resolve', { body: { query: name, limit: 8 }, signal: gone.signal }).then(
         ({ data }) => setFound(data.references.filter(({ kind }) => kind === 'target')),
-        // A name that could not be looked up is refused as a sequence.
+        // If a name cannot be looked up, the search refuses it as a sequence.
         () => undefined,
       );
     }, PATIENCE_MS);

@@ -1,4 +1,4 @@
-/** Searches of this browser, so that one who closed the page finds its result again. */
+/** Stores the recent searches in this browser, so that a closed page can be reopened with its result. */
 
 export interface RecentSearch {
   readonly receiptId: string;
@@ -11,7 +11,7 @@ export interface RecentSearch {
 const KEY = 'gloaming-recent';
 const KEPT_MAX_COUNT = 8;
 
-/** The newest first. */
+/** Returns the searches, newest first. */
 export function recentSearches(): readonly RecentSearch[] {
   try {
     return JSON.parse(localStorage.getItem(KEY) ?? '[]') as readonly RecentSearch[];
@@ -25,7 +25,7 @@ export function noteRecent(search: RecentSearch): void {
   localStorage.setItem(KEY, JSON.stringify([search, ...others].slice(0, KEPT_MAX_COUNT)));
 }
 
-/** Whoever signs in next on this machine need not see them. */
+/** Deletes the list at sign-out, so that the next user of the browser does not see it. */
 export function forgetRecent(): void {
   localStorage.removeItem(KEY);
 }

@@ -18,13 +18,13 @@ import { RecentList } from './recent-list.js';
 
 interface SearchViewProps {
   readonly visitor: Visitor;
-  /** Default releases of the databases, by slug. */
+  /** Default releases of the databases, keyed by slug. */
   readonly releases: readonly HomologyRelease[];
 }
 
 const LIMITS = [25, 100, 500, 2000, 5000];
 
-/** What to search, where, and under which conditions. */
+/** The search form: queries, database and conditions. */
 export function SearchView({ visitor, releases }: SearchViewProps) {
   const draft = useMemo(takeDraft, []);
   const [text, setText] = useState(draft.text);
@@ -73,10 +73,10 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
   return (
     <form class="search" ref={form} onSubmit={submit}>
       <div class="search-main">
-        <h1>Find the relatives of a protein</h1>
+        <h1>Find the homologs of a protein</h1>
         <p class="lead muted">
-          Also those that share no more than a fold: proteins are compared by what surrounds each of their
-          residues, not by their letters alone.
+          Including homologs that share only a fold: the search compares the context of each residue, not only
+          its letter.
         </p>
         <QueryField
           text={text}
@@ -150,7 +150,7 @@ function submitLabel(isBusy: boolean, recordCount: number): string {
 interface Conditions {
   readonly clauses: readonly Clause[];
   readonly joined: 'and' | 'or';
-  /** A filter that lines cannot show, in their place. */
+  /** A filter that the lines of the builder cannot show. It is shown in their place. */
   readonly nested?: HomologyFilter | undefined;
 }
 
@@ -166,7 +166,7 @@ interface SearchSideProps {
   readonly children: ComponentChildren;
 }
 
-/** Where to search, for how many hits, and under which conditions. */
+/** Fields for database, number of hits and conditions. */
 function SearchSide(props: SearchSideProps) {
   const { releases, release, onRelease, limit, onLimit, conditions, onConditions, faults, children } = props;
   return (
@@ -225,7 +225,10 @@ function SearchSide(props: SearchSideProps) {
   );
 }
 
-/** Starts what was asked: one protein is searched at once, many become a run. @returns where the answer is */
+/**
+ * Starts the search: one protein is searched at once, several become a run.
+ * @returns address of the result
+ */
 async function start(asked: Draft, recordCount: number, release: HomologyRelease): Promise<string> {
   const { id, database_slug: slug } = release;
   const { text, limit = 100, filter } = asked;
@@ -255,7 +258,7 @@ async function start(asked: Draft, recordCount: number, release: HomologyRelease
   return hrefTo(['result', receiptId], { name: first.id });
 }
 
-/** A protein of the database that has a name and a common length. */
+/** Returns a named protein of common length from the database. Errors  those of the client */
 async function example({ id }: HomologyRelease): Promise<string> {
   const query = new URLSearchParams({ release: id });
   const protein = await ask<{ readonly id: string; readonly description: string; readonly sequence: string }>(
@@ -272,16 +275,18 @@ function costOf(
 ): string {
   const residues = records.reduce((sum, { sequence }) => sum + sequence.length, 0);
   if (residues === 0) return '';
-  if (isOpen && records.length > 1) return 'Many proteins are searched in a run; sign in for that.';
+  if (isOpen && records.length > 1) return 'Several proteins need a run. Sign in to start one.';
   const estimate = estimatedSeconds(release.id, residues, release.residue_count);
   const what =
     records.length > 1
       ? `${counted(records.length, 'protein')}, ${counted(residues, 'residue')}`
       : counted(residues, 'residue');
-  return estimate === undefined ? what : `${what}: about ${seconds(estimate)}, by the last search here.`;
+  return estimate === undefined
+    ? what
+    : `${what}: about ${seconds(estimate)}, estimated from the last search.`;
 }
 
-/** What the server refused, beside the fields that it speaks of. */
+/** Assigns the errors of the server to the fields that they name. */
 function faultsOf(
   failure: Error | undefined,
   clauses: readonly Clause[],

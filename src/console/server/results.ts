@@ -6,26 +6,26 @@ import type {
 import { hitOf, type ResultSet } from '../result/hits.js';
 import { gloaming } from './server.js';
 
-/** A query with its name, and how it is searched. */
+/** A query with its name and its search settings. */
 export interface Asking {
   readonly id: string;
   readonly description?: string;
   readonly request: HomologyRequest;
-  /** What is compared, where it has a name: sent in the place of release and filter. */
+  /** Id of a target space. The request sends it instead of release and filter. */
   readonly targetSpaceId?: string;
 }
 
 export interface Answered {
   readonly result: ResultSet;
-  /** The request, with the very release that was searched: sent again, it gives the same. */
+  /** The request, with the release that was searched. Sending it again gives the same result. */
   readonly request: HomologyRequest;
 }
 
 const KEPT_MAX_COUNT = 8;
-/** Results of this page by receipt, so that going back asks nobody. */
+/** Results of this page by receipt, so that the Back button sends no request. */
 const kept = new Map<string, Answered>();
 
-/** Searches, and keeps what was found under its receipt. */
+/** Searches, and caches the result under its receipt. Errors  those of the client */
 export async function searchAndStore(
   { id, description, request, targetSpaceId }: Asking,
   signal?: AbortSignal,
@@ -46,7 +46,7 @@ export async function searchAndStore(
   return answered;
 }
 
-/** As the server reads it: without blanks and stops, in capitals. */
+/** Normalizes the sequence as the server does: no blanks, no stops, upper case. */
 function sequenceOf({ query }: HomologyRequest): string {
   return query.sequence.replaceAll(/[\s*]/g, '').toUpperCase();
 }
@@ -90,7 +90,7 @@ export function resultOf(
   };
 }
 
-/** What a receipt says of its search; wire names. */
+/** Fields of a receipt about its search. Wire names. */
 interface ReceiptContent {
   readonly query: { readonly sequence: string };
   readonly release_id: string;
@@ -99,7 +99,8 @@ interface ReceiptContent {
 }
 
 /**
- * The result that a receipt names: the one of this page, or the search done again, which finds the same.
+ * Returns the result of a receipt, from the cache of this page or from a repeated search. A repeated search gives the
+ * same result.
  * Errors  those of the receipt and of the search
  */
 export async function resultOfReceipt(
@@ -112,7 +113,7 @@ export async function resultOfReceipt(
   return searchAndStore({ id: name, ...(await askedBy(receiptId, signal)) }, signal);
 }
 
-/** The request that a receipt was issued for, with its release and its filter in canonical form. */
+/** Returns the request of a receipt, with its release and its filter in canonical form. Errors  those of the client */
 export async function askedBy(receiptId: string, signal: AbortSignal): Promise<Omit<Asking, 'id'>> {
   const { data } = await gloaming.call('receipts.get', { params: { receipt_id: receiptId }, signal });
   const {
@@ -135,7 +136,7 @@ export async function askedBy(receiptId: string, signal: AbortSignal): Promise<O
 const RATES = 'gloaming-rates';
 type Rates = Readonly<Record<string, number>>;
 
-/** Milliseconds a million pairs of residues, as the last search of each release took them. */
+/** Milliseconds for a million pairs of residues, from the last search of each release. */
 function rates(): Rates {
   try {
     return JSON.parse(localStorage.getItem(RATES) ?? '{}') as Rates;
@@ -151,7 +152,7 @@ function noteRate({ query, database, searchMs, isCacheHit }: ResultSet): void {
   localStorage.setItem(RATES, JSON.stringify({ ...Object.fromEntries(known), [database.releaseId]: rate }));
 }
 
-/** Seconds that a search would take, by the last one of this release here; undefined before the first. */
+/** Estimates the seconds of a search from the last search of this release; undefined before the first. */
 export function estimatedSeconds(
   releaseId: string,
   queryResidues: number,

@@ -1,22 +1,25 @@
 import { createClient } from '../../clients/typescript/client.js';
 import { failureOf } from '../../clients/typescript/failure.js';
 
-/** The contract, by the cookie of the session; relative to the page, which a proxy may serve below a path. */
+/**
+ * Client of the API, authenticated by the session cookie. The URL is relative, so that a proxy may serve the page below
+ * a path.
+ */
 export const gloaming = createClient({ url: '..', retries: 2 });
 
-/** Who is signed in. */
+/** The signed-in visitor. */
 export interface Visitor {
   readonly name: string;
   readonly organization: string;
   readonly is_operator: boolean;
-  /** Nobody has signed in; the settings let such visitors search. */
+  /** True if no visitor has signed in and the settings allow searches without a key. */
   readonly is_open: boolean;
   readonly expires_at?: string;
 }
 
 /**
- * The console's own pages of the server.
- * Errors  GloamingError for every answer that is no success
+ * Requests one of the console's own pages from the server.
+ * Errors  GloamingError for every answer that is not a success
  */
 export async function ask<Answer>(
   method: 'GET' | 'POST' | 'DELETE',
@@ -38,7 +41,10 @@ export async function currentVisitor(): Promise<Visitor | null> {
   return (await ask<{ readonly visitor: Visitor | null }>('GET', 'session')).visitor;
 }
 
-/** @param credentials an API key, or the token of a link of the command line */
+/**
+ * Signs in.
+ * @param credentials an API key, or the token of a link that the command line printed
+ */
 export async function signIn(
   credentials: { readonly key: string } | { readonly link: string },
 ): Promise<Visitor> {

@@ -18,7 +18,7 @@ interface ApiKey {
   readonly lastUsedAt?: string;
 }
 
-/** What a key may be good for, in words; the last enters this page. */
+/** Scopes of a key in words. Only the last gives access to this page. */
 const SCOPES = {
   search: 'search',
   submit: 'search, submit runs',
@@ -26,7 +26,7 @@ const SCOPES = {
   admin: 'all, and this page',
 };
 
-/** API keys: made here and shown once, revoked at once. */
+/** Lists API keys. A new key is shown once; a revoked key stops working at once. */
 export function KeysPanel() {
   const [round, setRound] = useState(0);
   const [made, setMade] = useState<{ readonly key: string; readonly name: string }>();
@@ -69,13 +69,7 @@ export function KeysPanel() {
       )}
       {failure !== undefined && <Failure error={failure} />}
       <form class="buttons" onSubmit={create}>
-        <input
-          name="name"
-          required
-          maxLength={100}
-          placeholder="What it is for"
-          aria-label="What the key is for"
-        />
+        <input name="name" required maxLength={100} placeholder="Purpose" aria-label="Purpose of the key" />
         <input
           name="organization"
           required
@@ -83,7 +77,7 @@ export function KeysPanel() {
           aria-label="Organization"
           pattern="[a-z0-9][a-z0-9_\-]*"
         />
-        <select name="scope" aria-label="What the key is good for">
+        <select name="scope" aria-label="Permissions of the key">
           {Object.entries(SCOPES).map(([scope, label]) => (
             <option key={scope} value={scope} selected={scope === 'manage'}>
               {label}
@@ -95,11 +89,11 @@ export function KeysPanel() {
           type="number"
           min={1}
           max={3660}
-          placeholder="days, or for ever"
+          placeholder="days (empty: no expiry)"
           aria-label="Days"
         />
         <button type="submit" class="button">
-          Make a key
+          Create a key
         </button>
       </form>
       <Await loaded={loaded}>{(keys) => <KeyTable keys={keys} onRevoke={revoke} />}</Await>

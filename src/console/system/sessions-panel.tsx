@@ -9,14 +9,14 @@ interface Session {
   readonly id: string;
   readonly name: string;
   readonly organizationId: string;
-  /** The key by which it came in; absent for a link. */
+  /** Key that signed the session in; absent for a link of the command line. */
   readonly keyId?: string;
   readonly createdAt: string;
   readonly expiresAt: string;
   readonly is_this: boolean;
 }
 
-/** Browsers that are signed in; any of them can be shown out. */
+/** Lists the signed-in browsers. The operator can sign each of them out. */
 export function SessionsPanel() {
   const [round, setRound] = useState(0);
   const [failure, setFailure] = useState<Error>();

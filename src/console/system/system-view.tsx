@@ -8,7 +8,7 @@ import { KeysPanel } from './keys-panel.js';
 import { SessionsPanel } from './sessions-panel.js';
 import { WebhooksPanel } from './webhooks-panel.js';
 
-/** What the server's page `system` tells. */
+/** Answer of the server's page `system`. */
 interface System {
   readonly server_version: string;
   readonly machine: {
@@ -54,13 +54,13 @@ interface System {
   readonly readiness: { readonly isReady: boolean; readonly missing: readonly string[] };
 }
 
-/** What was done to the data, and when. */
+/** Last backup and last check, with their times. */
 interface Maintenance {
   readonly at: string;
   readonly outcome: string;
 }
 
-/** For the operator: how the server is, who may use it, and who has. */
+/** Operator's view: state of the server, signed-in browsers, API keys and webhooks. */
 export function SystemView() {
   const loaded = useLoaded((signal) => ask<System>('GET', 'system', undefined, signal), []);
   return (
@@ -81,7 +81,7 @@ function State({ system }: { readonly system: System }) {
   const { machine, executions, readiness, maintenance } = system;
   const facts: readonly (readonly [string, string])[] = [
     ['State', readiness.isReady ? 'ready' : readiness.missing.join('; ')],
-    ['Searches', `${count(executions.running)} at work, ${count(executions.waiting)} waiting`],
+    ['Searches', `${count(executions.running)} running, ${count(executions.waiting)} waiting`],
     ['Up for', seconds(machine.uptime_seconds)],
     ['Load', `${machine.load.toFixed(2)} on ${machine.cores} cores`],
     [
@@ -114,7 +114,7 @@ function State({ system }: { readonly system: System }) {
         ))}
       </dl>
       <Table
-        title="What serves what"
+        title="Backends"
         head={['Operation', 'Served by', 'Why']}
         rows={[
           ...system.operations.map((each) => [each.operation, each.served_by, each.reason]),
@@ -147,7 +147,7 @@ function State({ system }: { readonly system: System }) {
 }
 
 function doneOf(done: Maintenance | null, command: string): string {
-  return done === null ? `never, as far as is known: ${command}` : `${ago(done.at)}, ${done.outcome}`;
+  return done === null ? `none recorded: ${command}` : `${ago(done.at)}, ${done.outcome}`;
 }
 
 interface TableProps {

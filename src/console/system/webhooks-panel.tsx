@@ -8,10 +8,10 @@ import { gloaming } from '../server/server.js';
 
 const ENDPOINTS_SHOWN = 100;
 const DELIVERIES_SHOWN = 20;
-/** Most receivers have answered by then. */
+/** Most receivers answer within this time. */
 const ANSWERED_MS = 1_000;
 
-/** Who is told of what has happened. */
+/** Lists the webhook endpoints. */
 export function WebhooksPanel() {
   const loaded = useLoaded(
     async (signal) =>
@@ -25,7 +25,7 @@ export function WebhooksPanel() {
         {(endpoints) =>
           endpoints.length === 0 ? (
             <p class="muted">
-              Nobody is told of events yet. <code>POST /v1/webhooks/endpoints</code> adds a receiver.
+              No endpoints yet. <code>POST /v1/webhooks/endpoints</code> adds one.
             </p>
           ) : (
             endpoints.map((endpoint) => <Endpoint key={endpoint.id} endpoint={endpoint} />)
@@ -36,7 +36,7 @@ export function WebhooksPanel() {
   );
 }
 
-/** A receiver with its latest deliveries, any of which can be sent again. */
+/** An endpoint with its latest deliveries. Each delivery can be sent again. */
 function Endpoint({
   endpoint: { id, url, status, disabled_reason: why },
 }: {

@@ -3,15 +3,15 @@ import { MEBIBYTE_BYTES } from '../../limits.js';
 import type { JsonSchema } from './references.js';
 
 /*
- * Lists and texts so long that checking one of them would keep others waiting. Their schemas get words of ours: a long
- * list is noted, and its elements are checked afterwards, in turns; a long text is measured in UTF-16 code units, which
- * JavaScript knows without a walk through it.
+ * Validates lists and texts that would block the event loop if they were checked at once. Their schemas get two
+ * keywords of this file. `longItems` records a long list, whose elements are checked later in steps. `longText`
+ * measures a text in UTF-16 code units, whose number JavaScript knows without a scan.
  */
 
 const LONG_LIST_ELEMENTS = 10_000;
 const LONG_TEXT_CHARACTERS = MEBIBYTE_BYTES;
 
-/** A list that has been met in a value, and what its elements must be. */
+/** A list that a validation met, and the check of its elements. */
 export interface LongList {
   readonly list: readonly unknown[];
   /** JSON pointer. */
@@ -19,7 +19,7 @@ export interface LongList {
   readonly check: ValidateFunction;
 }
 
-/** The long lists that one validation has met. */
+/** Collects the long lists of one validation. */
 export class LongLists {
   #met: LongList[] = [];
 
@@ -46,7 +46,9 @@ export class LongLists {
     });
   }
 
-  /** Those since the last call, which is to follow a validation before anything else can run. */
+  /**
+   * Returns the lists since the last call. Call it directly after a validation, before any other validation can run.
+   */
   take(): readonly LongList[] {
     if (this.#met.length === 0) return NONE;
     const met = this.#met;
@@ -57,7 +59,7 @@ export class LongLists {
 
 const NONE: readonly LongList[] = [];
 
-/** The schema in those words. */
+/** Replaces the keywords of long lists and texts in a schema. */
 export function withLongWords(schema: JsonSchema): JsonSchema {
   const rewrite = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(rewrite);

@@ -2,13 +2,13 @@ import { assert } from '../../errors.js';
 import type { Route } from '../grammar/route.js';
 import { ROUTES, type OperationId } from './routes.js';
 
-/** `config/public-routes.json`: ids of the operations that are public. */
+/** Content of `config/public-routes.json`: ids of the public operations. */
 export interface PublicRouteManifest {
   readonly routes: readonly string[];
 }
 
 /**
- * The public routes, in the order of the contract.
+ * Returns the public routes, in the order of the contract.
  * Errors  an assertion for an id that the contract lacks or that is listed twice
  */
 export function publicRoutes(manifest: PublicRouteManifest): readonly Route[] {

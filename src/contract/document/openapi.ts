@@ -17,7 +17,7 @@ import { headerSchemas, refusalsOf } from './routes.js';
 
 const COMPONENT = (name: string): string => `#/components/schemas/${name}`;
 
-/** The OpenAPI 3.1 document of these routes, as it is served below this address. */
+/** Returns the OpenAPI 3.1 document of these routes, as the server publishes it below this address. */
 export function openApiDocument(routes: readonly Route[], serverUrl: string): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes) {
@@ -67,7 +67,7 @@ export function openApiDocument(routes: readonly Route[], serverUrl: string): Js
   return asPublished(document) as JsonSchema;
 }
 
-/** A schema in the keywords that others know: OpenAPI's own, and those that begin with `x-`. */
+/** Returns a schema in standard keywords only: those of OpenAPI, and extensions that begin with `x-`. */
 export function asPublished(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(asPublished);
   if (typeof node !== 'object' || node === null) return node;
@@ -87,7 +87,7 @@ const ALL_HEADERS: Readonly<Record<string, TSchema>> = Object.assign(
   ...Object.values(STATUS_RESPONSE_HEADERS),
 );
 
-/** `Service-Contract-Digest`: what the document says, wherever it is served. Source  RFC 8785 */
+/** Value of `Service-Contract-Digest`: hash of the document without the address of the server. Source  RFC 8785 */
 export function contractDigest(document: JsonSchema): string {
   const { servers: _servers, ...contract } = document;
   return `sha256:${canonicalSha256(contract)}`;
@@ -99,7 +99,7 @@ function componentSchemas(routes: readonly Route[]): JsonSchema {
   return Object.fromEntries([...schemas].map(([name, schema]) => [name, withMapping(schema)]));
 }
 
-/** OpenAPI's discriminator needs to be told which component each value names. */
+/** OpenAPI's discriminator requires a map from each value to its component. */
 function withMapping(schema: JsonSchema): JsonSchema {
   if (schema.discriminator === undefined) return schema;
   const references = (schema.oneOf as readonly { readonly $ref: string }[]).map(({ $ref }) => $ref);
@@ -116,7 +116,7 @@ function operation(route: Route): JsonSchema {
     parameters: [
       ...objectParameters('path', route.params),
       ...objectParameters('query', route.query),
-      // What is said of `Accept` stands in the descriptions: OpenAPI has its readers ignore such a parameter.
+      // The descriptions explain `Accept`, because OpenAPI ignores a parameter of this name.
       ...Object.entries(headerSchemas(route))
         .filter(([name]) => name !== 'Accept')
         .map(([name, schema]) => parameter('header', name, schema, false)),
@@ -187,7 +187,7 @@ function failureResponses(route: Route): JsonSchema {
 function failureResponse(route: Route, status: number, codes: readonly ContractRefusalCode[]): JsonSchema {
   const content: Record<string, JsonSchema> = {};
   for (const code of codes) {
-    // Before the request line could be read nobody knows the route.
+    // The route is unknown until the request line has been read.
     const known = REFUSALS[code].stage === 'unrouted' ? [undefined, route] : [route];
     for (const { mediaType, schema } of known.map((each) => failureShape(each, code)))
       content[mediaType] = { schema: refTo(schema) };
@@ -203,7 +203,7 @@ function failureResponse(route: Route, status: number, codes: readonly ContractR
   };
 }
 
-/** Body in which this route reports this code; without a route, every failure is a problem. */
+/** Returns the body schema in which this route reports this code. Without a route, every failure is a problem body. */
 export function failureShape(
   route: Pick<Route, 'errorStyle'> | undefined,
   code: ContractRefusalCode,

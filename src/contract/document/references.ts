@@ -6,10 +6,10 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 const MAPS_OF_SCHEMAS = new Set(['properties', 'patternProperties', '$defs']);
 
 /**
- * A schema as plain JSON in which every named schema inside is a reference, as each document writes references.
- * A member with a default is not required: the server fills it in.
+ * Returns a schema as plain JSON with a reference in place of every named schema inside. A member with a default is not
+ * required, because the server fills it in.
  *
- * @param onNamed is told of every named schema on the way, also through other named ones' references
+ * @param onNamed called with every named schema inside, also those behind references
  */
 export function withReferences(
   schema: TSchema | JsonSchema,
@@ -51,7 +51,7 @@ function withoutDefaulted(node: JsonSchema): readonly string[] {
   return (node.required as readonly string[]).filter((name) => properties[name]?.default === undefined);
 }
 
-/** Every named schema that these reach, by name; each is plain JSON with references. */
+/** Returns every named schema that these schemas reach, by name. Each is plain JSON with references. */
 export function namedSchemas(
   roots: readonly (TSchema | JsonSchema)[],
   reference: (name: string) => string,
@@ -59,7 +59,7 @@ export function namedSchemas(
   const found = new Map<string, JsonSchema>();
   const visit = (name: string, schema: JsonSchema): void => {
     if (found.has(name)) return;
-    // Set before descending: a recursive schema reaches itself.
+    // Set before the descent, because a recursive schema reaches itself.
     found.set(name, schema);
     found.set(name, withReferences(schema, reference, visit));
   };

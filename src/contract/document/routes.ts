@@ -43,7 +43,7 @@ import {
   putPart,
 } from '../storage/uploads.js';
 
-/** Every operation that the contract describes, by id. Those that config/public-routes.json lists are public. */
+/** Every operation that the contract describes, by id. config/public-routes.json lists the public ones. */
 export const ROUTES = {
   'homology.search': searchHomology,
   'homology.target_space_compilations.create': compileTargetSpace,
@@ -125,7 +125,7 @@ const EVERY_POST: readonly ContractRefusalCode[] = [
 ];
 const EVERY_EXECUTION: readonly ContractRefusalCode[] = ['execution_limit_exceeded'];
 
-/** Headers that mean something on this route, by name. */
+/** Returns the request headers that this route reads, by name. */
 export function headerSchemas(route: Route): Readonly<Record<string, TSchema>> {
   return {
     ...(route.method === 'POST' ? IDEMPOTENCY_HEADER : {}),
@@ -136,7 +136,7 @@ export function headerSchemas(route: Route): Readonly<Record<string, TSchema>> {
   };
 }
 
-/** Every code with which this route can answer. */
+/** Returns every error code with which this route can answer. */
 export function refusalsOf(route: Route): readonly ContractRefusalCode[] {
   const codes = new Set<ContractRefusalCode>([...EVERY_ROUTE, ...route.refusals]);
   const add = (more: readonly ContractRefusalCode[]) => more.forEach((code) => codes.add(code));

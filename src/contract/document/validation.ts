@@ -11,25 +11,28 @@ import { headerSchemas } from './routes.js';
 import { locate } from '../grammar/locations.js';
 import { Slice } from '../../turns.js';
 
-/** Parts of a request, named as locations name them. */
+/** Parts of a request, with the names that error locations use. */
 export type RequestPart = 'path' | 'query' | 'header' | 'body';
 
 export interface RouteValidator {
-  /** Every place of this part that is wrong; fills in defaults and reads numbers of parameters in place. */
+  /** Returns every error in this part. Fills in defaults and converts numeric parameters in place. */
   check(part: RequestPart, value: unknown): readonly RefusalLocation[];
-  /** The same of a body that may be large: between the elements of its long lists others get their turn. */
+  /**
+   * Like `check` for a body that may be large: yields to the event loop between the elements of long lists. Errors
+   * none
+   */
   checkBodyInTurns(value: unknown): Promise<readonly RefusalLocation[]>;
-  /** Whether a body is what the contract promises; used by tests and by the response check. */
+  /** Returns every error in a success body. Tests and the response check call it. */
   checkSuccess(body: unknown): readonly RefusalLocation[];
 }
 
-/** Compiles the schemas of these routes once; success schemas at their first use. */
+/** Compiles the schemas of these routes once, success schemas at their first use. */
 export function createValidators(routes: readonly Route[]): ReadonlyMap<Route, RouteValidator> {
   const ajv = newAjv(routes.flatMap((route) => [route.success.schema, ...(route.body ? [route.body] : [])]));
   return new Map(routes.map((route) => [route, routeValidator(ajv, route)]));
 }
 
-/** Checks failure bodies by the name of their schema: `Problem`, `FailureEnvelope`, `HomologyFailure`. */
+/** Creates the check of failure bodies by the name of their schema: `Problem`, `FailureEnvelope`, `HomologyFailure`. */
 export function createFailureCheck(): (schema: TSchema, body: unknown) => readonly RefusalLocation[] {
   const { ajv, longLists } = newAjv([FailureEnvelope, HomologyFailure, Problem]);
   return (schema, body) => atOnce(faultsOf(ajv.compile({ $ref: schema.$id }), longLists, 'body', body));
@@ -47,7 +50,7 @@ function newAjv(roots: readonly TSchema[]): Compiler {
     useDefaults: true,
     discriminator: true,
     strict: true,
-    // The alternatives of a union carry the type, and an exclusion names members of the schema around it.
+    // The alternatives of a union carry the type, and an exclusion names members of the enclosing schema.
     strictTypes: false,
     strictRequired: false,
   });
@@ -93,7 +96,9 @@ function compile(ajv: Ajv2020, schema: TSchema | undefined): ValidateFunction | 
   );
 }
 
-/** Parameters arrive as text; plain decimal integers are read where the schema wants them. */
+/**
+ * Converts parameters from text to numbers if the schema requires integers. Only plain decimal integers are converted.
+ */
 function readNumbers(schema: TObject, values: Record<string, unknown>): void {
   for (const [name, inner] of Object.entries(schema.properties)) {
     const value = values[name];
@@ -103,7 +108,7 @@ function readNumbers(schema: TObject, values: Record<string, unknown>): void {
   }
 }
 
-/** Comes to its end in steps of less than a millisecond. */
+/** Validation in steps of less than a millisecond. */
 type Faults = Generator<void, readonly RefusalLocation[]>;
 
 const ELEMENTS_PER_STEP = 256;

@@ -72,7 +72,7 @@ export const Evidence = named(
 
 export const SCHEMA_URL = text('URL of the JSON Schema of this object.', { format: 'uri' });
 
-/** Envelope of a success whose `data` is this. */
+/** Returns the envelope of a success with this `data`. */
 export function envelopeOf<Data extends TSchema>(name: string, data: Data) {
   return named(
     name,
@@ -100,7 +100,7 @@ export const FailureEnvelope = named(
   }),
 );
 
-/** A page of a list. The cursor is opaque: it must not be constructed or parsed. */
+/** Returns a page of a list. The cursor is opaque: clients must not construct or parse it. */
 export function listOf<Item extends TSchema>(name: string, item: Item) {
   return named(
     name,

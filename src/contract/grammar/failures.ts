@@ -22,7 +22,7 @@ const DOC_URL = text('Page of this server that explains the code.', { format: 'u
 const REQUEST_ID = text('Equals the header `X-Request-ID`.');
 const PARAM = text('The member of the request that is at fault, as a dotted path.');
 
-/** One place of the request that is wrong, as the envelope's error lists it. */
+/** One faulty place of the request in the error of an envelope. */
 const ErrorLocation = named(
   'ErrorLocation',
   closed({

@@ -1,9 +1,9 @@
 import { Type, type TSchema } from '@sinclair/typebox';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../limits.js';
 
-/** The contract that this server speaks; `Service-Version` of every response. */
+/** Version of the contract, the `Service-Version` of every response. */
 export const CONTRACT_VERSION = '0.1.0';
-/** The only value of `Service-Contract-Pin` that is served. */
+/** The only value of `Service-Contract-Pin` that the server accepts. */
 export const CONTRACT_PIN = '2026-08-08';
 
 export const IDEMPOTENCY_HEADER = {
@@ -64,7 +64,7 @@ export const COMMON_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
   }),
 };
 
-/** Headers of successes besides those. */
+/** Additional headers of successes. */
 export const SUCCESS_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
   'X-Service-Billable-Units': Type.String({
     pattern: '^[0-9]+$',
@@ -76,7 +76,7 @@ export const SUCCESS_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
   }),
 };
 
-/** Headers of failures besides those. */
+/** Additional headers of failures. */
 export const FAILURE_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
   'Service-Error-Type': Type.String({
     description: 'Stable machine-readable code; identical to error.code, or to code of a problem body.',
@@ -94,7 +94,7 @@ const RETRY_AFTER = {
   }),
 };
 
-/** Further headers that come with certain statuses. */
+/** Additional headers of some statuses. */
 export const STATUS_RESPONSE_HEADERS: Readonly<Record<number, Readonly<Record<string, TSchema>>>> = {
   401: {
     'WWW-Authenticate': Type.String({

@@ -1,17 +1,17 @@
 /**
- * What an API key is good for, from little to much; each has what stands before it, too.
- * search   searches, alignments, and reads what its organization has
- * submit   runs and uploads
- * manage   deletes files and says who reads them, webhooks, SQL credentials
- * admin    enters the console as the operator, who sees the system and makes keys
+ * Permissions of an API key, in ascending order. Each scope includes those before it.
+ * - search: searches, alignments, and reads of the organization's objects
+ * - submit: runs and uploads
+ * - manage: deletion and read access of files, webhooks, SQL credentials
+ * - admin: the console as operator, who sees the system and creates keys
  */
 export const KEY_SCOPES = ['search', 'submit', 'manage', 'admin'] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
-/** Of keys that are made without saying more: everything of the contract. */
+/** Default scope of a new key: every operation of the contract. */
 export const USUAL_SCOPE: KeyScope = 'manage';
 
-/** Whether a key of this scope is good for what needs the other. */
+/** Returns whether this scope includes the other one. */
 export function hasScope(scope: KeyScope, needed: KeyScope): boolean {
   return KEY_SCOPES.indexOf(scope) >= KEY_SCOPES.indexOf(needed);
 }

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { faultAt, type Place, type RefusalLocation } from '../../places.js';
 
-/** The places that one failed keyword speaks of, in words for the caller and with the bounds that it breaks. */
+/** Returns the faulty places of one failed keyword, with a message for the caller and the violated bounds. */
 export function locate(part: string, error: ErrorObject): readonly RefusalLocation[] {
   const place = [part, ...stepsOf(error.instancePath)];
   const value = error.data;
@@ -34,7 +34,7 @@ export function locate(part: string, error: ErrorObject): readonly RefusalLocati
   }
 }
 
-/** What the keyword asks for; a whole schema below it would say nothing to the caller. */
+/** Returns the violated bound. A nested schema is left out, because it would not help the caller. */
 function boundsOf({ keyword, schema }: ErrorObject): Readonly<Record<string, unknown>> | undefined {
   if (keyword === 'longText') return { maxLength: schema as unknown };
   const isPlain = typeof schema !== 'object' || (Array.isArray(schema) && schema.every(isText));
@@ -45,7 +45,7 @@ function isText(value: unknown): boolean {
   return typeof value === 'string';
 }
 
-/** `not: { required: [a, b] }` says that a and b exclude each other: both places are at fault. */
+/** `not: { required: [a, b] }` states that a and b exclude each other. Both places are faulty. */
 function exclusive(place: Place, error: ErrorObject): readonly RefusalLocation[] {
   const names = (error.schema as { readonly required?: readonly string[] }).required ?? [];
   const data = error.data as Readonly<Record<string, unknown>>;
@@ -63,7 +63,7 @@ function tagsOf(error: ErrorObject): readonly string[] {
   return alternatives.map(({ $ref }) => $ref.slice($ref.indexOf('.') + 1));
 }
 
-/** Members and positions of a JSON pointer. Source  RFC 6901 */
+/** Returns the members and positions of a JSON pointer. Source  RFC 6901 */
 function stepsOf(pointer: string): Place {
   const parts = pointer.split('/').slice(1);
   return parts.map((part) => stepOf(part.replaceAll('~1', '/').replaceAll('~0', '~')));

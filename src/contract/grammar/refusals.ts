@@ -1,8 +1,8 @@
 import type { ContractRefusalCode } from '../../refusal-codes.js';
 
 /*
- * Every code with which a request can be refused. The table is the contract: documentation, failure handling and
- * tests read it; a code without an entry, or an entry without a code, does not compile.
+ * Every code with which a request can be refused. Documentation, failure handling and tests read this table. A code
+ * without an entry, or an entry without a code, does not compile.
  */
 
 export type ErrorType =
@@ -19,14 +19,14 @@ export type ErrorType =
 export interface RefusalRule {
   readonly status: number;
   readonly type: ErrorType;
-  /** Whether the identical request may succeed later. */
+  /** True if the identical request may succeed later. */
   readonly isRetryable: boolean;
   /**
-   * `transport`: the request could not be read; `unrouted`: the same, and it may be found before the request line could
-   * be read, so that nobody knows the route; `operation`: what the operation says. Route.errorStyle tells the bodies.
+   * `transport`: the request could not be read. `unrouted`: like `transport`, and the error may occur before the route
+   * is known. `operation`: the operation refuses. Route.errorStyle selects the body.
    */
   readonly stage: 'unrouted' | 'transport' | 'operation';
-  /** What it means and what the caller can do; a section of the documentation. */
+  /** Meaning of the code and what the caller can do. A section of the documentation. */
   readonly meaning: string;
 }
 
@@ -65,7 +65,7 @@ export const REFUSALS = {
   validation_failed: transport(422, 'Parts of the request break its schema; every place is listed.'),
   header_too_large: unrouted(431, 'Request line and headers together exceed 16 KiB.'),
 
-  // Who asks.
+  // Authentication.
   missing_api_key: refusal(401, 'authentication_error', 'Send `Authorization: Bearer <API_KEY>`.'),
   invalid_api_key: refusal(401, 'authentication_error', 'The API key is malformed, unknown or revoked.'),
   permission_denied: refusal(
@@ -86,7 +86,7 @@ export const REFUSALS = {
     'User name or password is wrong, or the SQL credential was revoked or given a new password.',
   ),
 
-  // What is asked for.
+  // Content of the request.
   api_version_unsupported: invalid(400, '`Service-Contract-Pin` names another contract than 2026-08-08.'),
   database_not_found: absent('No database has this id or slug.'),
   default_database_not_set: absent('No database was selected and the server has no default.'),
@@ -105,7 +105,7 @@ export const REFUSALS = {
     422,
     'The rows of the run cannot be written in this format; the message says why.',
   ),
-  // Conflicts with what the operator or the organization can change: the same request is taken after that.
+  // Conflicts that the operator or the organization can resolve. The same request succeeds after that.
   endpoint_not_configured: refusal(
     409,
     'conflict_error',
@@ -171,7 +171,7 @@ export const REFUSALS = {
   url_expired: refusal(410, 'not_found_error', 'The signed URL has expired, or its file has been replaced.'),
   precondition_failed: refusal(412, 'conflict_error', 'The file is not the one that the request asks for.'),
   range_not_satisfiable: invalid(416, 'The range begins behind the end of the file.'),
-  // A conflict that the caller can end, not a failure of the server: 409 and not 507.
+  // The caller can resolve this conflict, so the status is 409 and not 507.
   storage_quota_exceeded: refusal(
     409,
     'capacity_error',
@@ -235,7 +235,7 @@ export const REFUSALS = {
   ),
   response_too_large: invalid(422, 'The answer exceeds 16 MiB; the message says how many rows would fit.'),
 
-  // When and how often.
+  // Time and rate.
   idempotency_key_reused: refusal(422, 'idempotency_error', 'The key was used before for another request.'),
   idempotency_key_in_use: refusal(
     409,

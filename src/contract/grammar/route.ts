@@ -17,66 +17,66 @@ export const TAGS = {
 } as const;
 
 /**
- * One operation of the contract, as data. Validation, documents, digest, routing and handlers' types come from it.
- * A new operation is one of these and one line in http/handlers/.
+ * One operation of the contract, as data. Validation, documents, digest, routing and the types of handlers derive from
+ * it. A new operation is one Route and one line in http/handlers/.
  */
 export interface Route {
-  /** `capability.verb`; the name of the handler and of `provenance.operation`. */
+  /** `capability.verb`: the name of the handler and of `provenance.operation`. */
   readonly operationId: string;
   readonly method: Method;
-  /** Parameters in braces: `/v1/receipts/{receipt_id}`. */
+  /** Path with parameters in braces: `/v1/receipts/{receipt_id}`. */
   readonly path: string;
   readonly tag: keyof typeof TAGS;
   readonly summary: string;
   readonly description: string;
   readonly params?: TObject;
   readonly query?: TObject;
-  /** Request headers that mean something here, besides those of every request; all optional. */
+  /** Optional request headers of this route, in addition to those of every request. */
   readonly headers?: Readonly<Record<string, TSchema>>;
   readonly body?: TSchema;
-  /** A request without body is taken as one with an empty object. */
+  /** A missing body counts as an empty object. */
   readonly isBodyOptional?: boolean;
-  /** Bytes instead of JSON, given to the handler as they come. */
+  /** Bytes instead of JSON, which the handler receives as a stream. */
   readonly rawBody?: { readonly description: string; readonly maxBytes: number };
-  /** Bytes; default BODY_MAX_BYTES. */
+  /** Unit  bytes. Default BODY_MAX_BYTES */
   readonly bodyMaxBytes?: number;
-  /** JSON values of the body; default JSON_MAX_VALUES. */
+  /** Unit  JSON values in the body. Default JSON_MAX_VALUES */
   readonly bodyMaxValues?: number;
   readonly success: {
     readonly status: number;
     readonly schema: TSchema;
     readonly description: string;
     /**
-     * Default `application/json`; of a stream of events, the schema is that of one event's data; `ANY_TYPE` where
-     * what is served has a type of its own.
+     * Default `application/json`. For a stream of events, the schema is that of one event's data. `ANY_TYPE` if each
+     * served object has its own type.
      */
     readonly mediaType?: string;
-    /** A second type, of bytes, that callers may ask for by `Accept`. */
+    /** A second media type, of bytes, that callers may select with `Accept`. */
     readonly otherMediaType?: string;
   };
-  /** Further statuses of success with the same body, each with its description. */
+  /** Further success statuses with the same body, each with its description. */
   readonly otherSuccesses?: Readonly<Record<number, string>>;
-  /** `envelope`: the handler gives the data and the shell wraps it; `bare`: the handler's value is the body. */
+  /** `envelope`: the handler returns the data and the shell wraps it. `bare`: the handler's value is the body. */
   readonly successStyle: 'envelope' | 'bare';
   /**
-   * Who may ask. Default `key`: holders of an API key; `signature`: holders of a URL that this server signed, without
-   * key; `key_or_signature`: either; `sql_credential`: holders of a SQL credential, by HTTP basic authentication.
+   * Accepted credentials. Default `key`: an API key. `signature`: a URL that this server signed, without key.
+   * `key_or_signature`: either. `sql_credential`: a SQL credential by HTTP basic authentication.
    */
   readonly access?: 'key' | 'signature' | 'key_or_signature' | 'sql_credential';
   /**
-   * What refusals look like. `envelope`: in the envelope, but a request that could not be read is a problem body;
-   * `envelope_only`: all in the envelope; `homology`: all as HomologyFailure; `problem`: all as problem bodies.
+   * Format of refusals. `envelope`: in the envelope, except that an unreadable request gets a problem body.
+   * `envelope_only`: all in the envelope. `homology`: all as HomologyFailure. `problem`: all as problem bodies.
    */
   readonly errorStyle: 'envelope' | 'envelope_only' | 'homology' | 'problem';
-  /** `execution`: the operation computes, and waits in the bounded queue; `light`: it looks something up. */
+  /** `execution`: the operation computes, and waits in the bounded queue. `light`: it only reads stored data. */
   readonly work: 'execution' | 'light';
   /**
-   * Why a retry under an Idempotency-Key does nothing twice, even where the server died before it could answer; every
-   * POST has one. `stored`: the answer is stored in one transaction with the change. `same`: executing again finds
-   * what was made, or makes nothing that stays.
+   * Why a retry with an Idempotency-Key has no second effect, even if the server stopped before it answered. Every POST
+   * has one. `stored`: the answer is stored in one transaction with the change. `same`: a second execution finds the
+   * first one's result, or leaves no lasting change.
    */
   readonly retry?: 'stored' | 'same';
-  /** Refusals of the operation itself; those of the shell are added for every route. */
+  /** Refusals of the operation itself. Those of the shell are added for every route. */
   readonly refusals: readonly ContractRefusalCode[];
 }
 
@@ -86,37 +86,37 @@ export function defineRoute<const Definition extends Route>(route: Definition): 
 
 type StaticOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
 
-/** Body of a request as it comes. */
+/** Body of a request as a stream. */
 export interface ByteBody {
-  /** As the client announced it; absent in a body of chunks. */
+  /** Content-Length of the client; absent in a chunked body. */
   readonly announcedBytes?: number;
   /**
-   * To be read once; a piece is good until the next is asked for.
-   * Errors  Refusal `request_timeout` where nothing comes any more; rejects when the client goes
+   * Can be read once. A chunk is valid until the next one is requested.
+   * Errors  Refusal `request_timeout` when no byte arrives; rejects when the client disconnects
    */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Media type of routes whose answers have types of their own. */
+/** Media type of a route whose answers have types of their own. */
 export const ANY_TYPE = '*/*';
 
-/** What a handler is given: parts of the request after validation, defaults filled in. */
+/** Input of a handler: the validated parts of the request, with defaults filled in. */
 export interface RouteInput<Definition extends Route> {
   readonly params: Definition extends { readonly params: infer Schema } ? StaticOf<Schema> : undefined;
   readonly query: Definition extends { readonly query: infer Schema } ? StaticOf<Schema> : undefined;
   readonly body: Definition extends { readonly body: infer Schema } ? StaticOf<Schema> : undefined;
   readonly rawBody: Definition extends { readonly rawBody: object } ? ByteBody : undefined;
-  /** The type that the answer shall have, of those that the route has. */
+  /** Media type of the answer, one of the route's types. */
   readonly mediaType: string;
-  /** Header values by the names that the route declares. */
+  /** Values of the headers that the route declares, by name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
 type BodyOf<Definition extends Route> = Static<Definition['success']['schema']>;
-/** The shell knows the address of the schemas, and adds it where a bare body has one. */
+/** The shell adds the address of the schema to a bare body that has one. */
 type WithoutSchema<Body> = Body extends { $schema: string } ? Omit<Body, '$schema'> : Body;
 
-/** What a handler answers with: the envelope's data, or the whole body of a route without envelope. */
+/** Result of a handler: the envelope's data, or the whole body of a route without envelope. */
 export type RouteOutput<Definition extends Route> = Definition['successStyle'] extends 'envelope'
   ? BodyOf<Definition> extends { data: infer Data }
     ? Data

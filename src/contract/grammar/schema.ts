@@ -8,10 +8,10 @@ import {
 } from '@sinclair/typebox';
 
 /**
- * Schema words that are ours beside JSON Schema 2020-12.
- * `chosen` marks what the interface document leaves open and design/decisions.md settles: one search lists all of it.
- * `publishedPattern` is the `pattern` of the documents that we give out; here the operation itself refuses its breach,
- * because it can say more.
+ * Schema keywords of this contract in addition to JSON Schema 2020-12. `chosen` marks a decision that the interface
+ * document leaves open; design/decisions.md settles it, and a search for the keyword lists all of them.
+ * `publishedPattern` is the `pattern` in the published documents. The operation itself refuses a violation with a more
+ * specific error.
  */
 export interface SchemaNotes {
   readonly description?: string;
@@ -20,14 +20,14 @@ export interface SchemaNotes {
 }
 
 /**
- * A schema with a name of its own: a component of the OpenAPI document and a file below `/schemas/`.
- * Where it is used inside another schema, every emitter writes a `$ref` to the name.
+ * A named schema: a component of the OpenAPI document and a file below `/schemas/`. Inside another schema, every
+ * emitter writes a `$ref` to the name.
  */
 export function named<Schema extends TSchema>(name: string, schema: Schema): Schema {
   return { ...schema, $id: name };
 }
 
-/** An object without other members than these. */
+/** An object with exactly these members. */
 export function closed<Properties extends TProperties>(
   properties: Properties,
   notes: SchemaNotes & { readonly [keyword: string]: unknown } = {},
@@ -36,17 +36,17 @@ export function closed<Properties extends TProperties>(
 }
 
 declare const DEFAULTED: unique symbol;
-/** Marks, for types only, a member that the server fills in. */
+/** Marks, in types only, a member that the server fills in. */
 export interface Defaulted {
   readonly [DEFAULTED]: true;
 }
 
-/** A member that callers may leave out and handlers always find. */
+/** A member that callers may omit and that handlers always receive. */
 export function defaulted<Schema extends TSchema>(value: Static<Schema>, schema: Schema): Schema & Defaulted {
   return { ...schema, default: value } as Schema & Defaulted;
 }
 
-/** A closed enumeration; each value carries its meaning into the description. */
+/** A closed enumeration. The description explains each value. */
 export function enumeration<const Meanings extends Readonly<Record<string, string>>>(
   meanings: Meanings,
   notes: SchemaNotes = {},
@@ -61,7 +61,7 @@ export function enumeration<const Meanings extends Readonly<Record<string, strin
   });
 }
 
-/** One fixed string, such as the `object` member that names what a body is. */
+/** One fixed string, such as the `object` member that names the type of a body. */
 export function constant<const Value extends string>(value: Value, description?: string): TUnsafe<Value> {
   return Type.Unsafe<Value>({ type: 'string', const: value, ...(description ? { description } : {}) });
 }
@@ -96,7 +96,7 @@ export function sha256(description: string) {
   return Type.String({ description, pattern: '^[0-9a-f]{64}$' });
 }
 
-/** An object whose members are not fixed by the contract. */
+/** An object with any members. */
 export function openObject(description: string): TUnsafe<Readonly<Record<string, unknown>>> {
   return Type.Unsafe<Readonly<Record<string, unknown>>>({
     type: 'object',
@@ -105,7 +105,7 @@ export function openObject(description: string): TUnsafe<Readonly<Record<string,
   });
 }
 
-/** States that at most one of each pair of members may be present. */
+/** States that at most one member of each pair may be present. */
 export function mutuallyExclusive(...pairs: readonly (readonly [string, string])[]) {
   return { allOf: pairs.map(([left, right]) => ({ not: { type: 'object', required: [left, right] } })) };
 }

@@ -5,16 +5,16 @@ import { MsaChoice } from '../msa.js';
 import { CUT_OFFS, Sort } from '../search/selection.js';
 import { closed, constant, count, enumeration, flag, named, sha256, text } from '../grammar/schema.js';
 
-/* Runs that write files into storage. */
+/* Runs that write files to storage. */
 
 export const RunId = text('Run id.', { pattern: '^run_[0-9a-f]{24}$' });
 
-/** A file that a run has written; from then on it is a file like any other. */
+/** A file that a run has written. It behaves like any other file. */
 export const RunFile = named(
   'RunFile',
   closed(
     {
-      // Absent of files that an earlier version wrote.
+      // Absent from files of an earlier version.
       object_id: Type.Optional(
         text('Names the bytes: `obj_` and their SHA-256. Equal bytes have equal ids, whoever wrote them.', {
           pattern: '^obj_[0-9a-f]{64}$',
@@ -118,7 +118,7 @@ export const ExportRunSummary = named(
       omitted_count: count(
         'Candidates that are no record: not aligned, left out, or a target that is one already.',
       ),
-      // Absent of exports that an earlier version made.
+      // Absent from exports of an earlier version.
       left_out_count: Type.Optional(count('Those of them that a cut-off left out.')),
       warnings: Type.Optional(Type.Array(Warning)),
       file: RunFile,

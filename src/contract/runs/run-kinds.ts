@@ -20,8 +20,8 @@ import {
 } from '../grammar/schema.js';
 
 /*
- * What a run can execute. A new endpoint is one entry of RUN_ENDPOINTS here and one RunEndpoint of the services, which
- * appliance.ts lists.
+ * The operations that a run can execute. A new endpoint is one entry of RUN_ENDPOINTS and one RunEndpoint of the
+ * services, which appliance.ts lists.
  */
 
 const LIMIT = defaulted(
@@ -94,12 +94,12 @@ export const BatchSearchRunInput = named(
 );
 
 const found = HomologyCandidateSet.properties;
-/** The digest and the receipt name what was found, whatever is kept of it. */
+/** Digest and receipt cover the whole result, also the part that is not stored. */
 const LEFT_OUT = Type.Optional(
   count('Candidates that cut-offs left out; present where any were asked for. `result_sha256` is of all.'),
 );
 
-/** What a retained search found besides its candidates, which are its rows. */
+/** Summary of a retained search. Its candidates are its rows. */
 export const SearchRunSummary = named(
   'SearchRunSummary',
   closed(
@@ -137,13 +137,13 @@ export const BatchSearchRunSummary = named(
   ),
 );
 
-/** What a run has built: `GET /v1/sequences/msa/a3m/{id}` downloads it. */
+/** Result of a run that builds an alignment. `GET /v1/sequences/msa/a3m/{id}` downloads it. */
 export const MsaRunSummary = named(
   'MsaRunSummary',
   closed({ object: constant('msa_build_summary'), msa: Msa, warnings: found.warnings }, { chosen: true }),
 );
 
-/** One row of a batch: what the direct route would have answered for this query. */
+/** One row of a batch: the answer of the direct route for this query. */
 export const HomologyQueryResult = named(
   'HomologyQueryResult',
   closed(
@@ -163,15 +163,15 @@ export const HomologyQueryResult = named(
   ),
 );
 
-/** Priorities within one organization; between organizations runs take turns whatever theirs are. */
+/** Priority within one organization. Between organizations, runs alternate regardless of priority. */
 export type RunPriority = 'high' | 'normal' | 'low';
 
 export interface EndpointContract {
   readonly meaning: string;
   readonly input: TSchema;
-  /** What `result.summary` holds. */
+  /** Schema of `result.summary`. */
   readonly summary: TSchema;
-  /** One row of the results; absent where the result is no list. */
+  /** Schema of one row; absent if the result is not a list. */
   readonly row?: TSchema;
   readonly defaultPriority: RunPriority;
 }
@@ -189,7 +189,7 @@ export const RUN_ENDPOINTS = {
     input: BatchSearchRunInput,
     summary: BatchSearchRunSummary,
     row: HomologyQueryResult,
-    // A proteome that takes hours lets single searches of its own organization pass.
+    // A proteome that takes hours must not delay single searches of its own organization.
     defaultPriority: 'low',
   },
   'homology.export': {

@@ -15,7 +15,7 @@ import { Warning } from '../grammar/envelope.js';
 import { HomologyCandidateSet } from '../search/candidate-set.js';
 import { ProteinQuery, SEARCH_SETTINGS } from '../search/homology.js';
 
-/* The relatives that a query is given where the targets of a release have theirs. */
+/* Runs that compute the homologs of a query, for a release whose targets have homologs. */
 
 export const RelativesRunInput = named(
   'RelativesRunInput',

@@ -1,6 +1,4 @@
-/*
- * The states of a run. The table is the contract: the store changes no state otherwise, and tests walk all of it.
- */
+/* The states of a run. The store permits only the transitions of this table, and tests walk all of them. */
 
 export const RUN_TRANSITIONS = {
   queued: ['running', 'cancelled', 'failed'],
@@ -11,7 +9,7 @@ export const RUN_TRANSITIONS = {
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type RunStatus = keyof typeof RUN_TRANSITIONS;
-/** States without a way out. */
+/** States without a transition. */
 export type FinalRunStatus = 'completed' | 'failed' | 'cancelled';
 
 export function canBecome(from: RunStatus, to: RunStatus): boolean {

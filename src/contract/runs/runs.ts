@@ -102,7 +102,7 @@ export const Run = named(
   ),
 );
 
-/** One way to create a run, told apart by `endpoint`. */
+/** One variant of the request that creates a run, discriminated by `endpoint`. */
 function creation(key: string, input: TSchema, defaultPriority: RunPriority): TSchema {
   return named(
     `RunRequest.${key}`,
@@ -120,7 +120,7 @@ function creation(key: string, input: TSchema, defaultPriority: RunPriority): TS
   );
 }
 
-/** The request after validation, defaults filled in. */
+/** The validated request, with defaults filled in. */
 export type RunRequest = {
   [Key in RunEndpointKey]: {
     readonly endpoint: Key;
@@ -261,7 +261,7 @@ export const getRun = defineRoute({
   refusals: ONE_RUN,
 });
 
-/** The interface document lists their statuses for a cancellation, which meets none of them today. */
+/** Codes that the interface document lists for a cancellation. No cancellation returns them today. */
 const CANCELLATION_LISTED: readonly ContractRefusalCode[] = [
   'budget_exhausted',
   'result_expired',
@@ -288,7 +288,7 @@ export const cancelRun = defineRoute({
   refusals: [...ONE_RUN, 'run_already_finished', ...CANCELLATION_LISTED],
 });
 
-/** The data of one server-sent event, and of a webhook about a run. */
+/** Data of one server-sent event, and of a webhook about a run. */
 export const RunEvent = named(
   'RunEvent',
   closed(

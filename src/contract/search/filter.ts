@@ -3,10 +3,10 @@ import { FILTER_MAX_CLAUSES, FILTER_MAX_VALUES, FILTER_VALUE_MAX_CHARACTERS } fr
 import { closed, constant, named } from '../grammar/schema.js';
 
 /*
- * The metadata predicate: a union of closed alternatives, told apart by `op`. Values are strings, read by the field's
- * type (numbers in decimal notation, `true`, `false`); a JSON number is refused. Records with a missing field are
- * evaluated with strong Kleene logic: a comparison with nothing is unknown, `not unknown` is unknown, `exists` and
- * `missing` are total, and only true is eligible.
+ * The metadata predicate: a union of closed alternatives, discriminated by `op`. Values are strings and are parsed by
+ * the field's type: numbers in decimal notation, `true`, `false`. A JSON number is refused. Records with a missing
+ * field are evaluated by strong Kleene logic. A comparison with a missing value is unknown, `not unknown` is unknown,
+ * and `exists` and `missing` are total. Only records that evaluate to true are eligible.
  */
 
 const COMPILATION_VALUE_OPS = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'] as const;
@@ -62,12 +62,12 @@ type Filter<ValueOp extends string, ValuesOp extends string> =
   | { readonly op: ValuesOp; readonly field: string; readonly values: readonly string[] }
   | { readonly op: 'exists' | 'missing'; readonly field: string };
 
-/** Filter of the compilation route: 13 alternatives. */
+/** Filter of the compilation route, with 13 alternatives. */
 export type CompilationFilter = Filter<
   (typeof COMPILATION_VALUE_OPS)[number],
   (typeof COMPILATION_VALUES_OPS)[number]
 >;
-/** Filter of the homology route: 21 alternatives. */
+/** Filter of the homology route, with 21 alternatives. */
 export type HomologyFilter = Filter<
   (typeof HOMOLOGY_VALUE_OPS)[number],
   (typeof HOMOLOGY_VALUES_OPS)[number]
@@ -84,7 +84,7 @@ const VALUE = Type.String({
   description: "Read by the field's type.",
 });
 
-/** The union of alternatives for one route, and each alternative as a schema of its own. */
+/** Returns the union of alternatives for one route, and each alternative as a named schema. */
 function filterUnion(
   name: string,
   valueOps: readonly FilterOperator[],

@@ -22,7 +22,7 @@ export const ProteinQuery = closed({
   sequence: Type.String({
     minLength: 1,
     maxLength: PROTEIN_MAX_RESIDUES,
-    // Refused as invalid_sequence or sequence_empty, which name the letter.
+    // The operation refuses a violation as invalid_sequence or sequence_empty, which name the letter.
     publishedPattern: '^[* \\t\\r\\n\\v\\f]*[A-Za-z][A-Za-z* \\t\\r\\n\\v\\f]*$',
     description:
       'One-letter amino acid codes. How other letters are read is what `query.normalization_id` names.',
@@ -32,7 +32,7 @@ export const ProteinQuery = closed({
 export const ReleaseId = text('Exact immutable release.', { pattern: '^dbr_[0-9a-f]{64}$' });
 export const TargetSpaceId = text('A reusable target space.', { pattern: '^htsp_[0-9a-f]{64}$' });
 
-/** What every search says besides its queries and its limit; a run takes the same. */
+/** Settings of every search besides queries and limit. A run accepts the same settings. */
 export const SEARCH_SETTINGS = {
   database: Type.Optional(
     text('Database id or slug from the catalog; its default release is searched.', {
@@ -86,7 +86,7 @@ export const SEARCH_SETTINGS = {
   ),
 };
 
-/** Database, release and target space are three ways to say what is searched. */
+/** Database, release and target space are alternative selectors of the targets. */
 export const ONE_SELECTOR = mutuallyExclusive(
   ['database', 'database_release_id'],
   ['target_space_id', 'database'],
@@ -118,7 +118,7 @@ export const HomologyRequest = named(
   ),
 );
 
-/** The request after validation: selectors that the caller left out have their defaults. */
+/** The validated request, with default selectors filled in. */
 export type HomologyRequest = Static<typeof HomologyRequest>;
 
 export const searchHomology = defineRoute({

@@ -1,9 +1,9 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { closed, enumeration, quantity, ratio } from '../grammar/schema.js';
 
-/* Which candidates an answer keeps, and in which order: the same words wherever they can be asked for. */
+/* Selection and order of candidates, with the same members in every request that has them. */
 
-/** What a candidate must have to be kept. */
+/** Cut-offs that a candidate must pass. */
 export const CUT_OFFS = {
   maximum_expected_false_hits: Type.Optional(
     quantity('Greatest E-value; candidates without one are left out.', { minimum: 0 }),

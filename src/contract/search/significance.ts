@@ -51,7 +51,7 @@ const TailModel = closed(
   { description: 'Peaks-over-threshold model of the null scores of the bin.' },
 );
 
-/** Every number that a judgement can carry; those that its status does not support are absent. */
+/** Every number of a significance judgement. Numbers that the status does not support are absent. */
 export const SignificanceMeasurements = named(
   'SignificanceMeasurements',
   closed({
@@ -116,7 +116,7 @@ export const SignificanceMeasurements = named(
   }),
 );
 
-/** Judgement of one candidate. */
+/** Significance of one candidate. */
 export const Significance = named(
   'Significance',
   closed({ status: SignificanceStatus, reason: SignificanceReason, measurements: SignificanceMeasurements }),

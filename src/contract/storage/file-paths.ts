@@ -1,18 +1,21 @@
 import { FILE_PATH_MAX_DEPTH, FILE_PATH_SEGMENT_MAX_BYTES } from '../../limits.js';
 
 /*
- * What a path of a stored file looks like, as a pattern for those that read the contract. The storage itself refuses
- * what breaks it, in words, and a few things besides that no pattern tells: its limits count bytes, not characters.
+ * Pattern of the path of a stored file, for readers of the contract. The storage refuses a violation with its own
+ * message. The storage also refuses what a pattern cannot express, because its limits count bytes, not characters.
  */
 
-/** Of a name, nowhere: separators and what reads as one, control, invisible and private characters. */
+/**
+ * Characters that are forbidden anywhere in a name: separators and look-alikes, control, invisible and private
+ * characters.
+ */
 const FORBIDDEN = [
   '\\u0000-\\u001f/\\\\\\u007f-\\u009f\\u00ad\\u00bc-\\u00be\\u0337\\u0338\\u0600-\\u0605\\u061c\\u06dd\\u070f',
   '\\u0890\\u0891\\u08e2\\u1735\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2044\\u2060-\\u2064\\u2066-\\u206f',
   '\\u20e5\\u20eb\\u2100\\u2101\\u2105\\u2106\\u2150-\\u215f\\u2189\\u2215\\u2216\\u2571\\u2572\\u27cb\\u27cd',
   '\\u29f5\\u29f8\\u29f9\\u2adc\\u33a7\\u33a8\\u33ae\\u33af\\u33c6\\u33de\\u33df\\ud800-\\uf8ff\\ufe68\\ufeff',
   '\\uff0f\\uff3c\\ufff9-\\ufffb',
-  // Written as themselves: no escape of theirs is read alike everywhere.
+  // Literal characters, because regular expression engines disagree about escapes beyond U+FFFF.
   ...[
     [0x110bd],
     [0x110cd],
@@ -27,7 +30,7 @@ const FORBIDDEN = [
   ].map((range) => range.map((point) => String.fromCodePoint(point)).join('-')),
 ].join('');
 const BLANKS = ' \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000';
-/** Characters that are dots, or that a compatible reading turns into dots. */
+/** Dots, and characters that compatibility normalization turns into dots. */
 const DOTS = '.\\u2024-\\u2026\\ufe19\\ufe52\\uff0e';
 
 const SEGMENT =
@@ -36,7 +39,7 @@ const SEGMENT =
 const NO_DRIVE = '(?![A-Za-z\\u212a]:)';
 const NO_ESCAPES = '(?!.*%(?:00|2[EeFf]|5[Cc]))';
 
-/** Relative, with "/" between folders. */
+/** A relative path with "/" between folders. */
 export const FILE_PATH_PATTERN = `^${NO_DRIVE}${NO_ESCAPES}${SEGMENT}(?:/${SEGMENT}){0,${FILE_PATH_MAX_DEPTH - 1}}$`;
-/** The same, or a folder with a slash at its end. */
+/** A path of a file, or of a folder with a trailing slash. */
 export const FILE_TARGET_PATTERN = FILE_PATH_PATTERN.replace(/\$$/, '/?$');

@@ -64,16 +64,16 @@ export const StorageFileMutation = named(
   }),
 );
 
-/** Address of the server, which may have a path or be left out, and the id and escaped name of the file. */
+/** Optional address of the server, which may have a path, then the id and the escaped name of the file. */
 export const FILE_URL_PATTERN =
   '^([Hh][Tt][Tt][Pp][Ss]?://[^/?#@\\\\\\s]+(?:/[\\w.~-]+)*)?/v1/storage/files/(fil_[0-9a-f]{24})/([^/?#\\\\\\s]+)$';
 
-/** The ordinary URL of a file, as its completion gave it, with or without the address of this server. */
+/** The permanent URL of a file from its completion, with or without the address of this server. */
 export function fileUrl(description: string): TString {
   return text(description, {
     minLength: 1,
     maxLength: FILE_URL_MAX_CHARACTERS,
-    // Refused as file_not_managed, which says whose policy holds elsewhere.
+    // The operation refuses a violation as file_not_managed, which explains foreign URLs.
     publishedPattern: FILE_URL_PATTERN,
   });
 }

@@ -1,11 +1,9 @@
-/*
- * The states of an upload. The table is the contract: the store changes no state otherwise, and tests walk all of it.
- */
+/* The states of an upload. The store permits only the transitions of this table, and tests walk all of them. */
 
 export const UPLOAD_TRANSITIONS = {
   initiated: ['uploading', 'aborted', 'expired'],
   uploading: ['completing', 'aborted', 'expired'],
-  /** Back to uploading where the whole does not have the announced checksum. */
+  /** Returns to uploading if the checksum of the whole file differs from the announced one. */
   completing: ['completed', 'uploading', 'aborted', 'expired'],
   completed: [],
   aborted: [],
@@ -18,7 +16,7 @@ export function canUploadBecome(from: UploadStatus, to: UploadStatus): boolean {
   return (UPLOAD_TRANSITIONS[from] as readonly UploadStatus[]).includes(to);
 }
 
-/** Whether parts are still taken. */
+/** Returns whether the upload accepts parts. */
 export function isUploadOpen(status: UploadStatus): boolean {
   return status === 'initiated' || status === 'uploading';
 }

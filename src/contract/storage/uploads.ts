@@ -195,7 +195,7 @@ export const createPartUrls = defineRoute({
   refusals: [...OPEN_UPLOAD, 'part_number_invalid'],
 });
 
-/** Query of a signed URL, which this server wrote. */
+/** Query parameters of a signed URL, which only this server writes. */
 export const SIGNATURE_QUERY = {
   version: Type.String({ maxLength: 64, description: 'Version of the file that the URL was made for.' }),
   expires: Type.Integer({

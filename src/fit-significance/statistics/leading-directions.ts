@@ -1,19 +1,21 @@
 import type { Random } from '../../random.js';
 
 /**
- * Orthonormal directions along which the rows of a matrix have the largest products with each other: its leading right
- * singular vectors. Not centred, because products are to be kept.
- * Shape   rows of equal length in; [rank × rowLength] out, the rank at most that of the rows
+ * Computes the leading right singular vectors of a matrix. The rows are not centred, so that the projection preserves
+ * their dot products.
+ * Shape   rows [any number][rowLength] in; at most [rank][rowLength] out, fewer if the rows have a smaller rank
+ * Unit    that of the rows in; unit vectors out
+ * Range   components in −1..1 out
  * Cost    iterations × rows × rowLength × rank × 2 multiply-adds
  * Source  orthogonal iteration (Golub & Van Loan, Matrix Computations, 8.2)
  */
 export function leadingDirections(
   rows: readonly Float64Array[],
-  wantedRank: number,
+  rank: number,
   random: Random,
 ): readonly Float64Array[] {
   const size = rows[0].length;
-  let directions: Float64Array[] = Array.from({ length: Math.min(wantedRank, rows.length) }, () =>
+  let directions: Float64Array[] = Array.from({ length: Math.min(rank, rows.length) }, () =>
     Float64Array.from({ length: size }, () => random.next() / 2 ** 31 - 1),
   );
   for (let iteration = 0; iteration < ITERATIONS; iteration += 1) {
@@ -26,24 +28,24 @@ export function leadingDirections(
   return directions;
 }
 
-/** The subspace, not each direction, has to settle: products change by under a thousandth after six. */
+/** Only the subspace must converge, not each vector. After six iterations products change by less than 0.1 %. */
 const ITERATIONS = 6;
-/** A direction that loses all but this share of itself to those before it adds nothing but rounding. */
+/** A vector whose residual is a smaller share of it depends linearly on earlier vectors, up to rounding. */
 const DEPENDENT_SHARE = 1e-10;
 
-/** Source: modified Gram–Schmidt, twice. */
+/** Makes the vectors orthonormal and drops dependent ones. Source: modified Gram–Schmidt, twice. */
 function orthonormal(vectors: readonly Float64Array[]): Float64Array[] {
-  const kept: Float64Array[] = [];
+  const basis: Float64Array[] = [];
   for (const vector of vectors) {
     const before = Math.sqrt(product(vector, vector));
     for (let pass = 0; pass < 2; pass += 1) {
-      for (const other of kept) addScaled(vector, other, -product(vector, other));
+      for (const other of basis) addScaled(vector, other, -product(vector, other));
     }
     const length = Math.sqrt(product(vector, vector));
     if (!(length > DEPENDENT_SHARE * before)) continue;
-    kept.push(vector.map((value) => value / length));
+    basis.push(vector.map((value) => value / length));
   }
-  return kept;
+  return basis;
 }
 
 function addScaled(into: Float64Array, vector: Float64Array, factor: number): void {

@@ -1,6 +1,8 @@
 /**
  * Linear quantile regression: the weights w for which a share `level` of values lies below w · row.
- * Shape   terms [values.length × termCount], row-major; the first term of each row is the constant 1
+ * Shape   terms [values.length × termCount], row-major; the first term of each row is the constant 1; [termCount] out
+ * Unit    that of the values in; values per term out
+ * Range   level 0..1; NaN if the normal equations are not positive definite
  * Cost    iterations × rows × termCount² ÷ 2 multiply-adds
  * Source  Koenker & Bassett 1978, by reweighted least squares (Schlossmacher 1973) with a smoothed corner
  */
@@ -11,7 +13,7 @@ export function fitQuantile(
   level: number,
 ): Float64Array {
   const spread = standardDeviation(values);
-  // Where all values are equal, any corner does.
+  // Width of the smoothed corner; arbitrary if all values are equal.
   const corner = CORNER_SHARE * (spread > 0 ? spread : 1);
   const rowWeights = new Float64Array(values.length).fill(1);
   let weights: Float64Array = new Float64Array(termCount);
@@ -36,13 +38,19 @@ export function fitQuantile(
 }
 
 const MAX_ITERATIONS = 60;
-/** Residuals smaller than this share of the values' spread count as this large: keeps the weights finite. */
+/** Least residual in the weights, as a share of the values' standard deviation. It keeps the weights finite. */
 const CORNER_SHARE = 0.02;
 const TOLERANCE_SHARE = 1e-5;
-/** Ridge relative to the mean diagonal: terms that do not vary in a tiny sample get no weight of their own. */
+/** Ridge penalty relative to the mean diagonal. It makes the equations solvable if a term is constant. */
 const RIDGE_SHARE = 1e-7;
 
-/** Weights w that bring Σ rowWeight · (value − w · row)² to its least, with a ridge too small to see. */
+/**
+ * Weighted least squares: the weights w that minimise Σ rowWeight · (value − w · row)², with a negligible ridge penalty.
+ * Shape   terms [values.length × termCount], row-major; rowWeights [values.length]; [termCount] out
+ * Unit    that of the values in; values per term out
+ * Range   rowWeights 0 or more
+ * Source  ridge regression (Hoerl & Kennard 1970), solved by Cholesky decomposition
+ */
 export function weightedLeastSquares(
   terms: Float64Array,
   values: Float64Array,
@@ -66,7 +74,7 @@ export function weightedLeastSquares(
   return solvePositive(normal, right, termCount);
 }
 
-/** Solves the symmetric positive definite system whose lower triangle is given; overwrites it. Source: Cholesky. */
+/** Solves a symmetric positive definite system by its lower triangle, which is overwritten. Source: Cholesky. */
 function solvePositive(lower: Float64Array, right: Float64Array, size: number): Float64Array {
   for (let column = 0; column < size; column += 1) {
     for (let row = column; row < size; row += 1) {

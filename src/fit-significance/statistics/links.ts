@@ -1,13 +1,16 @@
-/** Groups of proteins that evident relatives connect, directly or through others. */
+/** Connected components of proteins under links. */
 export interface Components {
-  /** Joins the groups of two proteins. */
+  /** Merges the components of two proteins. */
   link(a: number, b: number): void;
   readonly isConnected: (a: number, b: number) => boolean;
-  /** Proteins in the largest group. */
+  /** Returns the number of proteins in the largest component. */
   largest(): number;
 }
 
-/** Source: union by size with path halving (Tarjan & van Leeuwen 1984). */
+/**
+ * Creates a disjoint-set forest of single proteins.
+ * Source  union by size with path halving (Tarjan & van Leeuwen 1984)
+ */
 export function createComponents(count: number): Components {
   const parents = Uint32Array.from({ length: count }, (_, index) => index);
   const sizes = new Uint32Array(count).fill(1);

@@ -6,7 +6,7 @@ import type { ProtocolFault } from './protocol-fault.js';
 
 const AUTHENTICATION_OK = 0;
 const AUTHENTICATION_CLEARTEXT_PASSWORD = 3;
-/** Of types whose size is not fixed, or not told. */
+/** Size of a type of variable or unknown size. */
 const UNKNOWN_SIZE = -1;
 
 export type TransactionStatus = 'I' | 'T' | 'E';
@@ -59,7 +59,7 @@ export function parameterDescription(typeIds: readonly number[]): Buffer {
   return message('t', int16(typeIds.length), ...typeIds.map(int32));
 }
 
-/** A row of texts. */
+/** A row of text values. */
 export function dataRow(values: readonly string[]): Buffer {
   const fields = values.flatMap((value) => [int32(Buffer.byteLength(value)), Buffer.from(value)]);
   return message('D', int16(values.length), ...fields);

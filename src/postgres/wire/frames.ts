@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { POSTGRES_READ_AHEAD_BYTES } from '../../limits.js';
 import { ProtocolFault } from './protocol-fault.js';
 
-/** One message: its type (absent in the first one of a connection) and what follows its length. */
+/** One message: its type, absent in the first message of a connection, and the bytes after its length. */
 export interface Frame {
   readonly type?: string;
   readonly body: Buffer;
@@ -10,7 +10,7 @@ export interface Frame {
 
 const LENGTH_BYTES = 4;
 
-/** Messages of a connection, cut out of its bytes; nobody makes it hold more than the bound that applies. */
+/** Splits the bytes of a connection into messages. The buffer is bounded. */
 export class Frames {
   readonly #stream: Duplex;
   #bytes: Buffer = Buffer.alloc(0);
@@ -25,15 +25,18 @@ export class Frames {
   }
 
   /**
-   * The next message; undefined where the connection has ended.
-   * Errors  ProtocolFault for a message that is longer than the bound, or that is none
+   * Returns the next message; undefined at the end of the connection.
+   * Errors  ProtocolFault for a malformed message, or one over the bound
    */
   async next(kind: 'startup' | 'typed', maxBytes: number): Promise<Frame | undefined> {
     const typeBytes = kind === 'typed' ? 1 : 0;
     if (!(await this.#has(typeBytes + LENGTH_BYTES))) return undefined;
     const length = this.#bytes.readInt32BE(typeBytes);
     if (length < LENGTH_BYTES || length > maxBytes) {
-      throw new ProtocolFault('08P01', `A message has a length of ${length} bytes; 4 to ${maxBytes} may be.`);
+      throw new ProtocolFault(
+        '08P01',
+        `A message has a length of ${length} bytes; expected 4 to ${maxBytes}.`,
+      );
     }
     if (!(await this.#has(typeBytes + length))) return undefined;
     const body = this.#bytes.subarray(typeBytes + LENGTH_BYTES, typeBytes + length);
@@ -43,12 +46,12 @@ export class Frames {
     return { ...(type !== undefined && { type }), body };
   }
 
-  /** True where bytes have come that belong to no message taken so far. */
+  /** True if unread bytes are in the buffer. */
   hasMore(): boolean {
     return this.#bytes.length > 0;
   }
 
-  /** Gives the stream back, as before a change to TLS. */
+  /** Stops reading from the stream, for example before TLS starts. */
   release(): void {
     this.#stream.off('data', this.#onData);
     this.#stream.off('end', this.#onEnd);
@@ -65,7 +68,7 @@ export class Frames {
 
   readonly #onData = (chunk: Buffer): void => {
     this.#bytes = Buffer.concat([this.#bytes, chunk]);
-    // Reading goes on beside the work, so that a client that leaves is noticed, but not without bound.
+    // Reading continues during a statement, to detect a disconnect. The buffer bounds it.
     if (this.#bytes.length > POSTGRES_READ_AHEAD_BYTES) this.#stream.pause();
     this.#wake?.();
   };

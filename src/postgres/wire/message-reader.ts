@@ -2,18 +2,18 @@ import { ProtocolFault } from './protocol-fault.js';
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Errors  ProtocolFault for bytes that are no UTF-8: what stands for them would not be what was sent */
+/** Decodes UTF-8. Errors  ProtocolFault for invalid bytes, because replacement characters would change the text */
 export function utf8(bytes: Buffer): string {
   try {
     return UTF8.decode(bytes);
   } catch {
-    throw new ProtocolFault('22021', 'A text has bytes that are no UTF-8.');
+    throw new ProtocolFault('22021', 'A text is not valid UTF-8.');
   }
 }
 
 /**
- * Reads the parts of one message; nothing is read beyond its end.
- * Errors  each part throws ProtocolFault where the message ends before it does
+ * Reads the fields of one message.
+ * Errors  each method throws ProtocolFault if the message ends too early
  */
 export class MessageReader {
   readonly #body: Buffer;
@@ -31,7 +31,7 @@ export class MessageReader {
     return this.bytes(4).readInt32BE(0);
   }
 
-  /** Text up to a zero byte. */
+  /** Reads text up to a zero byte. */
   text(): string {
     const end = this.#body.indexOf(0, this.#at);
     const text = utf8(this.bytes(end === -1 ? this.#body.length + 1 : end - this.#at));
@@ -41,7 +41,7 @@ export class MessageReader {
 
   bytes(count: number): Buffer {
     if (count < 0 || this.#at + count > this.#body.length) {
-      throw new ProtocolFault('08P01', 'A message ends within one of its parts.', true);
+      throw new ProtocolFault('08P01', 'A message ends within a field.', true);
     }
     this.#at += count;
     return this.#body.subarray(this.#at - count, this.#at);

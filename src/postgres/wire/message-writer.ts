@@ -1,13 +1,13 @@
-/** One message: its type, how long it is, and its parts. Source  PostgreSQL, chapter "Message Formats" */
+/** Writes one message: type, length and fields. Source  PostgreSQL, chapter "Message Formats" */
 export function message(type: string, ...parts: readonly Buffer[]): Buffer {
   const body = Buffer.concat(parts);
   return Buffer.concat([Buffer.from(type, 'latin1'), int32(LENGTH_BYTES + body.length), body]);
 }
 
-/** The length of a message counts itself. */
+/** The length of a message includes itself. */
 const LENGTH_BYTES = 4;
 
-/** Its low 16 bits: what a client has sent as a format is sent back as it is. */
+/** Writes the low 16 bits, so that a format code returns to the client as it came. */
 export function int16(value: number): Buffer {
   const bytes = Buffer.allocUnsafe(2);
   bytes.writeUInt16BE(value & 0xffff);
@@ -20,7 +20,7 @@ export function int32(value: number): Buffer {
   return bytes;
 }
 
-/** Text and the zero byte that ends it. */
+/** Writes text and a terminating zero byte. */
 export function text(value: string): Buffer {
   return Buffer.from(`${value}\0`);
 }

@@ -8,8 +8,8 @@ const FLOATS = new Set([TYPES.float4, TYPES.float8]);
 const TEXTS = new Set([0, TYPES.text, TYPES.varchar]);
 
 /**
- * The values of a Bind message, after its formats.
- * Errors  ProtocolFault for a binary value of a type that is not read here
+ * Reads the parameter values of a Bind message.
+ * Errors  ProtocolFault for a binary value of an unsupported type
  */
 export function readParameters(
   reader: MessageReader,
@@ -27,7 +27,7 @@ export function readParameters(
   });
 }
 
-/** Where the type is not told the engine reads the text as it needs it. */
+/** Converts a text value. If the type is open, the engine converts the text. */
 function textValue(text: string, typeId: number): SqlParameter {
   if (typeId === TYPES.bool) return /^(t|true|on|yes|1)$/i.test(text.trim());
   const isNumber =
@@ -53,5 +53,5 @@ function binaryValue(bytes: Buffer, typeId: number): SqlParameter {
   if (typeId === TYPES.float4) return sized(4).readFloatBE(0);
   if (typeId === TYPES.float8) return sized(8).readDoubleBE(0);
   if (TEXTS.has(typeId)) return utf8(bytes);
-  throw new ProtocolFault('0A000', `Parameters of the type ${typeId} are read as text only.`);
+  throw new ProtocolFault('0A000', `Send parameters of the type ${typeId} as text; binary is not supported.`);
 }

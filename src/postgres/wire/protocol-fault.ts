@@ -1,11 +1,11 @@
-/** What the client is told, with its SQLSTATE. Source  PostgreSQL, appendix "Error Codes" */
+/** An error for the client with its SQLSTATE. Source  PostgreSQL, appendix "Error Codes" */
 export class ProtocolFault extends Error {
   override readonly name = 'ProtocolFault';
 
   constructor(
     readonly sqlState: string,
     message: string,
-    /** The connection ends with it. */
+    /** True if the error ends the connection. */
     readonly isFatal = false,
   ) {
     super(message);

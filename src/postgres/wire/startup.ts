@@ -15,7 +15,7 @@ export type FirstMessage =
   | { readonly kind: 'tls' | 'gss' }
   | { readonly kind: 'startup'; readonly parameters: ReadonlyMap<string, string> };
 
-/** undefined where the client has left. Errors  ProtocolFault */
+/** Returns undefined if the client disconnected. Errors  ProtocolFault */
 export async function readFirstMessage(frames: Frames): Promise<FirstMessage | undefined> {
   const frame = await frames.next('startup', POSTGRES_LOGIN_MESSAGE_MAX_BYTES);
   if (frame === undefined) return undefined;
@@ -24,7 +24,7 @@ export async function readFirstMessage(frames: Frames): Promise<FirstMessage | u
   if (code === CANCEL_REQUEST) return { kind: 'cancel', processId: reader.int32(), secret: reader.int32() };
   if (code === TLS_REQUEST || code === GSS_REQUEST) return { kind: code === TLS_REQUEST ? 'tls' : 'gss' };
   if (code >> 16 !== PROTOCOL_MAJOR_VERSION) {
-    throw new ProtocolFault('08P01', `Version ${code >> 16} of the protocol is not spoken; 3 is.`, true);
+    throw new ProtocolFault('08P01', `Protocol version ${code >> 16} is not supported; use 3.`, true);
   }
   const parameters = new Map<string, string>();
   while (reader.hasMore()) {
@@ -35,10 +35,10 @@ export async function readFirstMessage(frames: Frames): Promise<FirstMessage | u
   return { kind: 'startup', parameters };
 }
 
-/** Errors  ProtocolFault where something else comes */
+/** Returns the password. Errors  ProtocolFault for any other message */
 export async function readPassword(frames: Frames): Promise<string | undefined> {
   const frame = await frames.next('typed', POSTGRES_LOGIN_MESSAGE_MAX_BYTES);
   if (frame === undefined) return undefined;
-  if (frame.type !== 'p') throw new ProtocolFault('08P01', 'A password was awaited.', true);
+  if (frame.type !== 'p') throw new ProtocolFault('08P01', 'Expected a password message.', true);
   return new MessageReader(frame.body).text();
 }

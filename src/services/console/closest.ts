@@ -3,7 +3,7 @@ import { Refusal } from '../../errors.js';
 import type { QueryTokens } from '../../kernels/kernels.js';
 import { Slice } from '../../turns.js';
 import type { Catalog } from '../search/catalog.js';
-import type { Engines } from '../search/engines.js';
+import type { Engines } from '../../engine/engines.js';
 import { readProteinQuery } from '../search/protein-query.js';
 
 export interface ClosestRequest {

@@ -4,7 +4,7 @@ import type { ApiKeyRow } from '../../store/tables/api-keys.js';
 import { listJobs, type JobReport } from '../jobs.js';
 import type { Keys } from '../keys.js';
 import type { Catalog } from '../search/catalog.js';
-import type { Engines } from '../search/engines.js';
+import type { Engines } from '../../engine/engines.js';
 import { closestResidues, type ClosestRequest, type ClosestResidues } from './closest.js';
 import type { Sessions } from './sessions.js';
 import { describeSystem, type SystemParts } from './system.js';

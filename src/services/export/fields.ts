@@ -1,4 +1,4 @@
-import { cigarRuns } from '../../sequence/a3m.js';
+import { cigarRuns } from '../../sequence/cigar.js';
 import type { AlignedRow } from './aligned-row.js';
 
 /** A column of a table of the field. */

@@ -8,7 +8,7 @@ import { search } from '../../search/search.js';
 import type { Candidate, SearchEngine } from '../../search/search-types.js';
 import type { RequestContext } from '../context.js';
 import type { Catalog, CatalogRelease } from '../search/catalog.js';
-import type { Engines } from '../search/engines.js';
+import type { Engines } from '../../engine/engines.js';
 import type { Receipts } from '../search/receipts.js';
 import type { TargetSpaces } from '../search/target-spaces.js';
 import { toolsOf } from '../search/traces.js';

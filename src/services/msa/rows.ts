@@ -3,8 +3,8 @@ import type { MsaComponent } from '../../contract/msa.js';
 import { assert } from '../../errors.js';
 import type { Release } from '../../release/release.js';
 import type { SearchRequest } from '../../search/search-types.js';
-import { a3mRow, cigarIdentity } from '../../sequence/a3m.js';
-import { a3mHeader } from '../../sequence/a3m-header.js';
+import { a3mHeader, a3mRow } from '../../sequence/a3m.js';
+import { cigarIdentity } from '../../sequence/cigar.js';
 import { evidenceOfPresented, type Evidence } from '../evidence.js';
 
 /** The members of a receipt that an alignment is made of; services/search/receipts.ts writes them. */

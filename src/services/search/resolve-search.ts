@@ -3,7 +3,7 @@ import type { TargetSpace } from '../../release/release.js';
 import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
 import type { Catalog, CatalogRelease } from './catalog.js';
 import type { RequestContext } from '../context.js';
-import type { Engines } from './engines.js';
+import type { Engines } from '../../engine/engines.js';
 import type { TargetSpaces } from './target-spaces.js';
 
 /** What a request says besides its queries; direct searches and runs say the same. */

@@ -12,7 +12,7 @@ import type { Release, TargetSpace } from '../../release/release.js';
 import { compileTargetSpace, targetSpaceId, unfilteredSpace } from '../../release/filter/target-space.js';
 import type { TargetSpaceRow, TargetSpaceTable } from '../../store/tables/target-spaces.js';
 import type { RequestContext } from '../context.js';
-import type { Engines } from './engines.js';
+import type { Engines } from '../../engine/engines.js';
 import { releaseSnapshot, type Catalog } from './catalog.js';
 import type { Reply } from '../reply.js';
 import { semanticProfileId } from './semantic-profile.js';

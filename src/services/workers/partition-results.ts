@@ -5,17 +5,17 @@ import { scanEncoded, targetRanges, type PartialResult } from '../../search/part
 import { encode } from '../../search/encode.js';
 import type { RequestContext } from '../context.js';
 import type { Catalog } from '../search/catalog.js';
-import type { Engines } from '../search/engines.js';
+import type { Engines } from '../../engine/engines.js';
 import { readProteinQuery } from '../search/protein-query.js';
 import type { TargetSpaces } from '../search/target-spaces.js';
 import type { PartialResultRequest } from './partial-result-request.js';
 
-/** What a worker does for fronts. */
+/** The service of a worker for coordinators. */
 export interface PartitionResults {
   /**
-   * What a part of a release has to say of some queries; what comes is checked by its schema only.
-   * Errors  Refusal `release_not_found`, `permission_denied`; `validation_failed` where there is no such part;
-   *         `invalid_filter`; those of queries; `kernels_changed` where these are of another version; Faults of files,
+   * Returns the partial results of some queries in one partition of a release. The request must have passed its schema.
+   * Errors  Refusal `release_not_found`, `permission_denied`, `invalid_filter`; `validation_failed` for a partition that
+   *         does not exist; `kernels_changed` for kernels of another version; those of invalid queries; Faults of files,
    *         encoder and kernels; the signal's reason
    */
   partialResult(request: PartialResultRequest, context: RequestContext): Promise<readonly PartialResult[]>;
@@ -36,7 +36,7 @@ export function createPartitionResults({
     async partialResult(request, { organizationId, signal }) {
       const { part, part_count: count, filter, limit, sampled, is_background: isLowPriority } = request;
       if (part > count) {
-        throw new Refusal('validation_failed', `There is no part ${part} of ${count}.`, { param: 'part' });
+        throw new Refusal('validation_failed', `Part ${part} of ${count} does not exist.`, { param: 'part' });
       }
       const queries = request.sequences.map(readProteinQuery);
       const { releaseId } = catalog.release(request.release_id, organizationId, 'release_id');
@@ -45,7 +45,8 @@ export function createPartitionResults({
       if (backend.version !== request.kernels_version) {
         throw new Refusal(
           'kernels_changed',
-          `The kernels here are ${backend.version} and not ${request.kernels_version}: install one version everywhere.`,
+          `This worker has kernels ${backend.version}, and the coordinator has ${request.kernels_version}. ` +
+            'Install the same version on all machines.',
         );
       }
       const targetSpace =
@@ -54,7 +55,7 @@ export function createPartitionResults({
       const counts = sampled && {
         nearestCount: sampled.nearest_count,
         localCount: sampled.striking_count,
-        // Fronts look codes up themselves.
+        // Coordinators search codebooks themselves.
         usesCodebook: false,
       };
       const settings = { targetSpace, limit, sampled: counts ?? undefined };

@@ -3,15 +3,15 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { readFileSync } from 'node:fs';
 import { Fault, Refusal } from '../../errors.js';
 import { WORKER_REFUSAL_MAX_BYTES, WORKER_RETRY_MAX_SECONDS } from '../../limits.js';
-import type { WorkerNode } from '../../worker-settings.js';
+import type { WorkerNode } from '../../config.js';
 import { SURVEYS_PATH } from './partial-result-request.js';
 
-/** What a worker has said in place of an answer. */
+/** A response of a worker with a status other than 200. */
 export class WorkerRefusal extends Error {
   override readonly name = 'WorkerRefusal';
 
   constructor(
-    /** Its own words and not ours: for the log, and quoted there. */
+    /** Quotes the response body, which is not trusted, for the log. */
     message: string,
     readonly code: string,
     readonly retryAfterSeconds: number | undefined,
@@ -20,39 +20,48 @@ export class WorkerRefusal extends Error {
   }
 }
 
-/** The way to one worker. Its key is read at the start, and again where the worker refuses it. */
-export interface WorkerLine {
+/** HTTP connection to one worker. The API key is read at the start, and again if the worker refuses it. */
+export interface WorkerConnection {
   /**
-   * Posts a request for surveys and gives the bytes of the answer.
-   * Errors  WorkerRefusal for any status but 200, redirects among them; Fault for an answer of more bytes; those of
-   *         the connection; the signal's reason
+   * Posts a request for partial results and returns the body of the response.
+   * Errors  WorkerRefusal for every status other than 200, redirects included; Fault for a response of more than
+   *         `maxBytes`; errors of the connection; the signal's reason
    */
-  ask(body: string, options: AskOptions): Promise<Buffer>;
-  /** Asks whether it would be answered at all. Errors  the same */
-  greet(signal: AbortSignal): Promise<void>;
+  send(body: string, options: SendOptions): Promise<Buffer>;
+  /** Checks that the worker is reachable and accepts the key. Errors  as send */
+  probe(signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
-export interface AskOptions {
+export interface SendOptions {
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  /** Latest monotonic time (performance.now) at which it may begin. */
+  /** Latest monotonic time (performance.now) at which the worker may start the work. */
   readonly startDeadlineMs?: number;
 }
 
-/** Work has begun here in time: a worker whose queue is empty takes it. A tenth of a second or less is no deadline. */
+/**
+ * Smallest start deadline that is sent. The coordinator's own deadline is met already, so a worker with an empty queue
+ * should accept the work. Workers do not accept deadlines of a tenth of a second or less.
+ */
 const DEADLINE_MIN_SECONDS = 0.11;
 
-/** Errors  Refusal `invalid_config` where a file cannot be read, or holds no key */
-export function openLine({ url, keyFile, authorityFile }: WorkerNode): WorkerLine {
+/** Errors  Refusal `invalid_config` where a file cannot be read or has no API key */
+export function connectWorker({ url, keyFile, authorityFile }: WorkerNode): WorkerConnection {
   const key = new KeyFile(keyFile, url);
   const ca = authorityFile === undefined ? undefined : readSetting(authorityFile);
   const isTls = url.startsWith('https:');
   const request = isTls ? requestHttps : requestHttp;
   const tls = { ca, minVersion: 'TLSv1.2' } as const;
-  const kept = isTls ? new HttpsAgent({ keepAlive: true, ...tls }) : new HttpAgent({ keepAlive: true });
+  const keepAliveAgent = isTls
+    ? new HttpsAgent({ keepAlive: true, ...tls })
+    : new HttpAgent({ keepAlive: true });
 
-  const send = (body: string | undefined, options: AskOptions, agent: typeof kept | false): Promise<Buffer> =>
+  const send = (
+    body: string | undefined,
+    options: SendOptions,
+    agent: typeof keepAliveAgent | false,
+  ): Promise<Buffer> =>
     new Promise((resolve, reject) => {
       const { signal, maxBytes, startDeadlineMs } = options;
       const headers = {
@@ -66,15 +75,15 @@ export function openLine({ url, keyFile, authorityFile }: WorkerNode): WorkerLin
       };
       const method = body === undefined ? 'GET' : 'POST';
       const sending = request(url + SURVEYS_PATH, { method, headers, agent, signal, ...(isTls && tls) });
-      sending.on('response', (answer) => readAnswer(answer, maxBytes).then(resolve, reject));
-      // Unheard, a change of protocol would be no answer, and no failure either.
+      sending.on('response', (response) => readResponse(response, maxBytes).then(resolve, reject));
+      // Without this listener the promise would never settle after a protocol upgrade.
       sending.on('upgrade', ({ statusCode }, socket) => {
         socket.destroy();
-        reject(new Fault(`It answered ${statusCode}, which nobody asked for.`));
+        reject(new Fault(`The worker answered ${statusCode}, an upgrade that was not requested.`));
       });
       sending.on('error', (error: NodeJS.ErrnoException) => {
         if (signal.aborted) reject(signal.reason as Error);
-        // The worker has closed an idle connection while this went out: a new one tells whether it is there.
+        // The worker closed an idle connection while the request was sent. It is sent again on a new connection.
         else if (sending.reusedSocket && error.code === 'ECONNRESET')
           send(body, options, false).then(resolve, reject);
         else reject(error);
@@ -92,15 +101,15 @@ export function openLine({ url, keyFile, authorityFile }: WorkerNode): WorkerLin
     }
   };
   return {
-    ask: (body, options) => sendWithNewKey(body, options, kept),
-    async greet(signal) {
+    send: (body, options) => sendWithNewKey(body, options, keepAliveAgent),
+    async probe(signal) {
       await sendWithNewKey(undefined, { maxBytes: WORKER_REFUSAL_MAX_BYTES, signal }, false);
     },
-    close: () => kept.destroy(),
+    close: () => keepAliveAgent.destroy(),
   };
 }
 
-/** The key in a file. One that is refused may have been replaced since it was read. */
+/** The API key in a file, which an operator may replace at any time. */
 class KeyFile {
   readonly #read: () => string;
   #current: string;
@@ -110,7 +119,7 @@ class KeyFile {
     this.#read = () => {
       const key = readSetting(file).trim();
       if (/^[\x21-\x7e]{1,512}$/.test(key)) return key;
-      throw new Refusal('invalid_config', `${file} must hold the API key of ${url} and nothing else.`);
+      throw new Refusal('invalid_config', `${file} must contain the API key of ${url} and nothing else.`);
     };
     this.#current = this.#read();
   }
@@ -119,12 +128,12 @@ class KeyFile {
     return this.#current;
   }
 
-  /** What the file holds now; what it held last where it holds no key, as while it is being replaced. */
+  /** Reads the file again and returns the key. Returns the previous key if the file has none at this moment. */
   readAgain(): string {
     try {
       this.#current = this.#read();
     } catch {
-      // The worker's refusal says enough.
+      // The caller reports the worker's refusal, which is more useful than this failure.
     }
     return this.#current;
   }
@@ -135,7 +144,7 @@ function readSetting(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    throw new Refusal('invalid_config', `${path}, which workers names, cannot be read (${code}).`);
+    throw new Refusal('invalid_config', `The file ${path} of a worker cannot be read (${code}).`);
   }
 }
 
@@ -143,38 +152,39 @@ function secondsUntil(deadlineMs: number): string {
   return Math.max(DEADLINE_MIN_SECONDS, (deadlineMs - performance.now()) / 1000).toFixed(3);
 }
 
-async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const { statusCode = 0, headers } = answer;
-  if (statusCode === 200) return readBytes(answer, maxBytes);
-  const bytes = await readBytes(answer, WORKER_REFUSAL_MAX_BYTES);
-  const { code, text } = saidIn(bytes);
+async function readResponse(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const { statusCode = 0, headers } = response;
+  if (statusCode === 200) return readBytes(response, maxBytes);
+  const bytes = await readBytes(response, WORKER_REFUSAL_MAX_BYTES);
+  const { code, text } = parseProblem(bytes);
   const seconds = Number(headers['retry-after']);
   const isBounded = seconds >= 1 && seconds <= WORKER_RETRY_MAX_SECONDS;
   throw new WorkerRefusal(
-    `It answered ${statusCode} ${code}: ${JSON.stringify(text.slice(0, 256))}`,
+    `The worker answered ${statusCode} ${code}: ${JSON.stringify(text.slice(0, 256))}`,
     code,
     isBounded ? Math.ceil(seconds) : undefined,
   );
 }
 
-/** Code and sentence of a refusal, wherever this worker's version has them. */
-function saidIn(bytes: Buffer): { readonly code: string; readonly text: string } {
+/** Parses code and detail of a refusal. Any other body gives the code `unknown` and the beginning of the body. */
+function parseProblem(bytes: Buffer): { readonly code: string; readonly text: string } {
   try {
     const { code, detail } = JSON.parse(bytes.toString('utf8')) as Readonly<Record<string, unknown>>;
     if (typeof code === 'string' && /^[a-z_]{1,64}$/.test(code)) return { code, text: String(detail) };
   } catch {
-    // It is not one of ours that speaks; what it says is quoted all the same.
+    // The body is not JSON, for example because a proxy answered. It is quoted below.
   }
   return { code: 'unknown', text: bytes.toString('latin1', 0, 256) };
 }
 
-async function readBytes(answer: IncomingMessage, maxBytes: number): Promise<Buffer> {
+async function readBytes(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     // Leaving the loop closes the connection.
-    if (bytes > maxBytes) throw new Fault(`It answered more than the ${maxBytes} bytes that were asked for.`);
+    if (bytes > maxBytes)
+      throw new Fault(`The worker's response has more than the ${maxBytes} bytes allowed.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -1,6 +1,6 @@
 import { linkAborts } from '../../abort.js';
 import { Fault, Refusal } from '../../errors.js';
-import { WORKER_DISTRUST_MS, WORKER_RETRY_SECONDS } from '../../limits.js';
+import { WORKER_DEPRIORITISED_MS, WORKER_RETRY_SECONDS } from '../../limits.js';
 import { scanPartialResults } from '../../search/partitions/merge.js';
 import {
   scanEncoded,
@@ -14,24 +14,24 @@ import { decodePartialResults, writtenBytes } from '../../search/partitions/enco
 import { isMeasuredWhole } from '../../search/prefilter/rescore-candidates.js';
 import { scanHere } from '../../search/search.js';
 import type { EncodedQuery, Scan, ScanWork, SearchSettings } from '../../search/search-types.js';
-import type { WorkerSettings } from '../../worker-settings.js';
+import type { WorkerSettings } from '../../config.js';
 import type { World } from '../../world.js';
-import { createAnswerTimes, type AnswerTimes } from './answer-times.js';
-import { firstAnswer, Outrun } from './first-answer.js';
-import { openLine, WorkerRefusal, type WorkerLine } from './worker-connection.js';
+import { hedgedRequest, Superseded } from './hedged-request.js';
 import type { PartialResultRequest } from './partial-result-request.js';
+import { createResponseTimes, type ResponseTimes } from './response-times.js';
+import { connectWorker, WorkerRefusal, type WorkerConnection } from './worker-connection.js';
 
-/** The workers of a front: other appliances that look at parts of the targets in its place. */
+/** The workers of a coordinator: other appliances that scan partitions of the targets for it. */
 export interface Workers {
   /**
-   * Looks at a release through them; the result is that of looking here, to the bit.
-   * Errors  Refusal `worker_unavailable` where nobody answers for a part and the settings do not serve it here;
-   *         `start_deadline_exceeded`; the signal's reason
+   * Scans a release through the workers. The result has the same bits as a local scan.
+   * Errors  Refusal `worker_unavailable` if no worker responds for a partition and the settings forbid a local scan;
+   *         `start_deadline_exceeded`; Faults of a local scan; the signal's reason
    */
   readonly scan: Scan;
-  /** What has been asked since the start; `here` stands for parts that were served in a worker's place. */
+  /** Requests since the start, by worker and outcome. The worker `here` counts partitions scanned locally instead. */
   counts(): readonly WorkerCount[];
-  /** The listener hears of each worker that fails from now on. */
+  /** Adds a listener, which is called for each failure of a worker. */
   watch(listener: (failure: WorkerFailure) => void): void;
   close(): void;
 }
@@ -43,9 +43,9 @@ export interface WorkerCount {
 }
 
 export interface WorkerFailure {
-  /** Its address. */
+  /** Address of the worker. */
   readonly worker: string;
-  /** From 1 on. */
+  /** Number of the partition; ≥ 1. */
   readonly part: number;
   readonly cause: unknown;
 }
@@ -57,25 +57,26 @@ export function createWorkers(settings: WorkerSettings, world: WorkerWorld): Wor
   const listeners: ((failure: WorkerFailure) => void)[] = [];
   const counts = new Map<string, Record<WorkerCount['outcome'], number>>();
   const countOf = (worker: string) => {
-    const known = counts.get(worker) ?? { answered: 0, failed: 0, outrun: 0 };
-    counts.set(worker, known);
-    return known;
+    const outcomes = counts.get(worker) ?? { answered: 0, failed: 0, outrun: 0 };
+    counts.set(worker, outcomes);
+    return outcomes;
   };
   const workers = settings.nodes.map(({ url, parts, ...files }): Worker => {
-    return { url, parts, line: openLine({ url, parts, ...files }), atWork: 0, distrustedUntilMs: -Infinity };
+    const connection = connectWorker({ url, parts, ...files });
+    return { url, parts, connection, pendingCount: 0, deprioritisedUntilMs: -Infinity };
   });
   const coordinator: CoordinatorState = {
     ...settings,
     world,
     workers,
-    times: { direct: createAnswerTimes(), background: createAnswerTimes() },
-    note: (worker, outcome) => (countOf(worker)[outcome] += 1),
+    times: { direct: createResponseTimes(), lowPriority: createResponseTimes() },
+    count: (worker, outcome) => (countOf(worker)[outcome] += 1),
     report: (failure) => listeners.forEach((listener) => listener(failure)),
   };
   return {
     async scan(queries, searched, work) {
       const { sampled } = work.policy;
-      // Codes, and targets so few that all are finalists, are looked at where finalists are.
+      // The codebook prefilter runs here. So do scans of few targets, all of which are candidates to rescore.
       const isHere = sampled?.usesCodebook || (sampled && isMeasuredWhole(sampled, searched.targetSpace));
       if (isHere) return scanHere(queries, searched, work);
       return scanPartialResults(await scanPartitions(queries, searched, work, coordinator))(
@@ -93,40 +94,40 @@ export function createWorkers(settings: WorkerSettings, world: WorkerWorld): Wor
         })),
       ),
     watch: (listener) => void listeners.push(listener),
-    close: () => workers.forEach(({ line }) => line.close()),
+    close: () => workers.forEach(({ connection }) => connection.close()),
   };
 }
 
 interface Worker {
   readonly url: string;
   readonly parts: readonly number[];
-  readonly line: WorkerLine;
-  /** Requests that it has not answered. */
-  atWork: number;
-  /** Until then it is asked after the others. */
-  distrustedUntilMs: number;
+  readonly connection: WorkerConnection;
+  /** Requests without a response yet. */
+  pendingCount: number;
+  /** Until this monotonic time, after a failure, requests go to other workers first. */
+  deprioritisedUntilMs: number;
 }
 
 interface CoordinatorState extends Pick<WorkerSettings, 'partCount' | 'onError' | 'timeoutMs'> {
   readonly world: WorkerWorld;
   readonly workers: readonly Worker[];
-  /** Searches that somebody waits for and packs of runs take times of their own. */
-  readonly times: Readonly<Record<'direct' | 'background', AnswerTimes>>;
-  readonly note: (worker: string, outcome: WorkerCount['outcome']) => void;
+  /** Interactive searches and batches of runs have different response times, so they are measured apart. */
+  readonly times: Readonly<Record<'direct' | 'lowPriority', ResponseTimes>>;
+  readonly count: (worker: string, outcome: WorkerCount['outcome']) => void;
   readonly report: (failure: WorkerFailure) => void;
 }
 
-/** What all parts of one search share. */
+/** Data that all partitions of one search share. */
 interface Job {
   readonly queries: readonly EncodedQuery[];
   readonly settings: PartialResultSettings;
   readonly work: ScanWork;
   readonly request: Omit<PartialResultRequest, 'part'>;
-  readonly times: AnswerTimes;
+  readonly times: ResponseTimes;
 }
 
-interface Part extends TargetRange {
-  /** From 1 on. */
+interface Partition extends TargetRange {
+  /** 1..partCount. */
   readonly number: number;
 }
 
@@ -150,15 +151,15 @@ async function scanPartitions(
     is_background: engine.isLowPriority ?? false,
     sequences: queries.map(({ sequence }) => sequence),
   };
-  const times = coordinator.times[request.is_background ? 'background' : 'direct'];
+  const times = coordinator.times[request.is_background ? 'lowPriority' : 'direct'];
   const job = { queries, settings: { targetSpace, limit, sampled }, work, request, times };
   const ranges = targetRanges(engine.release, coordinator.partCount);
-  // Where one part cannot be had, nobody needs the others.
+  // The failure of one partition cancels the requests for all others.
   const ending = linkAborts(...(options.signal ? [options.signal] : []));
   try {
     return await Promise.all(
-      ranges.map((range, part) =>
-        scanPartition({ ...range, number: part + 1 }, job, coordinator, ending.signal),
+      ranges.map((range, index) =>
+        scanPartition({ ...range, number: index + 1 }, job, coordinator, ending.signal),
       ),
     );
   } catch (cause) {
@@ -170,82 +171,88 @@ async function scanPartitions(
 }
 
 async function scanPartition(
-  part: Part,
+  partition: Partition,
   job: Job,
   coordinator: CoordinatorState,
   signal: AbortSignal,
 ): Promise<readonly PartialResult[]> {
   const { queries, settings, work, request, times } = job;
   const { world, onError } = coordinator;
-  const holders = coordinator.workers.filter(({ parts }) => parts.includes(part.number));
+  const holders = coordinator.workers.filter(({ parts }) => parts.includes(partition.number));
   const nowMs = world.monotonicMs();
-  const distrust = ({ distrustedUntilMs }: Worker): number => (distrustedUntilMs > nowMs ? 1 : 0);
-  holders.sort((a, b) => distrust(a) - distrust(b) || a.atWork - b.atWork);
-  const body = JSON.stringify({ ...request, part: part.number } satisfies PartialResultRequest);
-  const afterMs = times.mostMs();
+  const rank = ({ deprioritisedUntilMs }: Worker): number => (deprioritisedUntilMs > nowMs ? 1 : 0);
+  holders.sort((a, b) => rank(a) - rank(b) || a.pendingCount - b.pendingCount);
+  const body = JSON.stringify({ ...request, part: partition.number } satisfies PartialResultRequest);
+  const afterMs = times.percentile95Ms();
   try {
-    return await firstAnswer(
-      holders.map((worker) => (ending) => askWorker(worker, body, part, job, coordinator, ending)),
+    return await hedgedRequest(
+      holders.map(
+        (worker) => (ending) => requestPartition(worker, body, partition, job, coordinator, ending),
+      ),
       { afterMs, world, signal },
     );
   } catch (error) {
     if (!(error instanceof AggregateError)) throw error;
-    if (onError === 'fail') throw refusalOf(error.errors, part, coordinator);
-    coordinator.note('here', 'answered');
-    return scanEncoded(queries, settings, part, work.engine, { ...work.options, signal });
+    if (onError === 'fail') throw refusalOf(error.errors, partition, coordinator);
+    coordinator.count('here', 'answered');
+    return scanEncoded(queries, settings, partition, work.engine, { ...work.options, signal });
   }
 }
 
-async function askWorker(
+async function requestPartition(
   worker: Worker,
   body: string,
-  part: Part,
+  partition: Partition,
   job: Job,
   coordinator: CoordinatorState,
   signal: AbortSignal,
 ): Promise<readonly PartialResult[]> {
   const { queries, settings, work, times } = job;
-  const { url, line } = worker;
+  const { url, connection } = worker;
   const { world, timeoutMs } = coordinator;
-  const { most } = partialResultCounts(settings, part);
+  const { most } = partialResultCounts(settings, partition);
   const columns = settings.sampled === undefined ? 3 : 4;
   const maxBytes = writtenBytes(new Array<number>(queries.length).fill(most), columns);
   const startedMs = world.monotonicMs();
   const ending = linkAborts(signal);
   const stopTimer = world.setTimer(timeoutMs, () =>
-    ending.abort(new Fault(`It has not answered within ${timeoutMs / 1000} s.`)),
+    ending.abort(new Fault(`The worker has not answered within ${timeoutMs / 1000} s.`)),
   );
-  worker.atWork += 1;
+  worker.pendingCount += 1;
   try {
     const { startDeadlineMs } = work.engine;
-    const bytes = await line.ask(body, { maxBytes, signal: ending.signal, startDeadlineMs });
+    const bytes = await connection.send(body, { maxBytes, signal: ending.signal, startDeadlineMs });
     const partialResults = decodePartialResults(bytes);
     const { dimension } = work.engine.release.manifest.encoder;
-    await requireWhole(partialResults, queries, settings, part, dimension);
+    await requireWhole(partialResults, queries, settings, partition, dimension);
     times.add(world.monotonicMs() - startedMs);
-    worker.distrustedUntilMs = -Infinity;
-    coordinator.note(url, 'answered');
+    worker.deprioritisedUntilMs = -Infinity;
+    coordinator.count(url, 'answered');
     return partialResults;
   } catch (cause) {
     if (!signal.aborted) {
-      worker.distrustedUntilMs = world.monotonicMs() + WORKER_DISTRUST_MS;
-      coordinator.note(url, 'failed');
-      coordinator.report({ worker: url, part: part.number, cause });
-    } else if (signal.reason instanceof Outrun) {
-      // It would have taken longer: without these the times that say when to hedge would shrink and shrink.
+      worker.deprioritisedUntilMs = world.monotonicMs() + WORKER_DEPRIORITISED_MS;
+      coordinator.count(url, 'failed');
+      coordinator.report({ worker: url, part: partition.number, cause });
+    } else if (signal.reason instanceof Superseded) {
+      // The true response time is longer. Without such lower bounds the hedging delay would shrink without end.
       times.add(world.monotonicMs() - startedMs);
-      coordinator.note(url, 'outrun');
+      coordinator.count(url, 'outrun');
     }
     throw cause;
   } finally {
     stopTimer();
     ending.release();
-    worker.atWork -= 1;
+    worker.pendingCount -= 1;
   }
 }
 
-/** What the client is told; why each of the workers did not answer stands in the log. */
-function refusalOf(failures: readonly unknown[], { number }: Part, { partCount }: CoordinatorState): Refusal {
+/** Returns the refusal for the client. The log has the failure of each worker. */
+function refusalOf(
+  failures: readonly unknown[],
+  { number }: Partition,
+  { partCount }: CoordinatorState,
+): Refusal {
   const refusals = failures.filter((failure) => failure instanceof WorkerRefusal);
   const retryAfterSeconds = Math.max(
     WORKER_RETRY_SECONDS,
@@ -254,14 +261,14 @@ function refusalOf(failures: readonly unknown[], { number }: Part, { partCount }
   if (refusals.some(({ code }) => code === 'start_deadline_exceeded')) {
     return new Refusal(
       'start_deadline_exceeded',
-      'Work could not start everywhere within Service-Request-Timeout. Allow more time, or ask again later.',
+      'Not all workers could start within Service-Request-Timeout. Allow more time, or retry later.',
       { retryAfterSeconds },
     );
   }
   return new Refusal(
     'worker_unavailable',
-    `Part ${number} of ${partCount} of the database lies on other machines, none of which answers as it should. ` +
-      'No answer without it is given; ask again later.',
+    `Part ${number} of ${partCount} of the database is on other machines, none of which responds correctly. ` +
+      'The search has no result without this part; retry later.',
     { retryAfterSeconds, part: number, part_count: partCount },
   );
 }

@@ -21,12 +21,12 @@ import { ARROW_STREAM_END, arrowBatchStart, arrowStreamStart, padded } from '../
 import { encodeColumn } from '../../release/column-encode.js';
 import type { AttributeType, AttributeValue } from '../../release/release.js';
 
-/** Rows of a result as an Arrow IPC stream, piece by piece. */
+/** Encodes the rows of a result as an Arrow IPC stream, batch by batch. */
 interface ArrowEncoder {
-  /** Goes before the first batch. */
+  /** Bytes before the first batch. */
   readonly start: Buffer;
   batch(rows: readonly (readonly DuckDBValue[])[]): Buffer;
-  /** Goes after the last batch. */
+  /** Bytes after the last batch. */
   readonly end: Buffer;
 }
 
@@ -45,7 +45,7 @@ const SMALL_INTEGERS = new Set([
   DuckDBTypeId.USMALLINT,
   DuckDBTypeId.UINTEGER,
 ]);
-/** What data frames hold as floating point: sums of integers, and decimals. */
+/** Types that data frames store as floating point: decimals and sums of integers. */
 const NUMBERS = new Set([
   DuckDBTypeId.FLOAT,
   DuckDBTypeId.DOUBLE,
@@ -55,7 +55,7 @@ const NUMBERS = new Set([
   DuckDBTypeId.UBIGINT,
 ]);
 
-/** Types without a counterpart here come as text. */
+/** Creates the encoder for these columns. A column of a type without an Arrow counterpart is encoded as text. */
 export function createArrowEncoder(names: readonly string[], types: readonly DuckDBType[]): ArrowEncoder {
   const columns = types.map(columnOf);
   const schema = new Schema(columns.map(({ type }, index) => new Field(names[index], type, true)));

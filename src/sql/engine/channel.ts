@@ -4,9 +4,9 @@ import { Fault } from '../../errors.js';
 import { StatementFailure } from './failure.js';
 import type { EngineAnswer, EngineAnswers, EngineRequest } from './messages.js';
 
-/** The compiled entry point, beside this file. */
+/** The compiled entry point of the process, beside this file. */
 const PROCESS_FILE = new URL('./process.js', import.meta.url);
-/** JavaScript of the engine's process holds one batch of rows, and no more. */
+/** Largest JavaScript heap of the engine's process, which holds one batch of rows. */
 const HEAP_MEBIBYTES = 256;
 const PAGE_BYTES = 4096;
 
@@ -15,7 +15,7 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** The process of an engine, seen from the server. */
+/** The server's end of the connection to an engine's process. */
 export class EngineChannel {
   readonly #child: ChildProcess;
   readonly #onEnd: () => void;
@@ -23,12 +23,15 @@ export class EngineChannel {
   #count = 0;
   #ended: Error | undefined;
 
-  /** @param onEnd called once, when the process has ended for whatever reason */
+  /**
+   * Starts the process.
+   * @param onEnd called once, when the process has ended for any reason
+   */
   constructor(onEnd: () => void) {
     this.#onEnd = onEnd;
     this.#child = fork(PROCESS_FILE, {
       serialization: 'advanced',
-      // Nothing of the server's environment is for statements.
+      // Statements must not read the server's environment.
       env: {},
       execArgv: [`--max-old-space-size=${HEAP_MEBIBYTES}`],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -46,7 +49,10 @@ export class EngineChannel {
     return this.#ended !== undefined;
   }
 
-  /** Errors  StatementFailure that the engine gives; Fault, or the reason of its end, where the process has ended */
+  /**
+   * Sends a request and returns the answer.
+   * Errors  StatementFailure from the engine; if the process has ended, Fault or the reason of its end
+   */
   ask<Kind extends EngineRequest['kind']>(
     request: Extract<EngineRequest, { readonly kind: Kind }>,
   ): Promise<EngineAnswers[Kind]> {
@@ -60,12 +66,12 @@ export class EngineChannel {
     });
   }
 
-  /** Memory that the process takes now; undefined where the system does not tell. */
+  /** Resident memory of the process. Returns undefined if the system does not report it. */
   residentBytes(): number | undefined {
     return residentBytes(this.#child);
   }
 
-  /** Ends the process at once; what was asked fails with the reason. */
+  /** Kills the process at once. Pending requests fail with the reason. */
   end(reason: Error): void {
     if (this.#ended !== undefined) return;
     this.#ended = reason;
@@ -83,7 +89,7 @@ export class EngineChannel {
   }
 }
 
-/** Source  proc(5), `/proc/<pid>/statm`: its second number is the resident set in pages */
+/** Source  proc(5), `/proc/<pid>/statm`: the second number is the resident set in pages */
 function residentBytes({ pid }: ChildProcess): number | undefined {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;

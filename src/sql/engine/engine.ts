@@ -18,27 +18,30 @@ const MEMORY_LOOK_INTERVAL_MS = 100;
 interface StatementOptions {
   readonly encoding: SqlEncoding;
   readonly parameters: readonly SqlParameter[];
-  /** Time that the engine may work on it, fetching included. */
+  /** Time that the engine may spend on the statement, fetches included. */
   readonly timeoutMs: number;
-  /** Ends it, with its reason. */
+  /** Aborts the statement. The statement fails with the signal's reason. */
   readonly signal: AbortSignal;
 }
 
-/** The result of a statement, as far as it has been fetched. */
+/** The result of a statement. Rows are computed as they are fetched. */
 export interface SqlCursor {
   readonly shape: StatementShape;
   /** Errors  those of execute */
   fetch(maxRows: number): Promise<SqlBatch>;
-  /** Gives up what has not been fetched. */
+  /** Discards the rows that are not fetched. */
   close(): void;
 }
 
-/** @param onEnd called once, when the process has ended for whatever reason */
+/**
+ * Starts an engine.
+ * @param onEnd called once, when the process has ended for any reason
+ */
 export function startEngine(limits: EngineLimits, onEnd: () => void): SqlEngine {
   return new SqlEngine(limits, onEnd);
 }
 
-/** A statement that has been started. */
+/** A started statement. */
 interface OpenStatement {
   readonly id: number;
   readonly budget: Budget;
@@ -47,7 +50,7 @@ interface OpenStatement {
 
 type Work = 'describe' | 'start' | 'fetch';
 
-/** The engine of one organization, in a process of its own. */
+/** The engine of one organization, in a separate process. */
 export class SqlEngine {
   readonly #limits: EngineLimits;
   readonly #channel: EngineChannel;
@@ -68,12 +71,12 @@ export class SqlEngine {
     return this.#channel.isEnded;
   }
 
-  /** Statements at work, open results included. */
+  /** Number of statements in progress, open results included. */
   get statementCount(): number {
     return this.#statementCount;
   }
 
-  /** Statements that come after it see this world. Errors  Fault where it cannot be opened */
+  /** Opens a snapshot for the statements that follow. Errors  Fault if it cannot be opened */
   async open(world: SqlWorld): Promise<void> {
     const late = setTimeout(
       () => this.#channel.end(new Fault('A SQL engine did not open its tables in time.')),
@@ -88,7 +91,7 @@ export class SqlEngine {
     }
   }
 
-  /** Errors  those of execute */
+  /** Returns columns and parameter types without executing the statement. Errors  those of execute */
   async describe(
     sql: string,
     { timeoutMs, signal }: Pick<StatementOptions, 'timeoutMs' | 'signal'>,
@@ -98,6 +101,7 @@ export class SqlEngine {
   }
 
   /**
+   * Starts a statement.
    * Errors  Refusal `sql_statement_invalid`, `sql_statement_refused`, `sql_statement_timeout`,
    *         `sql_resources_exceeded`, `sql_engine_failed`; rejects with the signal's reason
    */
@@ -117,12 +121,12 @@ export class SqlEngine {
     };
   }
 
-  /** Ends the process, and what is at work. */
+  /** Kills the process. Statements in progress fail. */
   close(): void {
     this.#channel.end(new Refusal('sql_engine_failed', 'The SQL engine was closed.'));
   }
 
-  /** One piece of a statement, which ends with its first failure. */
+  /** Runs one step of a statement. The first failure closes the statement. */
   async #step<Kind extends Work>(
     request: Extract<EngineRequest, { readonly kind: Kind }>,
     statement: OpenStatement,
@@ -135,7 +139,7 @@ export class SqlEngine {
     }
   }
 
-  /** Asks for a piece of work that can be interrupted; what does not heed it in time goes with the process. */
+  /** Runs one step that can be interrupted. The process is killed if the step ignores the interrupt for too long. */
   async #work<Kind extends Work>(
     request: Extract<EngineRequest, { readonly kind: Kind }>,
     statementId: number,
@@ -152,7 +156,7 @@ export class SqlEngine {
     const leave = budget.enter(stop);
     try {
       const answer = await this.#channel.ask<Kind>(request);
-      // It came all the same, but too late: what goes on after an end could be half of something.
+      // The answer arrived after the interrupt. It may be incomplete, so it is dropped.
       if (stopped !== undefined) throw stopped as Error;
       return answer;
     } catch (error) {
@@ -170,7 +174,7 @@ export class SqlEngine {
     this.#tell({ kind: 'close', statementId: statement.id });
   }
 
-  /** Asks for what needs no answer. */
+  /** Sends a request whose answer is ignored. */
   #tell(request: Extract<EngineRequest, { readonly kind: 'interrupt' | 'close' }>): void {
     if (!this.#channel.isEnded) this.#channel.ask(request).catch(() => undefined);
   }
@@ -178,13 +182,11 @@ export class SqlEngine {
   #lookAtMemory(): void {
     const bytes = this.#statementCount === 0 ? undefined : this.#channel.residentBytes();
     if (bytes === undefined || bytes <= this.#limits.memoryBytes + SQL_PROCESS_OVERHEAD_BYTES) return;
-    this.#channel.end(
-      new Refusal('sql_resources_exceeded', 'Statements took more memory than they may have.'),
-    );
+    this.#channel.end(new Refusal('sql_resources_exceeded', 'The statements exceeded their memory limit.'));
   }
 }
 
-/** Time of the engine that is left to a statement, over all its pieces of work. */
+/** Remaining engine time of a statement, over all its steps. */
 class Budget {
   readonly #timeoutMs: number;
   readonly #signal: AbortSignal;
@@ -197,8 +199,8 @@ class Budget {
   }
 
   /**
-   * Begins a piece; `stop` is called when time is over or the signal says so. The result ends the piece.
-   * Errors  the signal's reason, where it was given before
+   * Begins a step. `stop` is called at the timeout or when the signal aborts. The returned function ends the step.
+   * Errors  the signal's reason if the signal has aborted before
    */
   enter(stop: (reason: unknown) => void): () => void {
     const signal = this.#signal;
@@ -230,7 +232,7 @@ const CODES = {
 function refusalOf(error: unknown): unknown {
   if (error instanceof StatementFailure) return new Refusal(CODES[error.kind], error.message);
   if (error instanceof Refusal) return error;
-  return new Refusal('sql_engine_failed', 'The SQL engine ended. Ask again: a new one takes its place.', {
+  return new Refusal('sql_engine_failed', 'The SQL engine ended. Retry: a new engine starts.', {
     retryAfterSeconds: 1,
   });
 }

@@ -1,11 +1,11 @@
 /*
- * The functions that statements may call: those that compute from their arguments alone, and those that PostgreSQL's
- * clients ask its catalogs with. Whatever reads settings, files, memory or statements as text, waits, writes or is the
- * engine's own is not among them; nor is what a later engine brings, until somebody has looked at it.
- * test/sql/engine/functions.test.ts holds them against the functions of the engine that is installed.
+ * Lists the functions that statements may call: pure functions of their arguments, and those with which PostgreSQL
+ * clients query its catalogs. Functions that read settings, files, memory or statements as text, that wait, write or
+ * belong to the engine are not listed. A function of a later engine version is refused until it is added here.
+ * test/sql/engine/functions.test.ts compares the list with the functions of the installed engine.
  */
 
-/** Functions that make tables out of their arguments. */
+/** Functions that build tables from their arguments. */
 export const TABLE_FUNCTIONS = namesIn(`
   generate_series generate_subscripts json_each json_tree pg_timezone_names range repeat repeat_row unnest
 `);
@@ -95,7 +95,7 @@ const CATALOG = `
   pg_type_is_visible pg_typeof shobj_description
 `;
 
-/** What is called anywhere in a statement; operators are functions, too. */
+/** All functions that a statement may call. Operators are functions, too. */
 export const FUNCTIONS: ReadonlySet<string> = new Set([
   ...TABLE_FUNCTIONS,
   ...namesIn(OPERATORS),

@@ -3,13 +3,13 @@ import { StatementFailure } from './failure.js';
 import { FUNCTIONS, TABLE_FUNCTIONS } from './functions.js';
 
 /*
- * Which statements an engine executes: one that reads, parsed by the engine itself. The engine's own locks keep files,
- * settings and extensions out of reach; this keeps statements from what is not locked: other databases in memory,
- * logging and profiling, views of the engine's own settings, and every function that is not in functions.ts.
+ * Decides which statements an engine executes: one reading statement, parsed by the engine itself. The engine's own
+ * locks protect files, settings and extensions. This gate protects what the engine does not lock: other databases in
+ * memory, logging, profiling, views of the engine's settings, and every function that is not in functions.ts.
  */
 
 const REFUSED_TABLE = /^(duckdb_.*|pragma_.*|sqlite_.*|pg_settings|pg_prepared_statements)$/;
-/** A name of a file would be read as one. */
+/** DuckDB would open a table name with one of these characters as a file. */
 const FILE_LIKE = /[/\\.*?:]/;
 const QUERY_NODES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
 const EXPLAIN = /^\s*explain\s+(analyze\s+)?(?=\S)/i;
@@ -22,13 +22,14 @@ interface Serialized {
 }
 
 /**
- * Lets one reading statement through; false for a text without any.
- * Errors  StatementFailure `invalid` where it is no SQL, `refused` where it does something else than read its world
+ * Accepts one reading statement. Returns false if the text has no statement.
+ * Errors  StatementFailure `invalid` if the text is not SQL, `refused` if the statement does more than read the
+ *         snapshot
  */
 export async function requireReading(sql: string, gate: DuckDBConnection): Promise<boolean> {
   const { statements = [] } = await parse(sql.replace(EXPLAIN, ''), gate);
   if (statements.length > 1) {
-    throw new StatementFailure('refused', `One statement is executed at a time; ${statements.length} came.`);
+    throw new StatementFailure('refused', `One statement is executed at a time; got ${statements.length}.`);
   }
   for (const statement of statements) refuseStrangers(statement);
   return statements.length === 1;
@@ -39,14 +40,14 @@ async function parse(sql: string, gate: DuckDBConnection): Promise<Serialized> {
   const parsed = JSON.parse(String(reader.value(0, 0))) as Serialized;
   if (!parsed.error) return parsed;
   if (parsed.error_type === 'not implemented') {
-    throw new StatementFailure('refused', 'Only statements that read are executed: SELECT and its kin.');
+    throw new StatementFailure('refused', 'Only reading statements are executed, such as SELECT.');
   }
   throw new StatementFailure('invalid', parsed.error_message ?? 'The statement cannot be parsed.');
 }
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** Looks at every node of the tree; no recursion, however deep a statement nests. */
+/** Visits every node of the tree. The visit is not recursive, so that nesting cannot overflow the stack. */
 function refuseStrangers(statement: unknown): void {
   const waiting: unknown[] = [statement];
   while (waiting.length > 0) {
@@ -61,20 +62,20 @@ function refuseStranger(node: Node): void {
   const { type } = node;
   const name = (member: string): string => String(node[member] ?? '').toLowerCase();
   if (typeof type === 'string' && type.endsWith('_NODE') && !QUERY_NODES.has(type)) {
-    throw new StatementFailure('refused', 'Only statements that read are executed: SELECT and its kin.');
+    throw new StatementFailure('refused', 'Only reading statements are executed, such as SELECT.');
   }
   if (type === 'TABLE_FUNCTION') {
     const table = String((node.function as Node | undefined)?.function_name ?? '').toLowerCase();
     if (!TABLE_FUNCTIONS.has(table)) {
-      throw new StatementFailure('refused', `There is no table function "${table}" for statements.`);
+      throw new StatementFailure('refused', `Statements cannot call the table function "${table}".`);
     }
   }
   const called = name('function_name');
   if (called !== '' && !FUNCTIONS.has(called)) {
-    throw new StatementFailure('refused', `There is no function "${called}" for statements.`);
+    throw new StatementFailure('refused', `Statements cannot call the function "${called}".`);
   }
   const table = name('table_name');
   if (type === 'BASE_TABLE' && (REFUSED_TABLE.test(table) || FILE_LIKE.test(table))) {
-    throw new StatementFailure('refused', `The table "${table}" is not for statements.`);
+    throw new StatementFailure('refused', `Statements cannot read the table "${table}".`);
   }
 }

@@ -8,7 +8,7 @@ import {
 } from '@duckdb/node-api';
 import { StatementFailure } from './failure.js';
 
-/** What comes out of a statement, before or after it is executed. */
+/** The columns of a prepared statement or of a result. */
 interface Columns {
   readonly columnCount: number;
   columnName(index: number): string;
@@ -16,8 +16,8 @@ interface Columns {
 }
 
 /**
- * The types of a statement's columns.
- * Errors  StatementFailure `invalid` for values that would come out changed, or not at all
+ * Returns the types of the columns.
+ * Errors  StatementFailure `invalid` for a type whose values the library cannot return unchanged
  */
 export function givenTypes(columns: Columns): DuckDBType[] {
   return Array.from({ length: columns.columnCount }, (_, index) => givenType(columns, index));
@@ -28,11 +28,8 @@ function givenType(columns: Columns, index: number): DuckDBType {
   try {
     type = columns.columnType(index);
   } catch {
-    // The engine's own library has no word for it.
-    throw notGiven(
-      columns.columnName(index),
-      'has a type that is not given out, as VARIANT and GEOMETRY are not',
-    );
+    // The engine's JavaScript library does not know the type.
+    throw notGiven(columns.columnName(index), 'has an unsupported type, such as VARIANT or GEOMETRY');
   }
   const lost = lostMember(type);
   if (lost === undefined) return type;
@@ -48,7 +45,10 @@ function notGiven(name: string, why: string): StatementFailure {
   return new StatementFailure('invalid', `The column "${name}" ${why}; cast it to VARCHAR or JSON.`);
 }
 
-/** The library reads structs into objects: there this name means something else, and one name hides another like it. */
+/**
+ * Returns the first struct member that the library would lose. It returns structs as objects, where `__proto__` is
+ * special and equal names overwrite each other.
+ */
 function lostMember(type: DuckDBType): string | undefined {
   if (type instanceof DuckDBStructType) {
     const { entryNames: names, entryTypes } = type;

@@ -2,23 +2,23 @@ import type { StatementFailureKind } from './failure.js';
 import type { EngineLimits } from './world.js';
 import type { SqlWorld } from '../world.js';
 
-/* What the server and the process of an engine say to each other. Each request has one answer, by its id. */
+/* Messages between the server and the process of an engine. Each request has one answer with the same id. */
 
 export type SqlParameter = string | number | boolean | null;
 
-/** How rows come: arrays of JSON with commas between them, an Arrow stream, or messages of the PostgreSQL protocol. */
+/** Encoding of the rows: JSON arrays with commas between them, an Arrow stream, or PostgreSQL protocol messages. */
 export type SqlEncoding =
-  /** At most so many rows, in so many bytes; rows past the limit are counted, not written. */
+  /** At most `limit` rows in `maxBytes` bytes. Rows beyond the limit are counted and not written. */
   | { readonly kind: 'json'; readonly limit: number; readonly maxBytes: number }
   | { readonly kind: 'arrow' }
-  /** 0 text and 1 binary, by column; one for all, or none for text. */
+  /** Format of each column, 0 text or 1 binary. One element applies to all columns; none is text. */
   | { readonly kind: 'postgres'; readonly formats: readonly number[] };
 
 export interface SqlColumn {
   readonly name: string;
-  /** As the engine writes it: `VARCHAR`, `DECIMAL(10,2)`. */
+  /** Spelled as the engine does: `VARCHAR`, `DECIMAL(10,2)`. */
   readonly type: string;
-  /** Type of the PostgreSQL protocol that comes closest. */
+  /** Closest type of the PostgreSQL protocol. */
   readonly postgresTypeId: number;
 }
 
@@ -39,16 +39,18 @@ export type EngineRequest =
 export interface StatementShape {
   /** Absent for a text without a statement. */
   readonly columns?: readonly SqlColumn[];
-  /** Types of the PostgreSQL protocol; 0 where the engine cannot tell. */
+  /** Types of the PostgreSQL protocol; 0 if the engine cannot infer the type. */
   readonly parameterTypeIds: readonly number[];
 }
 
-/** At most SQL_BATCH_MAX_BYTES of a result: where rows are cut in two, they count with their last byte. */
+/**
+ * At most SQL_BATCH_MAX_BYTES of a result. Rows that are split over batches count in the batch with their last byte.
+ */
 export interface SqlBatch {
   readonly rowCount: number;
   readonly isDone: boolean;
   readonly bytes?: Uint8Array;
-  /** More rows within the limit than its bytes allow, and how many would have fitted: the end of a JSON result. */
+  /** Present if the rows exceed the bytes of a JSON result: the number of rows that fit. The result ends here. */
   readonly fittingRowCount?: number;
 }
 

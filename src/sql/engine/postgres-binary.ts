@@ -1,10 +1,10 @@
-/* Binary forms of types that are more than a number of fixed size. Source  the `send` functions of PostgreSQL */
+/* Binary forms of types that are more than one number of fixed size. Source  the `send` functions of PostgreSQL */
 
 const BASE_DIGITS = 4;
 const NEGATIVE = 0x4000;
 const TEXT_TYPE_ID = 25;
 
-/** A number in decimal notation as `numeric`: digits of base 10,000 and where they stand. */
+/** Encodes a decimal number as `numeric`: digits of base 10,000, weight, sign and scale. */
 export function numericBytes(decimal: string): Buffer {
   const isNegative = decimal.startsWith('-');
   const [whole = '0', fraction = ''] = decimal.replace('-', '').split('.');
@@ -36,7 +36,7 @@ function groupsOf(digits: string): number[] {
   );
 }
 
-/** Texts as `text[]`, of one dimension that begins at 1; null is one that is missing. */
+/** Encodes texts as `text[]` of one dimension with lower bound 1. null becomes NULL. */
 export function textArrayBytes(items: readonly (string | null)[]): Buffer {
   const hasNull = items.includes(null) ? 1 : 0;
   const header = items.length === 0 ? [0, 0, TEXT_TYPE_ID] : [1, hasNull, TEXT_TYPE_ID, items.length, 1];

@@ -11,14 +11,14 @@ import { StatementFailure } from './failure.js';
 import { POSTGRES, postgresText } from './values.js';
 
 const DATA_ROW = 'D'.charCodeAt(0);
-/** From 1970 to 2000, from where PostgreSQL counts: microseconds, and days. */
+/** Offset from the Unix epoch to PostgreSQL's epoch, 2000-01-01. Unit  microseconds, and days */
 const EPOCH_MICROS = 946_684_800_000_000n;
 const EPOCH_DAYS = 10_957;
 const NULL_LENGTH = -1;
 
 /**
- * Rows as DataRow messages of the PostgreSQL protocol.
- * Errors  StatementFailure `invalid` for a type whose binary form is not written here
+ * Encodes rows as DataRow messages of the PostgreSQL protocol.
+ * Errors  StatementFailure `invalid` for a type without a binary encoder
  */
 export function encodeDataRows(
   rows: readonly (readonly DuckDBValue[])[],
@@ -46,12 +46,12 @@ const FIRST_BYTES = 64 * 1024;
 const HEAD_BYTES = 7;
 const LENGTH_BYTES = 4;
 
-/** Messages in one buffer that grows, because a buffer for each value costs more than the value. */
+/** Writes messages into one growing buffer. A buffer for each value would cost more than the value. */
 class RowWriter {
   #buffer = Buffer.allocUnsafe(FIRST_BYTES);
   #at = 0;
 
-  /** Where the message begins; `end` wants to know. */
+  /** Begins a message and returns its position for `end`. */
   begin(columnCount: number): number {
     this.#ensure(HEAD_BYTES);
     this.#buffer[this.#at] = DATA_ROW;
@@ -74,7 +74,7 @@ class RowWriter {
     this.#at += length;
   }
 
-  /** The length of a message counts itself, and not its type. */
+  /** The length of a message includes itself and excludes the type byte. */
   end(start: number): void {
     this.#buffer.writeInt32BE(this.#at - start - 1, start + 1);
   }
@@ -134,15 +134,12 @@ function binaryEncoder(typeId: number): Encode {
     default:
       throw new StatementFailure(
         'invalid',
-        'A column has a type that is given as text only; cast it to VARCHAR or DOUBLE, or ask for text.',
+        'A column has a type without a binary format; cast it to VARCHAR or DOUBLE, or request text.',
       );
   }
 }
 
 function microsOf(value: DuckDBValue): bigint {
   if (value instanceof DuckDBTimestampTZValue || value instanceof DuckDBTimestampValue) return value.micros;
-  throw new StatementFailure(
-    'invalid',
-    'A timestamp has another unit than microseconds; cast it to TIMESTAMP.',
-  );
+  throw new StatementFailure('invalid', 'The unit of a timestamp is not microseconds; cast it to TIMESTAMP.');
 }

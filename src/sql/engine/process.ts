@@ -4,7 +4,7 @@ import type { EngineAnswer, EngineAnswers, EngineCall, EngineRequest } from './m
 import { Statements } from './statements.js';
 import { openWorld } from './world.js';
 
-/* The process of one organization's engine. Whatever a statement does to it, the server only sees it end. */
+/* Entry point of the process of one organization's engine. A crash ends this process only, not the server. */
 
 const statements = new Statements();
 
@@ -37,16 +37,16 @@ async function respond({ id, ...request }: EngineCall): Promise<EngineAnswer> {
   }
 }
 
-/** Where memory runs out, the system ends this process before the server. */
+/** Raises the OOM score, so that the system kills this process before the server when memory runs out. */
 function offerToEnd(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');
   } catch {
-    // Not every system has such a score.
+    // Only Linux has this score.
   }
 }
 
 offerToEnd();
 process.on('message', (call: EngineCall) => void respond(call).then((result) => process.send?.(result)));
-// Without its server it must not go on, whatever it computes.
+// Ends the process with the server, even in the middle of a statement.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));

@@ -16,16 +16,18 @@ import type { SqlBatch, SqlColumn, SqlEncoding, SqlParameter, StatementShape } f
 import { encodeDataRows } from './postgres.js';
 import { jsonOf, postgresTypeOf } from './values.js';
 
-/** Where a statement is executed. */
+/** Connections and signal of one statement. */
 export interface StatementPlace {
   readonly connection: DuckDBConnection;
-  /** Asks of the shapes of statements, never for rows. */
+  /** Connection for parsing only. It reads no rows. */
   readonly gate: DuckDBConnection;
-  /** Ends with an interrupt: asked for before each step, as a connection forgets one that finds nothing at work. */
+  /**
+   * Aborts at an interrupt. It is checked before each step, because a connection ignores an interrupt while it is idle.
+   */
   readonly signal: AbortSignal;
 }
 
-/** A statement at work. */
+/** A statement in progress. */
 export interface RunningStatement {
   readonly shape: StatementShape;
   fetch(maxRows: number): Promise<SqlBatch>;
@@ -36,7 +38,7 @@ const NOTHING: RunningStatement = {
   fetch: () => Promise.resolve({ rowCount: 0, isDone: true }),
 };
 
-/** What a statement takes and gives, without executing it. Errors  StatementFailure, and those of the engine */
+/** Returns parameters and columns without executing the statement. Errors  StatementFailure, and those of the engine */
 export async function describeStatement(
   sql: string,
   { connection, gate, signal }: StatementPlace,
@@ -46,7 +48,7 @@ export async function describeStatement(
   return shapeOf(await prepare(sql, connection));
 }
 
-/** Executes a statement; rows are made as they are fetched. Errors  StatementFailure, and those of the engine */
+/** Executes a statement. Rows are computed as they are fetched. Errors  StatementFailure, and those of the engine */
 export async function startStatement(
   sql: string,
   parameters: readonly SqlParameter[],
@@ -64,7 +66,7 @@ export async function startStatement(
   return new RunningResult(result, connection, encoding);
 }
 
-/** A result on its way: rows that have come and were not asked for wait here. */
+/** A result in progress. Buffers rows that the engine has computed and no fetch has returned. */
 class RunningResult implements RunningStatement {
   readonly shape: StatementShape;
   readonly #result: DuckDBResult;
@@ -72,7 +74,7 @@ class RunningResult implements RunningStatement {
   readonly #encode: Encode;
   readonly #waiting: DuckDBValue[][] = [];
   #isExhausted = false;
-  /** What was encoded and has not gone yet. */
+  /** Encoded bytes that no fetch has returned yet. */
   #encoded: SqlBatch | undefined;
 
   constructor(result: DuckDBResult, connection: DuckDBConnection, encoding: SqlEncoding) {
@@ -92,7 +94,7 @@ class RunningResult implements RunningStatement {
     return { rowCount: 0, isDone: false, bytes: bytes.subarray(0, SQL_BATCH_MAX_BYTES) };
   }
 
-  /** The next rows, whatever their size. */
+  /** Returns the next rows, without a bound on their bytes. */
   async #next(maxRows: number): Promise<SqlBatch> {
     let bytes = 0;
     while (!this.#isExhausted && this.#waiting.length <= maxRows && bytes < SQL_BATCH_MAX_BYTES) {
@@ -107,12 +109,12 @@ class RunningResult implements RunningStatement {
   }
 }
 
-/** The second look: what was parsed as reading is prepared as reading. */
+/** Checks again: the engine must also prepare the statement as a reading one. */
 async function prepare(sql: string, connection: DuckDBConnection): Promise<DuckDBPreparedStatement> {
   const prepared = await connection.prepare(sql);
   const { statementType } = prepared;
   if (statementType === StatementType.SELECT || statementType === StatementType.EXPLAIN) return prepared;
-  throw new StatementFailure('refused', 'Only statements that read are executed: SELECT and its kin.');
+  throw new StatementFailure('refused', 'Only reading statements are executed, such as SELECT.');
 }
 
 function shapeOf(prepared: DuckDBPreparedStatement): StatementShape {
@@ -139,12 +141,12 @@ function isKnown(typeId: DuckDBTypeId): boolean {
   return typeId !== DuckDBTypeId.INVALID && typeId !== DuckDBTypeId.ANY && typeId !== DuckDBTypeId.SQLNULL;
 }
 
-/** Text is read as the type that the statement expects there, where the engine can tell it. */
+/** Binds parameters. A text is bound as a number if the statement expects a number there and the text is one. */
 function bind(prepared: DuckDBPreparedStatement, parameters: readonly SqlParameter[]): void {
   if (prepared.parameterCount !== parameters.length) {
     throw new StatementFailure(
       'invalid',
-      `The statement takes ${prepared.parameterCount} parameters; ${parameters.length} came.`,
+      `The statement takes ${prepared.parameterCount} parameters; got ${parameters.length}.`,
     );
   }
   for (const [index, value] of parameters.entries()) {
@@ -174,8 +176,8 @@ function numberIn(text: string, typeId: DuckDBTypeId): bigint | number | undefin
 }
 
 /**
- * A stream that fails ends as one that is exhausted does; but a failure ends the transaction, and a transaction that
- * goes on had none.
+ * Fails if the stream was cut short by an error. A failed stream ends like an exhausted one, but a failure also ends
+ * the transaction.
  */
 async function requireWhole(connection: DuckDBConnection): Promise<void> {
   try {
@@ -183,7 +185,7 @@ async function requireWhole(connection: DuckDBConnection): Promise<void> {
   } catch {
     throw new StatementFailure(
       'invalid',
-      'The statement failed while its rows were made: a value cannot be computed or converted, or memory ran out.',
+      'The statement failed while it computed rows: a value cannot be computed or converted, or memory ran out.',
     );
   }
 }
@@ -193,7 +195,7 @@ async function nextRows(result: DuckDBResult): Promise<DuckDBValue[][]> {
   return chunk === null || chunk.rowCount === 0 ? [] : chunk.getRows();
 }
 
-/** Text is what can be large. */
+/** Approximate bytes of the rows. Only text can be large. */
 function sizeOf(rows: readonly (readonly DuckDBValue[])[]): number {
   let bytes = 0;
   for (const row of rows) for (const value of row) bytes += typeof value === 'string' ? value.length : 8;
@@ -213,7 +215,7 @@ function encoderOf(encoding: SqlEncoding, names: readonly string[], types: reado
   });
 }
 
-/** One list over all batches. */
+/** Encodes one JSON list over all batches. */
 function jsonEncoderOf({ limit, maxBytes }: Extract<SqlEncoding, { readonly kind: 'json' }>): Encode {
   let written = 0;
   let bytes = 0;
@@ -230,7 +232,7 @@ function jsonEncoderOf({ limit, maxBytes }: Extract<SqlEncoding, { readonly kind
   };
 }
 
-/** One stream over all batches. */
+/** Encodes one Arrow stream over all batches. */
 function arrowEncoderOf(names: readonly string[], types: readonly DuckDBType[]): Encode {
   const arrow = createArrowEncoder(names, types);
   let isStarted = false;

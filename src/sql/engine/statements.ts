@@ -16,18 +16,20 @@ interface HeldWorld {
 
 interface HeldStatement {
   readonly held: HeldWorld;
-  /** Aborts when it is interrupted, whether it has its connection by then or not. */
+  /** Aborts at an interrupt, also before the statement has a connection. */
   readonly interruption: AbortController;
   connection?: DuckDBConnection;
   running?: RunningStatement;
 }
 
-/** Statements of one organization, and the worlds that they read: a newer one replaces the one before. */
+/**
+ * The open statements of one organization and the snapshots that they read. A newer snapshot replaces the current one.
+ */
 export class Statements {
   readonly #statements = new Map<number, HeldStatement>();
   #current: HeldWorld | undefined;
 
-  /** Statements that come after it see this world; the one before is closed with the last of its own. */
+  /** Opens a snapshot for the statements that follow. The previous snapshot closes with its last statement. */
   open(world: OpenWorld): void {
     const before = this.#current;
     this.#current = { world, statementCount: 0 };
@@ -45,7 +47,7 @@ export class Statements {
   }
 
   /**
-   * It is held until it is closed, or fails to start.
+   * Starts a statement, which stays open until `close` unless the start fails.
    * Errors  those of startStatement; StatementFailure `interrupted`
    */
   async start({
@@ -77,14 +79,14 @@ export class Statements {
     }
   }
 
-  /** Ends what the statement has at work; one that is not held is left alone. */
+  /** Interrupts a statement. A no-op if the statement is not open. */
   interrupt(statementId: number): void {
     const statement = this.#statements.get(statementId);
     statement?.interruption.abort(interrupted());
     statement?.connection?.interrupt();
   }
 
-  /** Gives the statement up; a second call does nothing. */
+  /** Closes the statement. A second call is a no-op. */
   close(statementId: number): void {
     const statement = this.#statements.get(statementId);
     if (statement === undefined) return;
@@ -94,7 +96,7 @@ export class Statements {
     this.#release(statement.held);
   }
 
-  /** Held before it connects, so that an interrupt finds it; whatever becomes of it, it is to be closed. */
+  /** Registers the statement before it connects, so that an interrupt finds it. The caller must close it. */
   #enter(id: number): HeldStatement {
     const held = this.#current as HeldWorld;
     held.statementCount += 1;
@@ -118,5 +120,5 @@ async function connect(statement: HeldStatement): Promise<StatementPlace> {
 }
 
 function interrupted(): StatementFailure {
-  return new StatementFailure('interrupted', 'It was interrupted.');
+  return new StatementFailure('interrupted', 'The statement was interrupted.');
 }

@@ -9,7 +9,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api';
 
-/** A value as JSON has it; what JSON has no number for is text. */
+/** Converts a value to JSON. Values that JSON numbers cannot represent become text. */
 export function jsonOf(value: DuckDBValue): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
@@ -28,7 +28,7 @@ export function jsonOf(value: DuckDBValue): unknown {
   return String(value);
 }
 
-/** A value as PostgreSQL writes it. */
+/** Formats a value as PostgreSQL does. */
 export function postgresText(value: DuckDBValue): string {
   if (value === true) return 't';
   if (value === false) return 'f';
@@ -97,7 +97,7 @@ const CLOSEST: Partial<Record<DuckDBTypeId, number>> = {
   [DuckDBTypeId.MAP]: POSTGRES.json,
 };
 
-/** The type of the PostgreSQL protocol that comes closest; text, where none does. */
+/** Returns the closest type of the PostgreSQL protocol, text if there is none. */
 export function postgresTypeOf(type: DuckDBType): number {
   if (type.typeId !== DuckDBTypeId.LIST) return CLOSEST[type.typeId] ?? POSTGRES.text;
   const item = (type as Extract<DuckDBType, { readonly valueType: DuckDBType }>).valueType;

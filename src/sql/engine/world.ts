@@ -2,16 +2,16 @@ import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import type { SqlWorld } from '../world.js';
 import { literal, worldFiles, worldStatements } from '../world-views.js';
 
-/** What an engine may take of the machine. */
+/** Resources that an engine may use. */
 export interface EngineLimits {
   readonly memoryBytes: number;
   readonly threads: number;
 }
 
-/** A world that can be asked. */
+/** An opened snapshot. */
 export interface OpenWorld {
   connect(): Promise<DuckDBConnection>;
-  /** Asks of the shapes of statements, never for rows. */
+  /** Connection for parsing only. It reads no rows. */
   readonly gate: DuckDBConnection;
   close(): void;
 }
@@ -19,11 +19,12 @@ export interface OpenWorld {
 const NOWHERE = '/nonexistent';
 
 /**
- * Opens a world in memory and locks it: from then on the engine reads the world's files and no other, loads nothing and
- * takes no setting, whatever a statement says.
+ * Opens a snapshot in memory and locks the engine. A locked engine reads only the snapshot's files, loads no extension
+ * and changes no setting, whatever a statement says.
+ * Errors  those of DuckDB and of the file system
  */
 export async function openWorld(world: SqlWorld, limits: EngineLimits): Promise<OpenWorld> {
-  // Files have relative names, so that no statement learns where they lie.
+  // Relative file names, so that no statement sees the path of the folder.
   process.chdir(world.folder);
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${Math.floor(limits.memoryBytes / 1024)}KiB`,

@@ -10,16 +10,16 @@ type ParquetType = 'string' | 'integer' | 'int32' | 'number' | 'boolean' | 'stri
 export interface ParquetColumn<Row> {
   readonly name: string;
   readonly type: ParquetType;
-  /** undefined is null; of an integer, a number without fraction; of a moment, its ISO text. */
+  /** Value of the column: undefined is null, an integer is a number without fraction, a timestamp is ISO text. */
   readonly read: (row: Row) => unknown;
-  /** Values that hardly repeat and do not shrink, such as sequences: no dictionary and no compression is tried. */
+  /** True for values that rarely repeat or compress, such as sequences. The writer skips dictionary and compression. */
   readonly isPlain?: boolean;
 }
 
 /**
- * Writes rows as a Parquet file that is there whole or not at all: under a temporary name, synced, renamed. What could
- * not be written to its end is removed: on a full disk halves would take the room that somebody makes.
- * Not for the event loop of a server: it computes and writes without a pause.
+ * Writes rows as a Parquet file, atomically: under a temporary name, synced, then renamed. A failed write removes its
+ * temporary file, so that it does not use space on a full disk. The writer blocks its thread, so a server must not call
+ * it on its event loop.
  * Cost    holds one row group, 65,536 rows or 64 Mi characters of text
  * Errors  those of the file system
  */

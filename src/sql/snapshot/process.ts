@@ -2,14 +2,17 @@ import { snapshotRecords, type RecordsJob } from './records.js';
 import { snapshotRelease, type ReleaseJob } from './release.js';
 import type { SqlRecords } from '../world.js';
 
-/* The process that writes Parquet files: one job, one answer, and it ends. It keeps the server's event loop free. */
+/*
+ * Entry point of the process that writes Parquet files. It runs one job, sends one answer and ends. The server's event
+ * loop stays free.
+ */
 
 export type SnapshotJob = ReleaseJob | RecordsJob;
 export type SnapshotAnswer = { readonly records?: SqlRecords } | SnapshotFailure;
 
 interface SnapshotFailure {
   readonly failure: string;
-  /** Of the file system: `ENOSPC`. */
+  /** Code of a file system error, such as `ENOSPC`. */
   readonly code?: string;
 }
 

@@ -3,7 +3,7 @@ import type { RunRow } from '../../store/tables/runs.js';
 import type { UsageEntry } from '../../store/tables/usage.js';
 import type { ParquetColumn } from './parquet.js';
 
-/** A candidate of a run, with the query that found it. */
+/** A candidate of a run, with its query. */
 export interface CandidateRow {
   readonly queryIndex: number;
   readonly queryId?: string;
@@ -11,7 +11,7 @@ export interface CandidateRow {
   readonly candidate: HomologyCandidate;
 }
 
-/** What the summaries of all run endpoints may say. */
+/** Members that summaries of runs may have, over all run endpoints. */
 export interface RunSummary {
   readonly database?: {
     readonly slug?: string;
@@ -51,7 +51,7 @@ export const RUN_COLUMNS: readonly ParquetColumn<RunRow>[] = [
   { name: 'error_message', type: 'string', read: ({ error }) => error?.message },
 ];
 
-/** A search has its candidates as rows; a batch counts them. */
+/** Number of candidates. A search has them as rows; a batch has the count in its summary. */
 function candidateCount(run: RunRow): number | undefined {
   const { candidate_count: counted } = summaryOf(run);
   return counted ?? (run.endpoint === 'homology.search' ? run.rowCount : undefined);

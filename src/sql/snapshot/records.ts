@@ -17,20 +17,21 @@ import {
 } from './record-columns.js';
 import type { SqlRecords } from '../world.js';
 
-/** What has to be written of an organization. */
+/** What to write for an organization. */
 export interface RecordsJob {
   readonly kind: 'records';
   readonly dataFolder: string;
   readonly organizationId: string;
-  /** Where Parquet files lie; those of the organization below `records/<organization>`. */
+  /** Folder of the Parquet files. Those of an organization are below `records/<organization>`. */
   readonly folder: string;
 }
 
 /**
- * Brings the Parquet files of an organization up to date, and says which they are. A file never changes under its name:
- * candidates of a finished run are written once, entries of usage in segments, runs anew under the digest of what they
- * are. What no statement can be reading any more is removed.
- * Cost    reads all runs and the last segment of usage; for a run that has finished since, its rows
+ * Updates the Parquet files of an organization and returns their paths. A file never changes under its name: candidates
+ * of a finished run are written once, usage in segments, runs under the digest of their content. Files that no running
+ * statement can read any more are removed.
+ * Cost    reads all runs and the last segment of usage, and the rows of each newly finished run
+ * Errors  those of the file system and of the control store
  */
 export async function snapshotRecords(job: RecordsJob): Promise<SqlRecords> {
   const store = openControlStore(job.dataFolder, { mayMigrate: false });
@@ -76,10 +77,13 @@ async function writeRuns(folder: string, below: string, runs: readonly RunRow[])
   return file;
 }
 
-/** Runs whose rows are candidates, or queries with candidates. */
+/** Endpoints whose rows are candidates, or queries with candidates. */
 const RANKING_ENDPOINTS = new Set(['homology.search', 'homology.batch_search']);
 
-/** The folder of a run names it, so that a question about one run opens its file alone. */
+/**
+ * Writes the candidates of a run. The folder name contains the run id, so that a question about one run opens one file
+ * only.
+ */
 async function writeCandidates(
   folder: string,
   below: string,
@@ -108,7 +112,7 @@ interface QueryRow {
   readonly candidates: readonly HomologyCandidate[];
 }
 
-/** A row of a run is a candidate, or a query with its candidates. */
+/** Yields the candidates. A row of a run is a candidate or a query with its candidates. */
 async function* candidatesOf(run: RunRow, table: RunTable): AsyncGenerator<CandidateRow> {
   const releaseId = (run.summary as RunSummary | undefined)?.database?.release_id;
   for (let next = 0; next < run.rowCount;) {
@@ -144,7 +148,7 @@ async function writeUsage(
   return files;
 }
 
-/** Whatever read a file when it was dropped has ended when this time is over. */
+/** Age at which a dropped file is removed. Every statement that could read the file has ended by then. */
 const REMOVAL_AGE_MS = 2 * SQL_TIMEOUT_MAX_SECONDS * 1000;
 
 function removeOld(folder: string, below: string, kept: ReadonlySet<string>): void {

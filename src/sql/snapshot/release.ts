@@ -6,13 +6,13 @@ import { readTableBatches } from '../../release/table-file.js';
 import { writeParquet, type ParquetColumn } from './parquet.js';
 import { attributeColumn } from '../world.js';
 
-/** What has to be written of a release. */
+/** What to write for a release. */
 export interface ReleaseJob {
   readonly kind: 'release';
   /** Folder of the release. */
   readonly directory: string;
   readonly fields: readonly FilterField[];
-  /** The Parquet file to be. */
+  /** Path of the Parquet file to write. */
   readonly path: string;
 }
 
@@ -22,8 +22,9 @@ interface TargetRow {
 }
 
 /**
- * Writes targets and attributes of a release as one Parquet file, a row per target in its order.
+ * Writes targets and attributes of a release as one Parquet file, one row per target in the order of the release.
  * Cost    reads the two Arrow files once; holds one of their batches and one row group
+ * Errors  those of the file system
  */
 export async function snapshotRelease({ directory, fields, path }: ReleaseJob): Promise<void> {
   const columns: ParquetColumn<TargetRow>[] = [
@@ -49,7 +50,7 @@ async function* rowsOf(directory: string, fields: readonly FilterField[]): Async
       ['id', textColumn([batch.column('id')], 'utf8')],
       ['length', int32Column([batch.column('length')])],
       ['sequence', textColumn([batch.column('sequence')], 'latin1')],
-      // A release without attributes has no batches of them.
+      // A release without attributes has no attribute batches.
       ...fields.map(({ name, type }, index): [string, (row: number) => unknown] => [
         attributeColumn(index),
         attribute === undefined ? () => undefined : attributeColumnOf(type, [attribute.column(name)]),

@@ -6,18 +6,18 @@ import type { SnapshotAnswer, SnapshotJob } from './process.js';
 import type { ReleaseJob } from './release.js';
 import type { SqlRecords } from '../world.js';
 
-/** The compiled entry point, beside this file. */
+/** The compiled entry point of the process, beside this file. */
 const PROCESS_FILE = new URL('./process.js', import.meta.url);
 
 /**
- * Writes the Parquet file of a release, in a process of its own.
- * Errors  Fault where it fails; Refusal `storage_unavailable` where the disk takes nothing
+ * Writes the Parquet file of a release in a separate process.
+ * Errors  Fault if it fails; Refusal `storage_unavailable` if the disk is full or read-only
  */
 export async function writeReleaseSnapshot(job: ReleaseJob): Promise<void> {
   await work(job);
 }
 
-/** Brings the Parquet files of an organization up to date, in a process of its own. Errors  as writeReleaseSnapshot */
+/** Updates the Parquet files of an organization in a separate process. Errors  those of writeReleaseSnapshot */
 export async function writeRecordsSnapshot(job: RecordsJob): Promise<SqlRecords> {
   const { records } = (await work(job)) as { readonly records: SqlRecords };
   return records;

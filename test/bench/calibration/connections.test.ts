@@ -1,8 +1,10 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { createMarks, wordsOf } from '#bench/calibration/connections.js';
 
 describe('marks', () => {
-  it('connect two proteins where one finds the other, in either direction, or both find one third', () => {
+  it('connect two proteins if one finds the other, in either direction, or both find a third', () => {
     const marks = createMarks();
     for (const id of ['query', 'found', 'finder', 'cousin', 'stranger']) marks.add(id, id);
     marks.add('query', 'found');
@@ -18,7 +20,7 @@ describe('marks', () => {
 });
 
 describe('words of a name', () => {
-  it('are those that tell proteins from others', () => {
+  it('leave out words of unrelated proteins', () => {
     expect(wordsOf('Probable ABC transporter ATP-binding protein YheS')).toEqual(['transporter', 'yhes']);
     expect(wordsOf('Uncharacterized protein')).toEqual([]);
     expect(wordsOf('')).toEqual([]);

@@ -3,7 +3,7 @@ import { createRanking } from '#bench/calibration/tally.js';
 import { seededRandom } from '#src/random.js';
 
 describe('a ranking', () => {
-  it('counts true pairs before the last false one that counts, ties to the false', () => {
+  it('counts true pairs above the last counted false pair, with ties below false pairs', () => {
     const ranking = createRanking(2);
     for (const [score, isTrue] of [
       [9, true],
@@ -18,7 +18,7 @@ describe('a ranking', () => {
     expect(ranking.sensitivity(8)).toBe(2 / 8);
   });
 
-  it('finds the same as a list of everything, though it drops what can no longer count', () => {
+  it('has the sensitivity of a complete list, although it drops pairs', () => {
     const random = seededRandom(4);
     const pairs = Array.from({ length: 500_000 }, () => ({
       score: random.below(100_000),

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {

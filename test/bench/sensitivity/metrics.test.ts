@@ -9,7 +9,7 @@ import { seededRandom } from '#src/random.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROOT } from '../../tools/paths.js';
 
-/* The bench's metrics against the shared data's own script, on files of chance with all that is special in them. */
+/* The metrics of the bench against evaluate.py of the shared data, on random files with every special case. */
 
 const root = ROOT;
 const script = join(process.env.GLOAMING_SHARED ?? join(root, '..', 'shared'), 'data', 'evaluate.py');
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(async () => rm(folder, { recursive: true }));
 
 describe('the sensitivity metrics', () => {
-  it('count up to the first false hit, by level, and cap the recall', async () => {
+  it('count up to the first false hit at each level, and cap the recall', async () => {
     const path = await writeLabels([
       ['q', 'a.1.1.1', 'dev'],
       ['family', 'a.1.1.1', 'train'],
@@ -43,7 +43,7 @@ describe('the sensitivity metrics', () => {
       'cR@1': 1,
       'cR@10': 3 / 4,
       'cR@100': 3 / 4,
-      // The first false hit of another superfamily is the fold's, of another fold the last but one.
+      // The first false hit of another superfamily is in the same fold. That of another fold is the last but one.
       'sf2_SEPQ0.1': 1 / 4,
       sf2_SEPQ1: 1 / 4,
       sf2_SEPQ10: 3 / 4,
@@ -64,7 +64,7 @@ describe('the sensitivity metrics', () => {
       const hits: Hit[] = rows.flatMap(([queryId]) =>
         rows
           .filter(() => random.below(3) > 0)
-          // Few distinct scores, so that ties decide.
+          // Few distinct scores, so that there are many ties.
           .map(([targetId]) => ({ queryId, targetId, score: random.below(25) / 8 - 2 })),
       );
       const file = join(folder, 'hits.tsv');

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
 import { writeOnnxModel, type OnnxGraph } from '#bench/tools/onnx-model.js';
@@ -38,13 +40,13 @@ describe('a written ONNX model', () => {
     expect(session.outputMetadata).toMatchObject([{ name: 'y', type: 'float32', shape: [3, 'rows'] }]);
   });
 
-  it('is the same bytes for the same graph', () => {
+  it('has equal bytes for equal graphs', () => {
     expect(
       Buffer.from(writeOnnxModel(graph)).equals(Buffer.from(writeOnnxModel(structuredClone(graph)))),
     ).toBe(true);
   });
 
-  it('cannot hold a tensor with another number of values than its shape says', () => {
+  it('is refused if a tensor has another number of values than its shape', () => {
     const constants = [{ name: 'bad', dims: [2, 2], values: Float32Array.of(1) }];
     expect(() => writeOnnxModel({ ...graph, constants })).toThrow(/bad: 2×2 values expected, 1 given/);
   });

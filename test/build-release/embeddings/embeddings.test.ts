@@ -16,8 +16,8 @@ const folder = mkdtempSync(join(tmpdir(), 'gloaming-embeddings-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /**
- * Written by h5py 3.7 as UniProt writes them: the fake encoder's vectors of the proteins below in half precision,
- * chunked and compressed, in half, single and double precision; and what is no embedding.
+ * Written by h5py 3.7 in UniProt's form: the stub encoder's vectors of the proteins below, chunked and compressed, in
+ * half, single and double precision; and objects that are not embeddings.
  */
 const HDF5 = join(ROOT, 'test', 'fixtures', 'embeddings', 'per-residue.h5');
 const SEQUENCES = { P00001: 'MKVLAWYDEFGHIKLMNPQR', P00002: 'ACDEFGH', P00003: 'WWYDEAK', P00004: 'MKV' };
@@ -78,28 +78,28 @@ describe('embeddings in HDF5', () => {
     embeddings.close();
   });
 
-  it('are none where there is a group, a link to another file or nothing', async () => {
+  it('do not include groups, links to other files and missing ids', async () => {
     const embeddings = await openEmbeddings(HDF5);
     for (const id of ['P99999', 'group', 'group/P00005', 'lost', 'out', '/P00001', '.', '']) {
       expect(embeddings.shapeOf(id)).toBeUndefined();
     }
     for (const id of ['text', 'cube', 'big', 'ints']) {
-      expect(() => embeddings.shapeOf(id)).toThrow(`${id} is no table of residues and features`);
+      expect(() => embeddings.shapeOf(id)).toThrow(`${id} is not a table of residues and features`);
     }
     embeddings.close();
   });
 
-  it('that are cut off or damaged are refused, not guessed', async () => {
+  it('are refused if the file is truncated or damaged', async () => {
     const whole = readFileSync(HDF5);
     const cut = join(folder, 'cut.h5');
     writeFileSync(cut, whole.subarray(0, whole.length >> 1));
     const error = await refusal(() => openEmbeddings(cut));
     expect(error.code).toBe('invalid_embeddings');
-    expect(error.message).toMatch(/the file cannot be read; HDF5 says: [^\n]+\.$/);
+    expect(error.message).toMatch(/the file cannot be read; HDF5 reports: [^\n]+\.$/);
     const text = join(folder, 'text.h5');
     writeFileSync(text, 'P00001');
     expect((await refusal(() => openEmbeddings(text))).message).toContain(
-      'neither an HDF5 file nor an archive',
+      'neither an HDF5 file, nor a NumPy archive',
     );
     expect((await refusal(() => openEmbeddings(join(folder, 'nowhere')))).code).toBe('file_not_found');
   });
@@ -122,18 +122,18 @@ describe("embeddings in NumPy's files", () => {
   });
 
   it.each([
-    ['none', Buffer.from('hello'), 'no file of NumPy'],
+    ['none', Buffer.from('hello'), 'not a NumPy file'],
     ['of integers', npy(3, 32, floats(tokensOf('MKV')), '<i4'), 'floating-point numbers'],
     ['by columns', npy(3, 32, floats(tokensOf('MKV')), '<f4', 'True'), 'floating-point numbers'],
-    ['too short', embedded('MKV').subarray(0, -4), 'not as long as 3 by 32'],
-    ['of a giant', npy(999_999_999, 999_999_999, Buffer.alloc(0)), 'not as long as'],
+    ['too short', embedded('MKV').subarray(0, -4), 'does not match 3 by 32 numbers'],
+    ['of a giant', npy(999_999_999, 999_999_999, Buffer.alloc(0)), 'does not match'],
   ])('are refused where a file is %s', async (_name, bytes, message) => {
     const embeddings = await openEmbeddings(npyFolder({ 'a.npy': bytes }));
     expect(() => embeddings.shapeOf('a')).toThrow(message);
     expect(() => embeddings.read('a')).toThrow(message);
   });
 
-  it('are digested with their names, and an empty folder is none', async () => {
+  it('are hashed with their names, and an empty folder is refused', async () => {
     const [first, other, same] = [
       { 'a.npy': embedded('MKV') },
       { 'b.npy': embedded('MKV') },
@@ -145,13 +145,13 @@ describe("embeddings in NumPy's files", () => {
     expect(digests[0]).toBe(digests[2]);
     expect(digests[0]).not.toBe(digests[1]);
     expect((await refusal(() => openEmbeddings(npyFolder({})))).message).toContain(
-      'holds no file that ends in .npy',
+      'has no file that ends in .npy',
     );
   });
 });
 
 describe('half precision', () => {
-  it('has every number of IEEE 754, the largest, the smallest and what is none', () => {
+  it('is converted for the largest and smallest numbers, infinities and NaN of IEEE 754', () => {
     const bits = [0x0000, 0x8000, 0x3c00, 0x3555, 0x7bff, 0x0400, 0x0001, 0xfc00, 0x7e00];
     const bytes = Buffer.alloc(2 * bits.length);
     bits.forEach((value, at) => bytes.writeUInt16LE(value, 2 * at));
@@ -161,7 +161,7 @@ describe('half precision', () => {
 });
 
 describe('a build from embeddings', () => {
-  it('encodes the sample and what has none, and makes the tokens of all others of what is given', async () => {
+  it('encodes only a sample and proteins without embedding', async () => {
     const encoded: string[] = [];
     const encoder = fakeEncoder();
     const watched = {
@@ -178,18 +178,18 @@ describe('a build from embeddings', () => {
       Object.fromEntries(Object.entries(many).map(([id, sequence]) => [`${id}.npy`, embedded(sequence)])),
     );
     const report = await build({ ...many, extra: 'WWWWW' }, path, watched);
-    // Eight of forty for the sample, and the one that has none.
+    // Eight of forty proteins for the sample, and the one without embedding.
     expect(encoded).toHaveLength(9);
     expect(encoded.at(-1)).toBe('WWWWW');
     expect(report.notes).toEqual([
-      'Proteins with given embeddings: 40; encoded here: 1.',
+      'Proteins with precomputed embeddings: 40; encoded now: 1.',
       expect.stringMatching(
-        /^A sample of 8, encoded again, agrees: the lowest mean cosine is (1\.000|0\.99\d)\.$/,
+        /^A sample of 8 was encoded again for comparison: the lowest mean cosine is (1\.000|0\.99\d)\.$/,
       ),
     ]);
     const { manifest, tokens } = await openRelease(report.release.directory);
     expect(manifest.embeddings).toEqual({ sha256: (await openEmbeddings(path)).digest, targets: 40 });
-    // Vectors of length 1 by the step of the card: none of the fake encoder's own numbers.
+    // Unit vectors, quantised by the step of the card.
     const place = tokens.tokens as { path: string; byteOffset: number };
     const first = new Int8Array(readFileSync(place.path).subarray(place.byteOffset, place.byteOffset + 32));
     const raw = tokensOf('A').slice(0, 32);
@@ -197,7 +197,7 @@ describe('a build from embeddings', () => {
     expect([...first]).toEqual([...raw].map((value) => Math.round(Math.fround(value / norm) * 173)));
   });
 
-  it('is another release than one of the encoder alone, and the same each time', async () => {
+  it('gives another release than the encoder alone, and the same each time', async () => {
     const fasta = { P00001: SEQUENCES.P00001, P00002: SEQUENCES.P00002 };
     const [plain, first, second] = [
       await build(fasta, undefined),
@@ -210,26 +210,26 @@ describe('a build from embeddings', () => {
   });
 
   it.each([
-    ['another length', { P00002: 'ACDEFG' }, undefined, /P00002 has 7 residues, its sequence 6/],
+    ['another length', { P00002: 'ACDEFG' }, undefined, /P00002 has 7 residues, and its sequence has 6/],
     [
       'another model',
       { P00002: 'HGFEDCA' },
       undefined,
-      /P00002 is not what fake gives: the mean cosine .* 0\.95 or more/,
+      /P00002 differs from that of fake: the mean cosine .* below 0\.95/,
     ],
     [
       'another width',
       { a: 'MKV' },
       npy(3, 16, floats(new Float32Array(48))),
-      /16 features a residue, the encoder 32/,
+      /16 features per residue, and the encoder has 32/,
     ],
-    ['nobody', { P77777: 'MKV' }, undefined, /no embedding of any of these/],
-    ['no number', { P00006: 'MKV' }, undefined, /P00006 holds numbers that are not finite/],
+    ['no protein of the build', { P77777: 'MKV' }, undefined, /None of these proteins has an embedding/],
+    ['no number', { P00006: 'MKV' }, undefined, /P00006 has numbers that are not finite/],
     [
-      'giants alone',
+      'very long proteins alone',
       { a: 'MKVL'.repeat(300) },
       embedded('MKVL'.repeat(300)),
-      /none can be held against the encoder/,
+      /needed to check the embeddings against the encoder/,
     ],
   ] as const)('is refused where the embedding is of %s', async (_name, fasta, bytes, message) => {
     const path = bytes === undefined ? HDF5 : npyFolder({ 'a.npy': bytes });

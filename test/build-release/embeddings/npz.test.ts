@@ -12,7 +12,7 @@ import { ROOT } from '../../tools/paths.js';
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-npz-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** In half, single, double and single precision. */
+/** Proteins with embeddings in half, single, double and single precision. */
 const SEQUENCES = { P00001: 'MKVLAWYDEFGHIKLMNPQR', P00002: 'ACDEFGH', P00003: 'WWYDEAK', P00004: 'MKV' };
 
 describe("embeddings in NumPy's archive", () => {
@@ -40,13 +40,13 @@ describe("embeddings in NumPy's archive", () => {
     }
     for (const id of ['P99999', 'P00001.npy', '../P00001', ''])
       expect(embeddings.shapeOf(id)).toBeUndefined();
-    expect(() => embeddings.read('P99999')).toThrow('there is nothing of P99999');
-    // What NumPy would have to unpickle.
+    expect(() => embeddings.read('P99999')).toThrow('there is no embedding of P99999');
+    // A pickled object.
     expect(() => embeddings.shapeOf('pickled')).toThrow('floating-point numbers');
     embeddings.close();
   });
 
-  it('are read where lengths and places need 64 bits', async () => {
+  it('are read if lengths and offsets need 64 bits', async () => {
     const path = join(folder, 'long.npz');
     writeFileSync(path, withLongNumbers(readFileSync(archiveOf('stored.npz'))));
     const embeddings = await openEmbeddings(path);
@@ -55,30 +55,30 @@ describe("embeddings in NumPy's archive", () => {
     embeddings.close();
   });
 
-  it('are refused where the archive is cut off, encrypted, packed otherwise, or holds a name twice', async () => {
+  it('are refused if the archive is truncated, encrypted, compressed otherwise, or has a name twice', async () => {
     const start = (bytes: Buffer): number => bytes.readUInt32LE(bytes.length - 6);
     const set = (place: number, value: number) => (bytes: Buffer) => {
       bytes.writeUInt16LE(value, start(bytes) + place);
       return bytes;
     };
-    expect((await changed((bytes) => bytes.subarray(0, -1))).message).toContain('cut off');
+    expect((await changed((bytes) => bytes.subarray(0, -1))).message).toContain('truncated');
     expect((await changed(set(8, 1))).message).toContain('is encrypted');
-    expect((await changed(set(10, 14))).message).toContain('that NumPy does not use');
-    expect((await changed(set(0, 0))).message).toContain('its directory is damaged');
+    expect((await changed(set(10, 14))).message).toContain('unsupported compression method');
+    expect((await changed(set(0, 0))).message).toContain('the directory is damaged');
     const giant = await changed((bytes) => {
       bytes.writeUInt32LE(0xfffffff0, start(bytes) + 20);
       return bytes;
     });
-    expect(giant.message).toContain('lies outside of it');
+    expect(giant.message).toContain('is outside the archive');
     const twice = (bytes: Buffer): Buffer =>
       Buffer.from(bytes.toString('latin1').replaceAll('P00002.npy', 'P00001.npy'), 'latin1');
-    expect((await changed(twice)).message).toContain('holds P00001.npy twice');
+    expect((await changed(twice)).message).toContain('has P00001.npy twice');
     expect(
       (await changed((bytes) => Buffer.concat([bytes.subarray(0, 100), bytes.subarray(101)]))).code,
     ).toBe('invalid_embeddings');
   });
 
-  it('give the very numbers or a refusal, whichever byte has changed', async () => {
+  it('give the exact numbers or a refusal after a change of any byte', async () => {
     const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
     console.log(`seed ${seed}`);
     const { below } = seededRandom(seed);
@@ -94,7 +94,7 @@ describe("embeddings in NumPy's archive", () => {
     expect(refused).toBeGreaterThan(50);
   });
 
-  /** Undefined where each protein has its own numbers, or none. */
+  /** Returns undefined if each protein has its exact numbers or none. */
   async function refusalOrNumbers(path: string): Promise<Refusal | undefined> {
     try {
       const embeddings = await openEmbeddings(path);
@@ -113,7 +113,7 @@ describe("embeddings in NumPy's archive", () => {
     }
   }
 
-  /** The archive with all numbers of its directory in the places of ZIP64. */
+  /** Returns the archive with all numbers of its directory in ZIP64 fields. */
   function withLongNumbers(bytes: Buffer): Buffer {
     const [count, length, start] = [
       bytes.readUInt16LE(bytes.length - 12),

@@ -10,7 +10,7 @@ import { ESM_TOKENIZER, writeEsmModel, writeEsmModelWithData } from '../../tools
 import { randomProteins } from '../../tools/random-proteins.js';
 
 const model = writeEsmModel({ layers: 6, width: 80, heads: 5, positions: 1_024, seed: 2 });
-/** All that must be said of an ESM-2 model; the rest is found out. */
+/** Smallest card of an ESM-2 model; other members are computed. */
 const card = {
   id: 'esm-shaped',
   name: 'ESM-2-shaped',
@@ -47,7 +47,7 @@ describe('adding an encoder', () => {
     writeCard();
   });
 
-  it('completes the card of an ESM-2-shaped model and makes an encoder that works', async () => {
+  it('completes the card of an ESM-2-shaped model and creates a working encoder', async () => {
     const added = await add(64);
     expect(added.card).toMatchObject({
       model: { file: 'esm.onnx', sha256: sha256Hex(model) },
@@ -66,13 +66,13 @@ describe('adding an encoder', () => {
     await encoder.close();
   });
 
-  it('makes the same projection and card every time, so that the digest stays', async () => {
+  it('creates the same projection and card every time, so that the digest is stable', async () => {
     const first = await add(64);
     rmSync(first.directory, { recursive: true });
     expect((await add(64)).card).toEqual(first.card);
   });
 
-  it('places the zero of the affine score above what unrelated residues of the model show', async () => {
+  it('sets the zero of the affine score above the cosine of unrelated residues', async () => {
     const { card: added, directory } = await add(64);
     const encoder = await loadEncoder(directory, { threads: 1 });
     const [a, b] = await encoder.encode(randomProteins(2, { seed: 5, minResidues: 300, maxResidues: 300 }));
@@ -88,7 +88,7 @@ describe('adding an encoder', () => {
     await encoder.close();
   });
 
-  it('takes the affine parameters and the trained projection that the card gives', async () => {
+  it('uses the affine parameters and the trained projection of the card', async () => {
     const matrix = Buffer.alloc(80 * 96 * 4);
     for (let i = 0; i < 80; i++) matrix.writeFloatLE(1, (i * 96 + i) * 4);
     writeFileSync(join(source, 'trained.bin'), matrix);
@@ -98,7 +98,7 @@ describe('adding an encoder', () => {
     expect(added.card).toMatchObject({ affine, dimension: 96, projection: { sha256: sha256Hex(matrix) } });
   });
 
-  it('takes the weights along that a large model keeps in a file beside it, and pins them', async () => {
+  it('copies and pins the separate weights file of a large model', async () => {
     const path = join(source, 'large.onnx');
     const large = writeEsmModelWithData(
       { layers: 1, width: 80, heads: 5, positions: 1_024, seed: 3 },
@@ -120,7 +120,7 @@ describe('adding an encoder', () => {
 
   const wrong: readonly [string, object, number | undefined, RegExp][] = [
     [
-      'features that kernels do not take',
+      'a number of features that kernels do not support',
       {},
       undefined,
       /card\.dimension must be one of.*--projection-dimension/,
@@ -142,10 +142,10 @@ describe('adding an encoder', () => {
       /card\.projection\.file/,
     ],
     [
-      'a window longer than the model takes',
+      'a window longer than the model supports',
       { window: { residues: 1_023, overlap: 256 } },
       64,
-      /does not do what/,
+      /does not match its card/,
     ],
     [
       'an input that the model lacks',
@@ -168,7 +168,7 @@ describe('adding an encoder', () => {
     },
   );
 
-  it('is refused where the file is no ONNX model', async () => {
+  it('is refused if the file is not an ONNX model', async () => {
     const noModel = join(source, 'text.onnx');
     writeFileSync(noModel, 'no model');
     await expect(
@@ -179,7 +179,7 @@ describe('adding an encoder', () => {
     expect(encoders()).toEqual([]);
   });
 
-  it('is refused where the id is taken, and leaves the other as it was', async () => {
+  it('is refused if the id is in use, and leaves the other encoder unchanged', async () => {
     const { directory } = await add(64);
     const before = readFileSync(join(directory, 'card.json'));
     await expect(add(64)).rejects.toMatchObject({ code: 'encoder_exists' });

@@ -46,7 +46,7 @@ const XML =
   '<dbReference type="Pfam" id="PF00001"/><sequence>HIKLMN</sequence></entry></uniprot>';
 
 describe('the files of a build', () => {
-  it('are recognised by their first bytes, each for itself, and are one database', async () => {
+  it('are recognised one by one by their first bytes, and form one database', async () => {
     const given = [file(FASTA), file(gzipSync(FLAT)), file(XML)];
     const { recognised, proteins, fields } = await build({ proteins: given });
     expect(recognised).toEqual([
@@ -77,17 +77,17 @@ describe('the files of a build', () => {
       },
       { id: 'Q00001', sequence: 'HIKLMN', entry_name: 'B', reviewed: false, pfam: ['PF00001'], length: 6 },
     ]);
-    // What no protein has is no field.
+    // A field without values is omitted.
     expect(fields.map(({ name }) => name)).not.toContain('keywords');
     expect(fields.find(({ name }) => name === 'go')?.type).toBe('string_list');
   });
 
-  it('are what the caller says they are, where he does', async () => {
+  it('have the format that the caller states, if any', async () => {
     const named = await refusal({ proteins: [file(FASTA)], format: 'uniprot-dat' });
     expect(named.message).toContain('begins with "ID"');
   });
 
-  it('that are something else are refused in one sentence', async () => {
+  it('are refused with a remedy if they are in another known format', async () => {
     const cases: readonly (readonly [string | Buffer, string])[] = [
       [Buffer.from('\x89HDF\r\n\x1a\n', 'latin1'), 'an HDF5 file'],
       ['LOCUS       SCU49845     5028 bp    DNA', 'a GenBank file'],
@@ -109,7 +109,7 @@ describe('the files of a build', () => {
     expect((await refusal({ proteins: [file('protein\n')] })).code).toBe('invalid_fasta');
   });
 
-  it('have the line of a wrong letter named, whatever their format is', async () => {
+  it('are refused with the line of an illegal letter, in every format', async () => {
     const flat = await refusal({ proteins: [file(FLAT.replace('     ACDEFG', '     ACD\n     E1G'))] });
     expect(flat.message).toMatch(/given-\d+, line 8, record 1 \(P00001\): .*"1" at position 5/);
     const xml = await refusal({ proteins: [file(XML.replace('<sequence>HIK', '\n<sequence>\nH-K'))] });
@@ -122,7 +122,7 @@ describe('a folder of structures', () => {
     `data_${id}\n_entry.id ${id}\n_entity_poly.entity_id 1\n_entity_poly.type '${type}'\n` +
     '_entity_poly.pdbx_seq_one_letter_code_can MKVL\n_entity_poly.pdbx_strand_id A\n';
 
-  it('is a database of its proteins, and says how many structures have none', async () => {
+  it('is a database of its proteins, with a note on structures without a protein', async () => {
     const models = mkdtempSync(join(folder, 'models-'));
     writeFileSync(join(models, '2.cif'), cif('2DEF', 'polypeptide(L)'));
     writeFileSync(join(models, '1.cif.gz'), gzipSync(cif('1ABC', 'polypeptide(L)')));
@@ -133,12 +133,12 @@ describe('a folder of structures', () => {
     expect(report.notes).toEqual(['Structures without a protein: 1.']);
     rmSync(join(models, '1.cif.gz'));
     rmSync(join(models, '2.cif'));
-    expect((await refusal({ proteins: [models] })).message).toContain('holds no chain of amino acids');
+    expect((await refusal({ proteins: [models] })).message).toContain('None of the files has a protein');
   });
 });
 
-describe('domains beside the sequences', () => {
-  it('stand in place of those that the file itself gives', async () => {
+describe('a table of domains', () => {
+  it('replaces the domains in the sequence file', async () => {
     const rows =
       'P00001\tmd5\t6\tPfam\tPF00085\tThioredoxin\t1\t6\t1E-3\tT\t01-01-2024\t-\t-\tGO:0000002\t-\n';
     const { proteins, report } = await build({ proteins: [file(FLAT), file(XML)], domains: [file(rows)] });
@@ -148,8 +148,8 @@ describe('domains beside the sequences', () => {
   });
 });
 
-describe('annotations beside the sequences', () => {
-  it('give proteins their gene and place, by numbers that filters can compare', async () => {
+describe('a file of annotations', () => {
+  it('adds gene and position to proteins, as numbers for filters', async () => {
     const gff =
       '##gff-version 3\nc1\tProdigal\tCDS\t7\t90\t.\t-\t0\tID=L_1;locus_tag=L_1;product=kinase;gene=abc\n';
     const { proteins, fields } = await build({
@@ -173,16 +173,16 @@ describe('annotations beside the sequences', () => {
   });
 });
 
-describe('ids that are given again', () => {
+describe('repeated ids', () => {
   const given = ['>a x\nMKV\n>b\nACD\n>a y\nWWW\n', '>b\nCCC\n>a\nDDD\n>a_2\nEEE\n>a_3\nFFF\n'];
 
-  it('end the build, with both places', async () => {
+  it('refuse the build, with both places', async () => {
     const error = await refusal({ proteins: given.map(file) });
     expect(error.code).toBe('duplicate_id');
-    expect(error.message).toMatch(/line 5, record 3: the id a was given before, in .*line 1, record 1\./);
+    expect(error.message).toMatch(/line 5, record 3: the id a is already used in .*line 1, record 1\./);
   });
 
-  it('are left out but for the first, or renamed to what nobody has, and the report says how many', async () => {
+  it('are dropped or renamed to unused ids on request, with a note', async () => {
     const first = await build({ proteins: given.map(file), duplicates: 'first' });
     expect(first.proteins.map(({ id, sequence }) => `${id}:${sequence}`)).toEqual([
       'a:MKV',
@@ -190,7 +190,7 @@ describe('ids that are given again', () => {
       'a_2:EEE',
       'a_3:FFF',
     ]);
-    expect(first.report.notes[0]).toBe('Proteins left out because their id was given before: 3.');
+    expect(first.report.notes[0]).toBe('Proteins left out because of a repeated id: 3.');
     const suffix = await build({ proteins: given.map(file), duplicates: 'suffix' });
     expect(suffix.proteins.map(({ id, sequence }) => `${id}:${sequence}`)).toEqual([
       'a:MKV',
@@ -201,17 +201,17 @@ describe('ids that are given again', () => {
       'a_2_2:EEE',
       'a_3_2:FFF',
     ]);
-    expect(suffix.report.notes[0]).toMatch(/^Proteins renamed .* given before: 5\.$/);
+    expect(suffix.report.notes[0]).toMatch(/^Proteins renamed .* repeated id: 5\.$/);
     expect(suffix.report.release.id).not.toBe(first.report.release.id);
   });
 
-  it('are never renamed to what another has already', async () => {
+  it('are never renamed to an id in use', async () => {
     const taken = file('>a_2\nMKV\n>a\nACD\n>a\nWWW\n');
     const { proteins } = await build({ proteins: [taken], duplicates: 'suffix' });
     expect(proteins.map(({ id }) => id)).toEqual(['a_2', 'a', 'a_3']);
   });
 
-  it('cannot grow beyond what an id may be', async () => {
+  it('are not renamed beyond the longest id', async () => {
     const long = 'x'.repeat(255);
     const error = await refusal({ proteins: [file(`>${long}\nMKV\n>${long}\nMKV\n`)], duplicates: 'suffix' });
     expect(error.code).toBe('invalid_id');
@@ -226,7 +226,7 @@ describe("NCBI's taxids by accession", () => {
     'accession\taccession.version\ttaxid\tgi\nWP_1\tWP_1.1\t562\t0\nWP_2\tWP_2.7\t287\t0\n' +
     'WP_3\tWP_3.1\t1\t0\nP0A001\tP0A001.1\t10090\t0\nWP_4\tWP_4.1\t0\t0\nXP_9\tXP_9.1\t9\t0\n';
 
-  it('fill the gaps of headers, with and without the version', async () => {
+  it('are used for headers without a taxid, with and without version', async () => {
     const full = long
       .split('\n')
       .map((row) => row.split('\t').slice(1, 3).join('\t'))
@@ -236,14 +236,14 @@ describe("NCBI's taxids by accession", () => {
         proteins: [file(fasta)],
         accessionTaxids: file(gzipSync(table)),
       });
-      // Another version of a protein is another protein; what the header says stays.
+      // Another version is another protein, and a taxid of the header takes precedence.
       expect(proteins).toMatchObject([{ taxid: 562 }, { taxid: 287 }, { id: 'WP_3.2' }, { taxid: 9606 }, {}]);
       expect(proteins.filter((protein) => 'taxid' in protein)).toHaveLength(3);
       expect(report.notes).toEqual(['2 of 5 proteins have no accession2taxid row.']);
     }
   });
 
-  it('are refused where they are something else', async () => {
+  it('are refused if the file is another table', async () => {
     for (const [table, message] of [
       ['WP_1.1\t562\n', /line 1: a header row/],
       ['accession.version\ttaxid\nWP_1.1\tx\n', /line 2: an accession and a taxid/],
@@ -257,7 +257,7 @@ describe("NCBI's taxids by accession", () => {
 });
 
 describe('standard input', () => {
-  it('is a file as long as the build, in a folder of its own', async () => {
+  it('is copied to a file in a folder of its own for the duration of the build', async () => {
     const spooled = await spoolStandardInput(Readable.from([Buffer.from('>a\n'), Buffer.from('MKV\n')]));
     const { proteins } = await build({ proteins: [spooled.path] });
     expect(proteins.map(({ id }) => id)).toEqual(['a']);
@@ -289,7 +289,7 @@ describe('standard input', () => {
     ]);
   });
 
-  it('leaves nothing behind where the build is interrupted while it comes', async () => {
+  it('leaves no file behind if the build is interrupted while it is read', async () => {
     const usual = process.env.TMPDIR;
     const own = mkdtempSync(join(folder, 'tmp-'));
     process.env.TMPDIR = own;

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +17,7 @@ const hasDumps = existsSync(join(dumps, 'nodes.dmp.gz'));
 if (!hasDumps) console.log(`skipped: the taxonomy dumps are not in ${dumps}`);
 
 describe('a taxonomy dump', () => {
-  it('names the line of a dump that is none', async () => {
+  it('names the line of a malformed dump', async () => {
     const file = (name: string, text: string): string => {
       writeFileSync(join(folder, name), text);
       return join(folder, name);
@@ -24,9 +26,9 @@ describe('a taxonomy dump', () => {
     const short = file('short.dmp', '1\t|\t1\t|\tno rank\t|\n2\t|\t1\n');
     await expect(readTaxonomyDump(short, names)).rejects.toThrow('short.dmp, line 2');
     const odd = file('odd.dmp', 'x\t|\t1\t|\tno rank\t|\n');
-    await expect(readTaxonomyDump(odd, names)).rejects.toThrow('odd.dmp, line 1: "x" is no taxid');
+    await expect(readTaxonomyDump(odd, names)).rejects.toThrow('odd.dmp, line 1: "x" is not a taxid');
     const huge = file('huge.dmp', '4000000000\t|\t1\t|\tno rank\t|\n');
-    await expect(readTaxonomyDump(huge, names)).rejects.toThrow('is no taxid');
+    await expect(readTaxonomyDump(huge, names)).rejects.toThrow('is not a taxid');
   });
 
   it.each([
@@ -37,7 +39,7 @@ describe('a taxonomy dump', () => {
         [2, 1],
         [2, 1],
       ],
-      'line 3: taxid 2 has a row already',
+      'line 3: taxid 2 has more than one row',
     ],
     [
       'a missing parent',
@@ -45,7 +47,7 @@ describe('a taxonomy dump', () => {
         [1, 1],
         [7, 9],
       ],
-      'line 2: taxid 7 leads to no root: its parent, taxid 9, has no row',
+      'line 2: taxid 7 has no path to a root: its parent, taxid 9, has no row',
     ],
     [
       'a parent beyond all rows',
@@ -53,7 +55,7 @@ describe('a taxonomy dump', () => {
         [1, 1],
         [7, 199_999_999],
       ],
-      'line 2: taxid 7 leads to no root',
+      'line 2: taxid 7 has no path to a root',
     ],
     [
       'a cycle',
@@ -63,7 +65,7 @@ describe('a taxonomy dump', () => {
         [4, 3],
         [3, 2],
       ],
-      'leads to no root: it is its own ancestor',
+      'has no path to a root: it is its own ancestor',
     ],
   ])('is refused with %s', async (_name, rows, message) => {
     const write = (name: string, text: string): string => {
@@ -75,7 +77,7 @@ describe('a taxonomy dump', () => {
     await expect(readTaxonomyDump(write('nodes.dmp', nodes), names)).rejects.toThrow(message);
   });
 
-  it('is refused where a name is not UTF-8, with its line', async () => {
+  it('is refused, with the line, if a name is not UTF-8', async () => {
     writeFileSync(join(folder, 'nodes.dmp'), '1\t|\t1\t|\tno rank\t|\n');
     const name = Buffer.from('2\t|\tcaf\xe9\t|\t\t|\tscientific name\t|\n', 'latin1');
     const root = Buffer.from('1\t|\troot\t|\t\t|\tscientific name\t|\n');

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,6 +55,6 @@ test('doctor names each GPU, what is in the way of others, and who knows what li
     'GPU 0        Emulated (9.0), 64.0 GiB, 32.0 free, driver for CUDA 13.0, hopper kernels',
     'GPU 1        Old has compute capability 7.0, 8.0 is needed; it is not used',
     'GPU          The device setting is cuda.',
-    "GPU          What lies in its memory, the server's /metrics tell (gloaming_gpu_resident_…).",
+    "GPU          The server's /metrics report its memory (gloaming_gpu_resident_…).",
   ]);
 });

@@ -69,7 +69,7 @@ describe('gloaming index', () => {
     const { stdout, stderr } = await indexWith(blast, 'build', '-', ALPHA, ...options);
     expect(stderr).toContain('standard input: FASTA\n');
     expect(stderr).toContain('alpha.fasta: FASTA\n');
-    expect(stdout).toMatch(/^ {2}note +Proteins left out because their id was given before: 1/m);
+    expect(stdout).toMatch(/^ {2}note +Proteins left out because of a repeated id: 1/m);
     expect(await index('fields', 'piped')).toMatch(/^organisms +string_list +1 +2 +Mus musculus \(1\)/m);
     await index('remove', 'piped', '--yes');
     await expect(indexWith('', 'build', '-', '-', ...options)).rejects.toThrow('give - once');
@@ -163,10 +163,10 @@ describe('gloaming index', () => {
     });
     await writePolicyCard(directory, card(0.77));
     expect(await index('list')).toMatch(
-      /^Searched by codes: beta dbr_\w{12}; it misses 5\.0 % of the 10 nearest, 20\.0 % .* 23\.0 % of all/m,
+      /^Searched by a codebook: beta dbr_\w{12}; it misses 5\.0 % of the 10 nearest, 20\.0 % .* 23\.0 % of all/m,
     );
     await writePolicyCard(directory, card(0.7));
-    expect(await index('list')).not.toContain('Searched by codes');
+    expect(await index('list')).not.toContain('Searched by a codebook');
     const [sample, supported] = [
       { pair_count: 1, protein_count: 2, connected_pair_count: 0, link_count: 0 },
       {},

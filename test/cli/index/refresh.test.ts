@@ -143,7 +143,7 @@ describe('gloaming refresh', () => {
     answer = (_, response) => void response.writeHead(404).end('no');
     const attempt = gloaming('refresh', 'lab', '--from', url);
     await expect(attempt).rejects.toThrow(`${url} could not be downloaded.`);
-    await expect(attempt).rejects.toMatchObject({ cause: { message: 'It answered 404.' } });
+    await expect(attempt).rejects.toMatchObject({ cause: { message: 'The server answered 404.' } });
     await expect(gloaming('refresh', 'lba', '--from', url)).rejects.toThrow('There is no database "lba"');
   });
 

@@ -114,7 +114,7 @@ describe('the next release of a database', () => {
     await expect(build(FIRST)).rejects.toThrow('--name <slug>, or --from <database>');
     const table = file('types.tsv', 'id\tec\na\tkinase\n');
     await expect(build(NEXT, '--from', 'lab', '--metadata', table)).rejects.toThrow(
-      'The attribute ec is a string_list in Anew, and a string in what was given: call the column "ec:string_list"',
+      'The attribute ec is a string_list in Anew, and a string in the new data. Name the column "ec:string_list"',
     );
   });
 });
@@ -153,7 +153,9 @@ describe('gloaming index annotate', () => {
   it('refuses what says nothing, and columns that are computed', async () => {
     await expect(index('annotate', 'lab')).rejects.toThrow('Nothing to annotate with');
     const table = file('length.tsv', 'id\tlength\na\t5\n');
-    await expect(index('annotate', 'lab', '--metadata', table)).rejects.toThrow('length is computed here');
+    await expect(index('annotate', 'lab', '--metadata', table)).rejects.toThrow(
+      'computes the attribute length',
+    );
     expect(readdirSync(join(indexes, 'lab')).filter((name) => name.startsWith('.building'))).toEqual([]);
   });
 });

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
 import { formatArrow, formatAsExport, formatTsv } from '#src/cli/search/encoded.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { readFilterExpressions } from '#src/cli/search/filter.js';

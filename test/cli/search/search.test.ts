@@ -7,13 +7,13 @@ import { promisify } from 'node:util';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAppliance } from '#src/appliance.js';
-import { buildDemo } from '#src/demo/demo.js';
 import { simulateProteins } from '#src/demo/simulate.js';
-import { trueRelatives as trueHomologs } from '#src/demo/check.js';
+import { trueHomologs } from '#src/demo/check.js';
 import { register } from '#src/cli/search/search.js';
 import { loadConfig } from '#src/config.js';
 import { searchHomology } from '#src/contract/search/homology.js';
 import { createValidators } from '#src/contract/document/validation.js';
+import { copyDemoRelease } from '../../tools/fixtures.js';
 import { PROGRAM } from '../../tools/paths.js';
 
 /* `gloaming search` as it is typed, on a small simulated database. */
@@ -36,9 +36,7 @@ beforeAll(async () => {
   writeFileSync(one, fastaOf([query]));
   writeFileSync(many, fastaOf(demo.proteins.slice(0, 40)));
   const appliance = await openAppliance(loadConfig(environment));
-  const encoder = await appliance.loadEncoder('baseline-1');
-  const { release } = await buildDemo(demo, encoder, appliance.config.indexesFolder);
-  await encoder.close();
+  const release = await copyDemoRelease(environment.GLOAMING_INDEXES, 11, 120);
   releaseId = release.id;
   const publishedAt = new Date().toISOString();
   await appliance.releases.publish({ id: releaseId, slug: 'demo', publishedAt, manifest: release.manifest });

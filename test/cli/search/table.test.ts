@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { formatDistance, formatEValue, formatPercent } from '#src/cli/search/numbers.js';
 import { layoutFor } from '#src/cli/search/output.js';

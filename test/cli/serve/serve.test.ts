@@ -5,10 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { buildDemo } from '#src/demo/demo.js';
-import { simulateProteins } from '#src/demo/simulate.js';
 import { openAppliance } from '#src/appliance.js';
 import { loadConfig } from '#src/config.js';
+import { copyDemoRelease } from '../../tools/fixtures.js';
 import { PROGRAM } from '../../tools/paths.js';
 
 /* `gloaming start` as it is typed, where it cannot listen. */
@@ -24,11 +23,8 @@ let squatter: Server;
 let taken = 0;
 
 beforeAll(async () => {
-  const appliance = await openAppliance(loadConfig(environment));
-  const encoder = await appliance.loadEncoder('baseline-1');
-  await buildDemo(simulateProteins(11, 20), encoder, appliance.config.indexesFolder);
-  await encoder.close();
-  await appliance.close();
+  await copyDemoRelease(environment.GLOAMING_INDEXES, 11, 20);
+  await (await openAppliance(loadConfig(environment))).close();
   squatter = createServer();
   await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
   taken = (squatter.address() as AddressInfo).port;

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import {
   createProgress,
@@ -5,8 +7,8 @@ import {
   formatDuration,
   formatQuantity,
   formatRate,
-  sumOf,
 } from '#src/cli/terminal/progress.js';
+import { sumOf } from '#src/pipelines/progress.js';
 
 function recorder(isTTY: boolean, columns = 100) {
   const written: string[] = [];

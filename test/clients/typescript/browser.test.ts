@@ -45,7 +45,7 @@ describe.skipIf(CHROMIUM === undefined)('the TypeScript client in a browser', ()
     })()`);
   }
 
-  it('searches, watches and reads refusals from a page whose origin the settings name', async () => {
+  it('searches, watches and reads refusals from a page of an allowed origin', async () => {
     expect(await useFrom(named.origin)).toEqual({
       found: 3,
       first: small.sequences[7],
@@ -54,7 +54,7 @@ describe.skipIf(CHROMIUM === undefined)('the TypeScript client in a browser', ()
     });
   });
 
-  it('is not even loaded by a page of another origin', async () => {
+  it('does not load in a page of another origin', async () => {
     await expect(useFrom(other.origin)).rejects.toThrow(/Failed to fetch/);
   });
 });

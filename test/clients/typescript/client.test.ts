@@ -25,7 +25,7 @@ describe('the TypeScript client', () => {
     expect(found.candidates[0]?.target.sequence).toBe(small.sequences[3]);
   });
 
-  it('walks over lists page by page', async () => {
+  it('lists all pages', async () => {
     const gloaming = createClient({ url: small.url, key });
     const slugs = [];
     for await (const { slug } of gloaming.databases()) slugs.push(slug);
@@ -33,7 +33,7 @@ describe('the TypeScript client', () => {
     for await (const release of gloaming.releases('demo')) expect(release.target_count).toBe(60);
   });
 
-  it('watches a run to its end over connections that break, and reads all of its rows', async () => {
+  it('watches a run over lost connections and reads all rows', async () => {
     let connections = 0;
     const breaking: typeof fetch = async (url, init) => {
       const response = await fetch(url, init);
@@ -63,7 +63,7 @@ describe('the TypeScript client', () => {
     ]);
   });
 
-  it('creates one run where the first answer was lost on its way', async () => {
+  it('creates one run if the first response is lost', async () => {
     let sent = 0;
     const lossy: typeof fetch = async (url, init) => {
       const response = await fetch(url, init);
@@ -84,7 +84,7 @@ describe('the TypeScript client', () => {
     expect(labels.filter((each) => each === label)).toHaveLength(1);
   });
 
-  it('waits as long as the server asks before it tries again, and no more often than it was told', async () => {
+  it('waits for Retry-After before a retry and stops after the configured retries', async () => {
     const pauses: number[] = [];
     const busy: typeof fetch = async () =>
       new Response('{"detail": "The server has too much at work."}', {
@@ -106,7 +106,7 @@ describe('the TypeScript client', () => {
     expect(pauses).toEqual([7000, 7000]);
   });
 
-  it('says what was refused, and where', async () => {
+  it('reports code and place of a refusal', async () => {
     const gloaming = createClient({ url: small.url, key });
     const filter = { op: 'eq', field: 'colour', value: 'red' } as const;
     const refusal = await gloaming.search({ query: query(0), filter }).catch((error: unknown) => error);
@@ -119,7 +119,7 @@ describe('the TypeScript client', () => {
     await expect(stranger.search({ query: query(0) })).rejects.toMatchObject({ code: 'invalid_api_key' });
   });
 
-  it('builds an alignment of what a search has aligned', async () => {
+  it('builds a multiple sequence alignment from a search', async () => {
     const gloaming = createClient({ url: small.url, key });
     const found = await gloaming.search({
       query: query(5),

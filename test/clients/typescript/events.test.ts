@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { expect, it } from 'vitest';
 import { readEvents } from '#src/clients/typescript/events.js';
 

@@ -21,7 +21,7 @@ const operations = Object.values(document['paths'] as Json).flatMap((path) =>
   Object.values(path as Json),
 ) as Operation[];
 
-/** Every `$ref` below a node. */
+/** Returns every `$ref` below a node. */
 function references(node: unknown): readonly string[] {
   if (typeof node !== 'object' || node === null) return [];
   return Object.entries(node).flatMap(([key, value]) =>
@@ -30,7 +30,7 @@ function references(node: unknown): readonly string[] {
 }
 
 describe('the OpenAPI document', () => {
-  it('is the committed one: a difference is a change of the contract, to be reviewed as one', async () => {
+  it('equals the committed one: a difference is a change of the contract and needs a review', async () => {
     await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot(
       '../../../config/openapi.json',
     );
@@ -40,7 +40,7 @@ describe('the OpenAPI document', () => {
     expect(operations.map(({ operationId }) => operationId).sort()).toEqual([...MANIFEST.routes].sort());
   });
 
-  it('has no reference that leads nowhere', () => {
+  it('has no dangling reference', () => {
     for (const reference of references(document)) {
       const target = reference
         .slice(2)
@@ -96,7 +96,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('marks what the interface document leaves open', () => {
+  it('marks the decisions that the interface document leaves open', () => {
     const text = JSON.stringify(document);
     expect(text.match(/"x-chosen":true/g)?.length).toBeGreaterThan(40);
     expect(text).not.toContain('"chosen"');
@@ -104,11 +104,11 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the contract digest', () => {
-  it('does not depend on where the contract is served', () => {
+  it('does not depend on the address of the server', () => {
     expect(contractDigest(openApiDocument(routes, 'https://elsewhere'))).toBe(contractDigest(document));
   });
 
-  it('changes with the surface', () => {
+  it('changes when the contract changes', () => {
     expect(contractDigest(openApiDocument(routes.slice(1), 'x'))).not.toBe(contractDigest(document));
     const [first, ...rest] = routes as [Route, ...Route[]];
     const reworded = { ...first, summary: `${first.summary}.` };

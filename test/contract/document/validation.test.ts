@@ -18,7 +18,7 @@ function request(overrides: object): Record<string, unknown> {
   return { query: { kind: 'protein_sequence', sequence: 'MKV' }, ...overrides };
 }
 
-/** Any filter of the 21 shapes. */
+/** A random filter of one of the 21 shapes. */
 const filters = fc.letrec<{ filter: HomologyFilter }>((tie) => {
   const field = fc.string({ minLength: 1, maxLength: 20 });
   const value = fc.string({ maxLength: 20 });
@@ -43,7 +43,7 @@ const filters = fc.letrec<{ filter: HomologyFilter }>((tie) => {
 }).filter;
 
 describe(`the schemas of the homology request (seed ${SEED})`, () => {
-  it('take every filter of the 21 shapes', () => {
+  it('accept every filter of the 21 shapes', () => {
     fc.assert(
       fc.property(filters, (filter) => {
         expect(search.check('body', request({ filter }))).toEqual([]);
@@ -52,7 +52,7 @@ describe(`the schemas of the homology request (seed ${SEED})`, () => {
     );
   });
 
-  it('refuse a filter with any further member, and name the member', () => {
+  it('refuse a filter with an additional member, and name the member', () => {
     fc.assert(
       fc.property(filters, (filter) => {
         const faults = search.check('body', request({ filter: { ...filter, surplus: '1' } }));
@@ -62,7 +62,7 @@ describe(`the schemas of the homology request (seed ${SEED})`, () => {
     );
   });
 
-  it('refuse a filter that lacks any member', () => {
+  it('refuse a filter without a required member', () => {
     fc.assert(
       fc.property(filters, fc.nat(), (filter, at) => {
         const names = Object.keys(filter).filter((name) => name !== 'op');
@@ -82,7 +82,7 @@ describe(`the schemas of the homology request (seed ${SEED})`, () => {
     );
   });
 
-  it('take 13 of the 21 on the compilation route', () => {
+  it('accept 13 of the 21 on the compilation route', () => {
     const shapes = [
       ...VALUE_OPS.map((op) => ({ op, field: 'f', value: '1' })),
       ...VALUES_OPS.map((op) => ({ op, field: 'f', values: ['1'] })),
@@ -112,7 +112,7 @@ describe(`the schemas of the homology request (seed ${SEED})`, () => {
     ]);
   });
 
-  it('fill in what the caller leaves out', () => {
+  it('fill in defaults', () => {
     const body = request({});
     expect(search.check('body', body)).toEqual([]);
     expect(body).toMatchObject({
@@ -132,7 +132,7 @@ describe(`the schemas of the homology request (seed ${SEED})`, () => {
 describe('parameters', () => {
   const list = validators.get(ROUTES['homology.databases.list']) as RouteValidator;
 
-  it('are read as plain decimal integers and nothing else', () => {
+  it('accept plain decimal integers only', () => {
     const query = { limit: '7' };
     expect(list.check('query', query)).toEqual([]);
     expect(query).toEqual({ limit: 7 });
@@ -141,7 +141,7 @@ describe('parameters', () => {
     }
   });
 
-  it('may bound the start by more than 0.1 s only', () => {
+  it('limit the start deadline to values above 0.1 s', () => {
     const taken = ['0.11', '0.2', '1', '2.5', '0.110', '600'];
     const refused = ['0.1', '0.10', '0', '-1', '1.', '.5', '1e3', '', '0.05', '00.5'];
     const check = (value: string) =>
@@ -159,7 +159,7 @@ describe('a long list', () => {
   const query = (index: number): unknown => ({ id: `q${index}`, sequence: 'MKV' });
   const places = (faults: ReturnType<RouteValidator['check']>) => faults.map(({ location }) => location);
 
-  it('is checked element by element, at once and in turns alike', async () => {
+  it('is checked element by element, with equal results at once and in steps', async () => {
     const queries = Array.from({ length: 30_000 }, (_, index) => query(index));
     expect(runs.check('body', batch(queries))).toEqual([]);
     queries[257] = { sequence: 7 };
@@ -173,7 +173,7 @@ describe('a long list', () => {
     ]);
   });
 
-  it('that is too long is told with its bound', () => {
+  it('that is too long is refused with its bound', () => {
     const [fault] = runs.check('body', batch(Array.from({ length: 100_001 }, () => query(1))));
     expect(fault).toMatchObject({ location: 'body.input.queries', bounds: { maxItems: 100_000 } });
     const fasta = 'A'.repeat(60 * 1024 * 1024 + 1);
@@ -181,7 +181,7 @@ describe('a long list', () => {
     expect(long).toMatchObject({ location: 'body.input.fasta', bounds: { maxLength: 62_914_560 } });
   });
 
-  it('keeps nobody waiting', async () => {
+  it('does not block the event loop', async () => {
     let turns = 0;
     const ticking = setInterval(() => (turns += 1), 0);
     await runs.checkBodyInTurns(batch(Array.from({ length: 100_000 }, (_, index) => query(index))));

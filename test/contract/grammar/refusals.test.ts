@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +21,9 @@ const SERVING = [
   'http',
   'postgres',
 ];
-/** What of them speaks to the command line; a request that meets a broken encoder has met a fault, not a refusal. */
+/**
+ * Parts of these layers that only the command line calls. For a request, a broken encoder is a fault, not a refusal.
+ */
 const FOR_THE_COMMAND_LINE = [
   'encoder/',
   'release/catalog.ts',
@@ -27,11 +31,11 @@ const FOR_THE_COMMAND_LINE = [
   'sequence/fasta.ts',
   'sequence/input-file.ts',
   'sequence/unpack.ts',
-  'search/parts/',
+  'search/partitions/',
   'services/backup/',
   'http/listener.ts',
   'services/keys.ts',
-  // Key files at the start; what a front alone is told, on a page that is part of no contract.
+  // Key files at the start, and a page for coordinators outside the contract.
   'services/workers/',
   'store/secret-key.ts',
   'store/prepare.ts',
@@ -39,7 +43,7 @@ const FOR_THE_COMMAND_LINE = [
   'store/version.ts',
 ];
 
-/** Codes of failures that a body tells of (a failed run), never a status. */
+/** Codes of failures that appear in a body, such as that of a failed run, and never as a status. */
 const TOLD_IN_BODIES: ReadonlySet<string> = new Set(['run_interrupted', 'prediction_failed']);
 
 function thrownBy(folder: string): readonly (readonly [string, string])[] {
@@ -56,7 +60,7 @@ function thrownBy(folder: string): readonly (readonly [string, string])[] {
 describe('every refusal', () => {
   const thrown = SERVING.flatMap(thrownBy);
 
-  it('that a request can meet is in the contract', () => {
+  it('of a request is in the contract', () => {
     const unknown = thrown.filter(
       ([path, code]) =>
         !Object.hasOwn(REFUSALS, code) && !FOR_THE_COMMAND_LINE.some((place) => path.startsWith(place)),
@@ -65,11 +69,11 @@ describe('every refusal', () => {
     expect(thrown.length).toBeGreaterThan(20);
   });
 
-  it('says in a sentence what it means', () => {
+  it('has a meaning in one sentence', () => {
     for (const { meaning } of Object.values(REFUSALS)) expect(meaning).toMatch(/^[A-Z`].*\.$/);
   });
 
-  it('has a status of the contract, and is retryable where the status speaks of the moment', () => {
+  it('has a status of the contract, and is retryable if the status is transient', () => {
     for (const [code, { status, isRetryable }] of Object.entries(REFUSALS)) {
       if (TOLD_IN_BODIES.has(code)) continue;
       expect(status).toBeGreaterThanOrEqual(400);
@@ -82,7 +86,7 @@ describe('every refusal', () => {
 
   it('is documented by the routes that can answer with it', () => {
     const documented = new Set(Object.values(ROUTES).flatMap((route) => refusalsOf(route)));
-    // What only the log tells, and what later routes will answer with.
+    // Codes that appear only in the log, and codes of later routes.
     const notYet = new Set(['client_closed_request', 'result_expired', ...TOLD_IN_BODIES]);
     expect(
       Object.keys(REFUSALS).filter((code) => !documented.has(code as never) && !notYet.has(code)),

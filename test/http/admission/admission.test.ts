@@ -30,7 +30,7 @@ afterEach(async () => {
   served = undefined;
 });
 
-/** A server whose searches wait until they are let go. */
+/** A server whose searches wait until the test releases them. */
 async function gated(limits: Partial<AdmissionLimits>) {
   const going: (() => void)[] = [];
   const handlers = fakeHandlers({
@@ -45,7 +45,9 @@ async function gated(limits: Partial<AdmissionLimits>) {
   return { going, search, started };
 }
 
-/** Time is simulated: 2 at work for 20 ms each make 100 a second; one arrives every so many milliseconds, for 6 s. */
+/**
+ * Simulates 6 s of arrivals. Two executions of 20 ms each serve 100 requests a second; one arrives every `arrivalMs`.
+ */
 async function simulateFlood(arrivalMs: number) {
   let nowMs = 0;
   const limits = { concurrentExecutions: 2, queuedExecutions: 64, executionsPerKey: 1_000 };
@@ -78,7 +80,7 @@ async function simulateFlood(arrivalMs: number) {
 }
 
 describe('the request policy', () => {
-  it('refuses a key that has spent its quota, and only that key', async () => {
+  it('refuses a key that has used up its rate limit, and only that key', async () => {
     served = await serve({ limits: { ...LIMITS, requestQuota: 2, requestWindowSeconds: 60 } });
     const path = '/v1/homology/databases';
     expect((await get(served, path)).status).toBe(200);
@@ -92,7 +94,7 @@ describe('the request policy', () => {
     expect((await get(served, '/healthz')).status).toBe(200);
   });
 
-  it('refills evenly: after the time that Retry-After names, the same request succeeds', () => {
+  it('refills evenly: the same request succeeds after the time in Retry-After', () => {
     let nowMs = 0;
     const takeRequest = createRequestRate({ requestQuota: 10, requestWindowSeconds: 10 }, () => nowMs);
     for (let taken = 0; taken < 10; taken += 1) takeRequest('key');
@@ -109,7 +111,7 @@ describe('the request policy', () => {
 });
 
 describe('the queue', () => {
-  it('answers 429 at once when it is full, and serves what it has let in', async () => {
+  it('answers 429 at once when it is full, and serves the accepted requests', async () => {
     const { going, search } = await gated({});
     const [first, second] = [search(), search()];
     await expect
@@ -126,7 +128,7 @@ describe('the queue', () => {
     expect(served?.http.shell.admission.executions.counts()).toEqual({ running: 0, waiting: 0 });
   });
 
-  it('keeps one key from taking every place', async () => {
+  it('limits the share of one key', async () => {
     const { going, search } = await gated({ executionsPerKey: 1, queuedExecutions: 10 });
     const first = search();
     await expect.poll(() => going.length, SOON).toBe(1);
@@ -141,7 +143,7 @@ describe('the queue', () => {
     expect((await other).status).toBe(200);
   });
 
-  it('gives up waiting at the start deadline, says so, and loses no turn on it', async () => {
+  it('refuses at the start deadline, and loses no turn', async () => {
     const { going, search } = await gated({ queuedExecutions: 5 });
     const first = search();
     await expect.poll(() => going.length, SOON).toBe(1);
@@ -157,7 +159,7 @@ describe('the queue', () => {
     expect((await patient).status).toBe(200);
   });
 
-  it('never runs more than its bound, whoever comes, leaves or gives up', async () => {
+  it('never runs more than its bound, whatever arrives, is cancelled or times out', async () => {
     const limits = { ...LIMITS, concurrentExecutions: 3, queuedExecutions: 1_000, executionsPerKey: 1_000 };
     const queue = new ExecutionQueue(limits, () => performance.now());
     let running = 0;
@@ -172,7 +174,7 @@ describe('the queue', () => {
         await new Promise((resolve) => setTimeout(resolve, index % 3));
         running -= 1;
       } catch {
-        // Gave up waiting.
+        // The client gave up.
       } finally {
         place.leave();
         place.leave();
@@ -183,24 +185,24 @@ describe('the queue', () => {
     expect(queue.counts()).toEqual({ running: 0, waiting: 0 });
   });
 
-  it('lets nothing wait that it takes, once a heavy overload lasts', async () => {
+  it('accepts no waiting requests during a long heavy overload', async () => {
     const { waits, refused } = await simulateFlood(1);
     const settled = waits.filter(({ arrivedMs }) => arrivedMs > 2_000).map(({ waitedMs }) => waitedMs);
     expect(Math.max(...settled)).toBeLessThanOrEqual(2);
-    // The machine is kept busy all the same, and the burst before the overload was taken whole.
+    // The machine stays busy, and the burst before the overload was accepted whole.
     expect(settled.length).toBeGreaterThan(350);
     expect(waits.filter(({ waitedMs }) => waitedMs > 200).length).toBeGreaterThan(10);
     expect(refused).toBeGreaterThan(5_000);
   });
 
-  it('lets some wait for one execution under a light overload, so that no turn is lost', async () => {
+  it('accepts some waiting requests under a light overload, so that no turn is lost', async () => {
     const { waits } = await simulateFlood(8);
     const settled = waits.filter(({ arrivedMs }) => arrivedMs > 3_500).map(({ waitedMs }) => waitedMs);
     expect(Math.max(...settled)).toBeLessThanOrEqual(25);
     expect(settled.length).toBeGreaterThan(240);
   });
 
-  it('bounds a key that floods it, and leaves the others their room', () => {
+  it('limits a key that floods the queue, and leaves room for the others', () => {
     let nowMs = 0;
     const limits = { concurrentExecutions: 2, queuedExecutions: 60, executionsPerKey: 10 };
     const queue = new ExecutionQueue(limits, () => nowMs);
@@ -211,15 +213,15 @@ describe('the queue', () => {
     expect(() => queue.takePlace('flood')).toThrow(/No more than 4 executions .* for one key/);
     const others = Array.from({ length: 10 }, () => queue.takePlace('calm'));
     expect(others.length).toBe(10);
-    // A second without a refusal ends it.
+    // One second without a refusal ends the overload.
     nowMs += 1_001;
     for (let more = 0; more < 6; more += 1) queue.takePlace('flood');
     expect(() => queue.takePlace('flood')).toThrow(/No more than 10/);
   });
 });
 
-describe('the bound of requests at work', () => {
-  it('refuses at once and without looking at the key', async () => {
+describe('the bound on requests in progress', () => {
+  it('refuses at once and before authentication', async () => {
     const { going, search } = await gated({ requestsAtWork: 1 });
     const first = search();
     await expect.poll(() => going.length, SOON).toBe(1);

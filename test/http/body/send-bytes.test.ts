@@ -13,7 +13,7 @@ afterEach(() => {
   server.close();
 });
 
-/** The client's side of one request that the answer is given to. */
+/** Client side of a request. The test writes the answer. */
 async function ask(answer: (response: ServerResponse) => void): Promise<IncomingMessage> {
   server = createServer((_request, response) => answer(response));
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -26,14 +26,14 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-it('a client that reads slowly has few pieces waiting, and gets all of them in order', async () => {
+it('sends a slow client all pieces in order, with few of them waiting', async () => {
   let [made, released, closed] = [0, 0, 0];
   async function* pieces(): AsyncGenerator<Uint8Array> {
     for (; made < PIECES; made += 1) yield Buffer.alloc(PIECE_BYTES, made);
   }
   const release = (piece: Uint8Array): void => {
     released += 1;
-    // Whatever is still on its way must not be seen changed.
+    // Overwrites the released piece: the bytes in transit must not change.
     piece.fill(255);
   };
   const response = await ask((to) => {
@@ -43,7 +43,7 @@ it('a client that reads slowly has few pieces waiting, and gets all of them in o
     before = made;
     await pause(100);
   }
-  // The kernel's buffers took the rest.
+  // The buffers of the kernel hold the rest.
   expect(made - released).toBeLessThanOrEqual(3);
   expect(made).toBeLessThan(PIECES);
   let at = 0;
@@ -57,7 +57,7 @@ it('a client that reads slowly has few pieces waiting, and gets all of them in o
   expect([released, closed]).toEqual([PIECES, 1]);
 });
 
-it('a client that goes away ends the reading', async () => {
+it('stops reading when the client disconnects', async () => {
   let ended: (() => void) | undefined;
   const closed = new Promise<void>((resolve) => (ended = resolve));
   async function* endless(): AsyncGenerator<Uint8Array> {
@@ -68,7 +68,7 @@ it('a client that goes away ends the reading', async () => {
   await closed;
 });
 
-it('a source that fails breaks the answer off, and tells why', async () => {
+it('breaks the answer off when the source fails, and throws the cause', async () => {
   let told: Promise<void> | undefined;
   let closed = 0;
   async function* failing(): AsyncGenerator<Uint8Array> {

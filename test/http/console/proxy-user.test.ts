@@ -7,7 +7,7 @@ import { loadConfig } from '#src/config.js';
 import { proxyUser } from '#src/http/console/proxy-user.js';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
 
-/* People that a proxy on loopback has signed in, and what others make of that header. */
+/* Users whom a proxy on loopback has authenticated, and other senders of the same header. */
 
 const OWN = { 'sec-fetch-site': 'same-origin' };
 let small: SmallAppliance;
@@ -22,8 +22,8 @@ afterAll(() => small.close());
 const get = (path: string, headers: Readonly<Record<string, string>>): Promise<Response> =>
   fetch(small.url + path, { headers });
 
-describe('a user whom a trusted proxy names', () => {
-  it('is signed in to the console, with the scope of the settings', async () => {
+describe('a user name from a trusted proxy', () => {
+  it('signs in to the console, with the scope of the settings', async () => {
     const headers = { ...OWN, 'x-forwarded-user': 'grace' };
     const { visitor } = (await (await get('/console/api/session', headers)).json()) as { visitor: unknown };
     expect(visitor).toEqual({ name: 'grace', organization: 'lab', is_operator: false, is_open: false });
@@ -32,17 +32,17 @@ describe('a user whom a trusted proxy names', () => {
     expect((await get('/console/api/system', headers)).status).toBe(403);
   });
 
-  it('is the operator where the settings say so', async () => {
+  it('signs in as the operator if the settings say so', async () => {
     expect((await get('/console/api/system', { ...OWN, 'x-forwarded-user': 'ada' })).status).toBe(200);
   });
 
-  it('is nobody to the page of another site', async () => {
+  it('counts for nothing on a request from another site', async () => {
     const headers = { 'sec-fetch-site': 'cross-site', 'x-forwarded-user': 'ada' };
     expect((await get('/console/api/system', headers)).status).toBe(401);
     expect((await get('/v1/runs', headers)).status).toBe(401);
   });
 
-  it('is nobody from elsewhere, under another header, or by what is no name', () => {
+  it('counts for nothing from another address, in another header, or if invalid', () => {
     const userHeader = { name: 'x-user', organizationId: 'lab', scope: 'submit' as const, operators: [] };
     const shell = { userHeader, trustedProxies: trustedProxiesOf(['10.0.0.0/8']) };
     const from = (remoteAddress: string, headers: Record<string, string>) =>
@@ -58,7 +58,7 @@ describe('a user whom a trusted proxy names', () => {
     ).toBeUndefined();
   });
 
-  it('needs a proxy that is trusted', () => {
+  it('needs a trusted proxy', () => {
     const folder = mkdtempSync(join(tmpdir(), 'gloaming-user-header-'));
     const path = join(folder, 'settings.json');
     writeFileSync(path, JSON.stringify({ user_header: { name: 'X-User' } }));

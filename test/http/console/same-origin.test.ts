@@ -1,7 +1,9 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { isLocalName, isSameOrigin } from '#src/http/console/same-origin.js';
 
-describe('a name that an open console answers to', () => {
+describe('a host name of an open console', () => {
   it.each([
     '127.0.0.1:8080',
     '[::1]:8080',
@@ -10,24 +12,24 @@ describe('a name that an open console answers to', () => {
     'lab-server',
     'gloaming.local:80',
     'gloaming.lan',
-  ])('is %s: nobody outside can own it', (host) => expect(isLocalName(host, undefined)).toBe(true));
+  ])('is %s: a name that no other site can own', (host) => expect(isLocalName(host, undefined)).toBe(true));
 
   it.each(['evil.example:8080', '127.0.0.1.evil.example', 'local.evil.example', 'evillan.com', undefined])(
-    'is not %s, which an attacker may let point here',
+    'is not %s, because an attacker may point the name here',
     (host) => expect(isLocalName(host, undefined)).toBe(false),
   );
 
-  it('is the one that the settings give the server', () => {
+  it("may be the one in the server's settings", () => {
     expect(isLocalName('search.lab.example', 'search.lab.example')).toBe(true);
     expect(isLocalName('search.lab.example', 'other.lab.example')).toBe(false);
   });
 });
 
-describe('a request of our own page', () => {
+describe("a request of the console's own page", () => {
   const from = (method: string, headers: Readonly<Record<string, string>>): boolean =>
     isSameOrigin({ method, headers }, 'lab:8080');
 
-  it('has our origin, with its port, or none where it only reads', () => {
+  it('has the origin of the server with its port, or none if it only reads', () => {
     expect(from('POST', { origin: 'http://lab:8080' })).toBe(true);
     expect(from('POST', { origin: 'https://LAB:8080' })).toBe(true);
     expect(from('GET', {})).toBe(true);
@@ -38,7 +40,7 @@ describe('a request of our own page', () => {
     (origin) => expect(from('POST', { origin })).toBe(false),
   );
 
-  it('is what Sec-Fetch-Site says, whatever Origin says', () => {
+  it('is recognized by Sec-Fetch-Site, whatever Origin is', () => {
     expect(from('POST', { 'sec-fetch-site': 'cross-site', origin: 'http://lab:8080' })).toBe(false);
     expect(from('GET', { 'sec-fetch-site': 'same-site' })).toBe(false);
     expect(from('DELETE', {})).toBe(false);

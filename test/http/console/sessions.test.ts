@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => small.close());
 
 type Headers = Readonly<Record<string, string>>;
-/** What a browser adds for a page of the server itself, on loopback or over TLS. */
+/** Header that browsers add for a page of the server itself, on loopback or over TLS. */
 const OWN: Headers = { 'sec-fetch-site': 'same-origin' };
 
 function send(method: string, path: string, body: unknown, headers: Headers): Promise<Response> {
@@ -29,7 +29,7 @@ async function signIn(credentials: unknown, headers: Headers = OWN): Promise<Res
   return send('POST', '/console/api/session', credentials, headers);
 }
 
-/** `name=token`, as a browser sends it back. */
+/** The cookie `name=token`, as a browser sends it back. */
 function cookieOf(response: Response): string {
   return (response.headers.get('set-cookie') ?? '').split(';')[0] as string;
 }
@@ -39,8 +39,8 @@ async function operatorCookie(): Promise<string> {
   return cookieOf(await signIn({ link }));
 }
 
-describe('the way into the console', () => {
-  it('makes the operator of whoever has a key of the scope admin, for as long as the key lives', async () => {
+describe('signing in to the console', () => {
+  it('gives operator rights to a key of the scope admin, as long as the key is valid', async () => {
     const { keys } = small.appliance;
     const system = async (scope: 'manage' | 'admin'): Promise<number[]> => {
       const { key: own, row } = await keys.create(scope, 'lab', { scope });
@@ -54,7 +54,7 @@ describe('the way into the console', () => {
     expect(await system('admin')).toEqual([200, 401]);
   });
 
-  it('bounds a session by the scope of its key', async () => {
+  it('limits a session to the scope of its key', async () => {
     const { key: own } = await small.appliance.keys.create('reader', 'lab', { scope: 'search' });
     const cookie = cookieOf(await signIn({ key: own }));
     const read = await send('GET', '/v1/runs', undefined, { ...OWN, cookie });
@@ -62,7 +62,7 @@ describe('the way into the console', () => {
     expect([read.status, submit.status]).toEqual([200, 403]);
   });
 
-  it('leads browsers there from the bare address, and gives others their JSON 404', async () => {
+  it('redirects browsers from the bare address, and answers others with a JSON 404', async () => {
     const browser = await send('GET', '/', undefined, {
       accept: 'text/html,application/xhtml+xml,*/*;q=0.8',
     });
@@ -85,7 +85,7 @@ describe('the way into the console', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('keeps digests of tokens, and no token', async () => {
+  it('stores digests of tokens, and no token', async () => {
     const token = cookieOf(await signIn({ key })).split('=')[1] as string;
     expect(JSON.stringify(small.appliance.console.sessions.list())).not.toContain(token);
   });
@@ -100,7 +100,7 @@ describe('the way into the console', () => {
     },
   );
 
-  it('lets a link of the command line in once', async () => {
+  it('accepts a link of the command line once', async () => {
     const link = await small.appliance.console.sessions.newLink('lab');
     const both = await Promise.all([signIn({ link }), signIn({ link })]);
     expect(both.map(({ status }) => status).sort()).toEqual([200, 401]);
@@ -113,8 +113,8 @@ describe('a cookie', () => {
     ['the page of another site', { 'sec-fetch-site': 'cross-site' }],
     ['another port of this host', { 'sec-fetch-site': 'same-site' }],
     ['an address that was typed', { 'sec-fetch-site': 'none' }],
-    ['another origin, where a browser says no more', { origin: 'http://evil.example' }],
-    ['an origin without name', { origin: 'null' }],
+    ['another origin, from a browser without Sec-Fetch-Site', { origin: 'http://evil.example' }],
+    ['an opaque origin', { origin: 'null' }],
   ])('does not count for %s', async (_who, headers) => {
     const cookie = cookieOf(await signIn({ key }));
     const read = await send('GET', '/v1/runs', undefined, { ...headers, cookie });
@@ -127,7 +127,7 @@ describe('a cookie', () => {
     );
   });
 
-  it('counts on plain HTTP in the lab, where browsers send Origin only, and for reading nothing at all', async () => {
+  it('is accepted on plain HTTP with an Origin only, and for reading with no such header', async () => {
     const cookie = cookieOf(await signIn({ key }, { origin }));
     expect((await send('GET', '/v1/runs', undefined, { cookie })).status).toBe(200);
     const body = { query: { kind: 'protein_sequence', sequence: small.sequences[0] } };
@@ -135,13 +135,13 @@ describe('a cookie', () => {
     expect((await send('POST', '/v1/homology', body, { cookie, origin })).status).toBe(200);
   });
 
-  it('is not looked at beside an Authorization header', async () => {
+  it('is ignored if the request has an Authorization header', async () => {
     const cookie = cookieOf(await signIn({ key }));
     const headers = { ...OWN, cookie, authorization: 'Bearer glm_wrong' };
     expect((await send('GET', '/v1/runs', undefined, headers)).status).toBe(401);
   });
 
-  it('ends with its session, with its key, and is never one that the visitor has brought', async () => {
+  it('ends with its session or its key, and is never one that the visitor brought', async () => {
     const first = cookieOf(await signIn({ key }));
     const [name] = first.split('=');
     await send('DELETE', '/console/api/session', undefined, { ...OWN, cookie: first });
@@ -159,16 +159,16 @@ describe('a cookie', () => {
   });
 });
 
-describe('what is for the operator', () => {
+describe('the pages of the operator', () => {
   const PAGES = ['system', 'jobs', 'keys', 'sessions'];
 
-  it.each(PAGES)('GET %s is refused to those who came by a key, and to nobody', async (name) => {
+  it.each(PAGES)('GET %s is refused to a session by key, and without a session', async (name) => {
     const cookie = cookieOf(await signIn({ key }));
     expect((await send('GET', `/console/api/${name}`, undefined, { ...OWN, cookie })).status).toBe(403);
     expect((await send('GET', `/console/api/${name}`, undefined, OWN)).status).toBe(401);
   });
 
-  it('is there for those who came by a link: keys are made, shown once and revoked', async () => {
+  it('are open to a session by link: keys are created, shown once and revoked', async () => {
     const cookie = await operatorCookie();
     const ask = async (method: string, name: string, body?: unknown) =>
       send(method, `/console/api/${name}`, body, { ...OWN, cookie });
@@ -202,7 +202,7 @@ describe('an open console', () => {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
 
-  it('lets its own page search without a key, and nothing else', async () => {
+  it('accepts searches from its own page without a key, and nothing else', async () => {
     const query = { kind: 'protein_sequence', sequence: open.sequences[0] };
     expect((await ask('POST', '/v1/homology', OWN, { query })).status).toBe(200);
     expect((await ask('GET', '/v1/homology/databases', OWN)).status).toBe(200);
@@ -224,11 +224,11 @@ describe('the pages of the console', () => {
     '/console/files.json',
     '/console/console.js',
     '/console/..%5cx',
-  ])('GET %s gives no file that the build has not listed', async (path) =>
+  ])('GET %s returns no file outside the list of the build', async (path) =>
     expect((await send('GET', path, undefined, {})).status).toBe(404),
   );
 
-  it('has a policy by which nothing that it shows can become a script', async () => {
+  it('have a policy that prevents every injected script', async () => {
     const response = await send('GET', '/console/', undefined, {});
     const policy = response.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
@@ -237,7 +237,7 @@ describe('the pages of the console', () => {
     expect(await response.text()).not.toMatch(/<script(?![^>]* src=)/);
   });
 
-  it('tells which residues are closest: a protein to itself, each to its own', async () => {
+  it('return the closest residues: of a protein with itself, each residue', async () => {
     const cookie = cookieOf(await signIn({ key }));
     const [release] = small.appliance.catalog.releases('demo', 'lab');
     const found = small.sequences[7] as string;

@@ -15,7 +15,7 @@ async function statusOf(requestLine: string): Promise<number> {
 }
 
 describe('a path', () => {
-  it('leads to one route only', () => {
+  it('matches one route only', () => {
     const { router } = createApp(served.http.shell);
     for (const { method, path } of served.http.shell.routes) {
       const filled = path.replace(/\{\w+\}/g, 'x');

@@ -1,10 +1,12 @@
+// @module-tag fast
+
 import { PassThrough } from 'node:stream';
 import { parse } from 'pg-protocol';
 import { describe, expect, it } from 'vitest';
 import * as answers from '#src/postgres/wire/answers.js';
 import { ProtocolFault } from '#src/postgres/wire/protocol-fault.js';
 
-/** Messages as the protocol's library for clients reads them. */
+/** Parses messages with the client library of the protocol. */
 async function readByClient(...messages: readonly Buffer[]): Promise<readonly object[]> {
   const stream = new PassThrough();
   const read: object[] = [];
@@ -14,7 +16,7 @@ async function readByClient(...messages: readonly Buffer[]): Promise<readonly ob
   return read;
 }
 
-describe('an answer is read by a client as it was meant', () => {
+describe('a client library parses an answer', () => {
   it('at the start of a session', async () => {
     const read = await readByClient(
       answers.askForPassword(),
@@ -76,7 +78,7 @@ describe('an answer is read by a client as it was meant', () => {
     ]);
   });
 
-  it('when it is a failure', async () => {
+  it('that is a failure', async () => {
     const [ending] = await readByClient(
       answers.errorResponse(new ProtocolFault('57P01', 'The server is stopping.', true)),
     );

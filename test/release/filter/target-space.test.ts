@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { compileFilter } from '#src/release/filter/filter.js';
 import type { Release, ReleaseManifest } from '#src/release/release.js';

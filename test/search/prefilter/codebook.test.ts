@@ -161,14 +161,11 @@ describe('the coded policy', () => {
     engine.store.close();
   });
 
-  it('gives way to the exhaustive one where nobody has opened the codes', async () => {
+  it('never answers from an engine that lacks its codebook', async () => {
     const { codebook, ...engine } = await engineOf();
     const asked = { guarantee: 'approximate', limit: 10 } as const;
     expect(codebook).toBeDefined();
-    expect(resolvePolicy(engine, asked)).toMatchObject({
-      isExhaustive: true,
-      resolutionReason: 'no_qualified_approximate_policy',
-    });
+    expect(() => resolvePolicy(engine, asked)).toThrow('has the codebook');
     engine.store.close();
   });
 });

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import type { Candidate } from '#src/search/search-types.js';
 import { chooseFrontier } from '#src/search/prefilter/frontier.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
 import { greatest, shortlist, type ValuesOf } from '#src/search/shortlist.js';

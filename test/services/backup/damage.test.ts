@@ -1,3 +1,5 @@
+// @module-tag long
+
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -7,13 +9,14 @@ import { DEMO_SLUG } from '#src/demo/demo.js';
 import { simulateProteins } from '#src/demo/simulate.js';
 import { seededRandom } from '#src/random.js';
 import { environmentOf, useAppliance, type Folders, type UsedAppliance } from './used-appliance.js';
+import { repetitions } from '../../tools/suite/repetitions.js';
 
 /*
  * Every kind of file of an appliance, changed or cut off: fsck has a finding, the start a sentence, and no process ends
  * by a signal or hangs. GLOAMING_MUTATIONS=100 for as many of each kind; GLOAMING_SEED for others than these.
  */
 
-const MUTATIONS = Number(process.env.GLOAMING_MUTATIONS ?? 1);
+const MUTATIONS = repetitions('GLOAMING_MUTATIONS', 1, 100);
 const SEED = Number(process.env.GLOAMING_SEED ?? 20261122);
 const SCENE = fileURLToPath(new URL('damaged-appliance.mjs', import.meta.url));
 /** Nothing that is damaged may fill the disk. */

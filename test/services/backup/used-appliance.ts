@@ -1,15 +1,11 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { openAppliance } from '#src/appliance.js';
-import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
 import { writeCalibration, type CardContent } from '#src/fit-significance/write.js';
-import { simulateProteins } from '#src/demo/simulate.js';
 import { CARD_FORMAT } from '#src/significance/card.js';
 import { serve } from '#src/cli/serve/serve.js';
-import { loadConfig } from '#src/config.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
+import { openDemoAppliance } from '../../tools/demo-appliance.js';
 import { ask, bytesOf, putPart, type Json } from '../storage/storage-served.js';
 
 /* An appliance that has seen a bit of everything, stopped, and copies of it to damage. */
@@ -45,24 +41,16 @@ export function environmentOf({ dataFolder, indexesFolder }: Omit<Folders, 'pack
 }
 
 export async function useAppliance(): Promise<UsedAppliance> {
-  const folder = mkdtempSync(join(tmpdir(), 'gloaming-used-'));
-  const dataFolder = join(folder, 'data');
-  const indexesFolder = join(folder, 'indexes');
-  const config = loadConfig(environmentOf({ dataFolder, indexesFolder }));
-  const appliance = await openAppliance(config);
-  const demo = simulateProteins(7, 40);
-  const encoder = await appliance.loadEncoder('baseline-1');
-  const { release } = await buildDemo(demo, encoder, indexesFolder);
-  await encoder.close();
-  await appliance.storeEncoder('baseline-1');
-  const publishedAt = new Date().toISOString();
-  await appliance.releases.publish({
-    id: release.id,
-    slug: DEMO_SLUG,
-    publishedAt,
-    manifest: release.manifest,
+  const opened = await openDemoAppliance({
+    seed: 7,
+    proteins: 40,
+    environment: { GLOAMING_LOG_LEVEL: 'error' },
   });
-  const { key } = await appliance.keys.create('test', 'lab');
+  const { appliance, folder, environment, sequences, release, remove } = opened;
+  const dataFolder = environment.GLOAMING_DATA!;
+  const indexesFolder = environment.GLOAMING_INDEXES!;
+  await appliance.storeEncoder('baseline-1');
+  const key = await opened.keyOf('lab');
   const server = await serve(appliance, pino({ level: 'error' }), { isResponseChecked: true });
   const call = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
     const answer = await ask(server.url + path, method, key, body, headers);
@@ -70,14 +58,14 @@ export async function useAppliance(): Promise<UsedAppliance> {
     return answer.body;
   };
   const fileBytes = bytesOf(3, PART + 1_000);
-  const ids = await useAll(call, demo.proteins[0]!.sequence, fileBytes);
+  const ids = await useAll(call, sequences[0]!, fileBytes);
   await server.stop(2_000);
   await appliance.close();
   await calibrate(release.directory, release.id);
   let copies = 0;
   return {
     folder,
-    folders: { dataFolder, indexesFolder, packageFolder: config.packageFolder },
+    folders: { dataFolder, indexesFolder, packageFolder: appliance.config.packageFolder },
     key,
     ids,
     fileBytes,
@@ -86,10 +74,10 @@ export async function useAppliance(): Promise<UsedAppliance> {
       mkdirSync(place);
       for (const name of ['data', 'indexes'])
         cpSync(join(folder, name), join(place, name), { recursive: true });
-      const { packageFolder } = config;
+      const { packageFolder } = appliance.config;
       return { dataFolder: join(place, 'data'), indexesFolder: join(place, 'indexes'), packageFolder };
     },
-    end: () => rmSync(folder, { recursive: true }),
+    end: remove,
   };
 }
 

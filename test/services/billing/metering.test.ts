@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { Metering } from '#src/services/billing/metering.js';

@@ -1,3 +1,5 @@
+// @module-tag long
+
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -9,12 +11,13 @@ import { UsageTable } from '#src/store/tables/usage.js';
 import { serveInProcess } from '../../tools/served-process.js';
 import { buildBench, call, type Bench } from '../runs/runs-served.js';
 import { colabfoldClient, gather } from './colabfold-client.js';
+import { repetitions } from '../../tools/suite/repetitions.js';
 
 /* GLOAMING_COLABFOLD_KILLS=24 for the long version. */
 
 const QUERIES = 100;
 /** Of the server, each when as many more tickets are complete. */
-const KILLS = Number(process.env.GLOAMING_COLABFOLD_KILLS ?? 3);
+const KILLS = repetitions('GLOAMING_COLABFOLD_KILLS', 3, 24);
 const TICKETS_PER_KILL = Math.floor(QUERIES / (KILLS + 1));
 const CLIENTS = 8;
 

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import type { PossibleRow } from '#src/services/msa/rows.js';
 import { decideParameters, selectRows, warningsOf } from '#src/services/msa/select-rows.js';

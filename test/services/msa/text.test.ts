@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { a3mPieces, asJsonString, jsonBytesOf, prefersJson } from '#src/services/msa/text.js';
 

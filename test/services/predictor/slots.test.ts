@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { PredictorSlots } from '#src/services/predictor/slots.js';

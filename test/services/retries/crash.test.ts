@@ -1,3 +1,5 @@
+// @module-tag long
+
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,6 +11,7 @@ import { openControlStore, type ControlStore } from '#src/store/control-store.js
 import { UsageTable } from '#src/store/tables/usage.js';
 import { buildBench, call, type Answer, type Bench, type Json } from '../runs/runs-served.js';
 import { serveInProcess } from '../../tools/served-process.js';
+import { repetitions } from '../../tools/suite/repetitions.js';
 
 /*
  * A server is killed again and again while clients create all that can be created, each under an Idempotency-Key, and
@@ -17,7 +20,7 @@ import { serveInProcess } from '../../tools/served-process.js';
  * GLOAMING_CRASH_KILLS=300 for the long version; GLOAMING_SEED repeats one.
  */
 
-const KILLS = Number(process.env.GLOAMING_CRASH_KILLS ?? 3);
+const KILLS = repetitions('GLOAMING_CRASH_KILLS', 3, 300);
 const CLIENTS = 24;
 const seed = Number(process.env.GLOAMING_SEED ?? Math.floor(Math.random() * 2 ** 31));
 

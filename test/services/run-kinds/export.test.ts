@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cigarRuns } from '#src/sequence/a3m.js';
+import { cigarRuns } from '#src/sequence/cigar.js';
 import { buildBench, type Answer, type Bench, type Json, type Serving } from '../runs/runs-served.js';
 
 /* Exports of real runs, read by programs that nobody here wrote. */

@@ -1,3 +1,5 @@
+// @module-tag long
+
 import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,6 +14,7 @@ import { openControlStore } from '#src/store/control-store.js';
 import { UsageTable } from '#src/store/tables/usage.js';
 import { buildBench, call, type Answer, type Bench, type CallOptions, type Json } from './runs-served.js';
 import { serveInProcess } from '../../tools/served-process.js';
+import { repetitions } from '../../tools/suite/repetitions.js';
 
 /*
  * A server is killed again and again while clients create, cancel, page and export. Afterwards every acknowledged run
@@ -20,7 +23,7 @@ import { serveInProcess } from '../../tools/served-process.js';
  * GLOAMING_CRASH_KILLS=200 for the long version; GLOAMING_SEED repeats one.
  */
 
-const KILLS = Number(process.env.GLOAMING_CRASH_KILLS ?? 5);
+const KILLS = repetitions('GLOAMING_CRASH_KILLS', 5, 200);
 const CLIENTS = 20;
 /** A client may make so many runs, and one more after each kill, so that every server has work to be killed at. */
 const FIRST_RUNS_OF_ONE_CLIENT = 4;

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { expect, it } from 'vitest';
 import { RUN_WAIT_MAX_SECONDS } from '#src/limits.js';
 import { preferenceApplied, waitOf } from '#src/services/runs/present.js';

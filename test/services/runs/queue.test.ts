@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FairLine, RunQueue, type WaitingRun } from '#src/services/runs/queue.js';

@@ -1,12 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { openAppliance, type Appliance } from '#src/appliance.js';
-import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
-import { simulateProteins } from '#src/demo/simulate.js';
 import { serve, type RunningServer } from '#src/cli/serve/serve.js';
 import { loadConfig } from '#src/config.js';
+import { openDemoAppliance } from '../../tools/demo-appliance.js';
 
 export type Json = Record<string, any>;
 
@@ -16,7 +12,7 @@ export interface Answer {
   readonly body: Json;
 }
 
-/** A small simulated database, built once, and servers over it that can be stopped and started. */
+/** The folders of one simulated database. A server over them can be stopped and started again. */
 export interface Bench {
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -41,39 +37,20 @@ export interface CallOptions {
   readonly as?: 'lab' | 'other';
 }
 
-export async function buildBench(proteinCount = 300): Promise<Bench> {
-  const folder = mkdtempSync(join(tmpdir(), 'gloaming-runs-'));
-  const environment = {
-    GLOAMING_INDEXES: join(folder, 'indexes'),
-    GLOAMING_DATA: join(folder, 'data'),
-    GLOAMING_PORT: '0',
-    GLOAMING_ENCODER: 'baseline-1',
-    GLOAMING_WEBHOOK_NETWORKS: '127.0.0.0/8',
-  };
-  const demo = simulateProteins(7, proteinCount);
-  const appliance = await openAppliance(loadConfig(environment));
-  const encoder = await appliance.loadEncoder('baseline-1');
-  const { release } = await buildDemo(demo, encoder, appliance.config.indexesFolder);
-  await encoder.close();
-  const publishedAt = new Date().toISOString();
-  await appliance.releases.publish({
-    id: release.id,
-    slug: DEMO_SLUG,
-    publishedAt,
-    manifest: release.manifest,
+export async function buildBench(proteins = 300): Promise<Bench> {
+  const { appliance, folder, environment, sequences, keyOf, remove } = await openDemoAppliance({
+    seed: 7,
+    proteins,
   });
-  const keys = {
-    lab: (await appliance.keys.create('test', 'lab')).key,
-    other: (await appliance.keys.create('test', 'other')).key,
-  };
+  const keys = { lab: await keyOf('lab'), other: await keyOf('other') };
   await appliance.close();
   return {
     folder,
     environment,
-    sequences: demo.proteins.map(({ sequence }) => sequence),
+    sequences,
     keys,
     start: (settings) => startServing({ ...environment, ...settings }, keys),
-    remove: () => rmSync(folder, { recursive: true }),
+    remove,
   };
 }
 

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { RunWatch } from '#src/services/runs/watch.js';
 

@@ -1,43 +1,30 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openAppliance, type Appliance } from '#src/appliance.js';
-import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
+import type { Appliance } from '#src/appliance.js';
 import { simulateProteins } from '#src/demo/simulate.js';
 import { serve, type RunningServer } from '#src/cli/serve/serve.js';
-import { loadConfig } from '#src/config.js';
 import { cudaBackend } from '#src/kernels/cuda.js';
 import { createHomology } from '#src/services/search/homology.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
+import { openDemoAppliance, type DemoAppliance } from '../../tools/demo-appliance.js';
 import { ask, type Answer } from '../storage/storage-served.js';
 
 /* A server whose searches run on a GPU that is not there. */
 
-const folder = mkdtempSync(join(tmpdir(), 'gloaming-gpu-'));
+const PROTEINS = { seed: 13, proteins: 20 };
 const addon = emulatedAddon();
-const demo = simulateProteins(13, 20);
+const demo = simulateProteins(PROTEINS.seed, PROTEINS.proteins);
+let opened: DemoAppliance;
 let appliance: Appliance;
 let server: RunningServer;
 let key: string;
 
 beforeAll(async () => {
-  const environment = {
-    GLOAMING_DATA: join(folder, 'data'),
-    GLOAMING_INDEXES: join(folder, 'indexes'),
-    GLOAMING_PORT: '0',
-    GLOAMING_ENCODER: 'baseline-1',
-  };
-  appliance = await openAppliance(loadConfig(environment));
-  const encoder = await appliance.loadEncoder('baseline-1');
-  const { release } = await buildDemo(demo, encoder, appliance.config.indexesFolder);
-  await encoder.close();
+  opened = await openDemoAppliance(PROTEINS);
+  ({ appliance } = opened);
   await appliance.storeEncoder('baseline-1');
-  const publishedAt = new Date().toISOString();
-  const { id, manifest } = release;
-  await appliance.releases.publish({ id, slug: DEMO_SLUG, publishedAt, manifest });
-  key = (await appliance.keys.create('test', 'lab')).key;
+  key = await opened.keyOf('lab');
+  const { id } = opened.release;
 
   const backend = cudaBackend(appliance.backend, { addon, retriesOnCpu: true });
   const { engines } = appliance;
@@ -55,7 +42,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.stop(1_000);
   await appliance.close();
-  rmSync(folder, { recursive: true });
+  opened.remove();
 });
 
 /** A query for each call: an equal one would be answered from the cache. */

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import type { CalibrationCard } from '#src/significance/card.js';
 import { SignificanceMeasurements, SignificanceReason } from '#src/contract/search/significance.js';

@@ -33,7 +33,7 @@ const create = async (organizationId = 'lab') =>
   (await credentials.create({ name: 'notebook', description: 'for plots' }, of(organizationId))).value;
 
 describe('SQL credentials', () => {
-  it('log in the organization that they were made for', async () => {
+  it('a SQL credential opens a session only in its own organization', async () => {
     const { sql_engine_user: user, password, sql_credential: credential } = await create();
     expect(await credentials.logIn(user, password)).toMatchObject({
       organizationId: 'lab',
@@ -53,7 +53,7 @@ describe('SQL credentials', () => {
     });
   });
 
-  it('are refused alike when user or password is wrong, or revoked', async () => {
+  it('a wrong user, a wrong password and a revoked credential are refused in the same words', async () => {
     const first = await create();
     const second = await create('rivals');
     const wrong: readonly (readonly [string, string])[] = [
@@ -75,7 +75,7 @@ describe('SQL credentials', () => {
     });
   });
 
-  it('are kept as a scrypt hash: the password is nowhere', async () => {
+  it('the appliance stores a scrypt hash of the password, and never the password', async () => {
     const { password, sql_credential: credential } = await create();
     const row = table.get(credential.id);
     expect(row?.passwordHash).toMatch(/^scrypt\$16384\$8\$1\$/);
@@ -83,7 +83,7 @@ describe('SQL credentials', () => {
     expect(JSON.stringify(credentials.list({ limit: 10 }, of('lab')))).not.toMatch(/scrypt|gls_/);
   });
 
-  it('take a new password by rotation, and the one before opens nothing', async () => {
+  it('after a rotation the new password opens a session and the earlier one does not', async () => {
     const before = await create();
     await credentials.logIn(before.sql_engine_user, before.password);
     const { value: after } = await credentials.rotate(before.sql_credential.id, of('lab'));
@@ -95,7 +95,7 @@ describe('SQL credentials', () => {
     });
   });
 
-  it('stay revoked: nothing revokes them again, and nothing rotates them', async () => {
+  it('a revoked credential cannot be revoked again or rotated', async () => {
     const { sql_credential: credential, sql_engine_user: user } = await create();
     const first = await credentials.revoke(credential.id, of('lab'));
     expect(first.value).toEqual({
@@ -110,7 +110,7 @@ describe('SQL credentials', () => {
     }
   });
 
-  it('belong to their organization', async () => {
+  it('no other organization can list, revoke or rotate a credential', async () => {
     const { sql_credential: credential } = await create();
     for (const change of ['revoke', 'rotate'] as const) {
       await expect(credentials[change](credential.id, of('rivals'))).rejects.toMatchObject({
@@ -124,7 +124,7 @@ describe('SQL credentials', () => {
     expect(credentials.list({ limit: 10 }, of('lab')).value.data).toEqual([credential]);
   });
 
-  it('have a bound for each organization, which revoked ones do not use up', async () => {
+  it('an organization has a limited number of live credentials, and revoked ones do not count', async () => {
     const row = { name: '', username: '', passwordHash: '', createdAt: '', organizationId: 'lab' };
     const add = (id: string, more = {}) => table.add({ ...row, id, username: id, ...more }, 2);
     expect(await add('a')).toBe(true);

@@ -327,7 +327,7 @@ describe('POST /v1/sql/query', () => {
       ['SELEC 1', 'sql_statement_invalid', /syntax error at or near "SELEC"/],
       ['SELECT nothing FROM targets', 'sql_statement_invalid', /"nothing" not found/],
       ['SELECT * FROM target', 'sql_statement_invalid', /Did you mean "targets/],
-      ['SELECT $1', 'sql_statement_invalid', /takes 1 parameters; 0 came/],
+      ['SELECT $1', 'sql_statement_invalid', /takes 1 parameters; got 0/],
       ['SELECT 1; SELECT 2', 'sql_statement_refused', /One statement/],
     ];
     for (const [sql, code, message] of cases) {

@@ -1,3 +1,5 @@
+// @module-tag long
+
 import { spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
@@ -16,6 +18,7 @@ import {
 } from './storage-served.js';
 import { PROGRAM } from '../../tools/paths.js';
 import { serveInProcess } from '../../tools/served-process.js';
+import { repetitions } from '../../tools/suite/repetitions.js';
 
 /*
  * A server is killed again and again with uploads in flight. Afterwards no acknowledged part and no completed file is
@@ -23,7 +26,7 @@ import { serveInProcess } from '../../tools/served-process.js';
  * GLOAMING_CRASH_KILLS=200 for the long version; GLOAMING_SEED repeats one.
  */
 
-const KILLS = Number(process.env.GLOAMING_CRASH_KILLS ?? 5);
+const KILLS = repetitions('GLOAMING_CRASH_KILLS', 5, 200);
 const CLIENTS = 4;
 const PART = 5 * 1024 * 1024;
 const seed = Number(process.env.GLOAMING_SEED ?? Math.floor(Math.random() * 2 ** 31));

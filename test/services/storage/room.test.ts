@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { expect, it } from 'vitest';
 import { OPEN_UPLOADS_PER_ORGANIZATION_MAX_COUNT } from '#src/limits.js';
 import { StorageRoom } from '#src/services/storage/room.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { SignedUrls } from '#src/services/storage/signed-urls.js';
 

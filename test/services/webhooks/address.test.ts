@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { AddressRules, ForbiddenAddress, type Lookup } from '#src/services/webhooks/address.js';
 

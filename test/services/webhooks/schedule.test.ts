@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { ATTEMPTS_AT_MS, JITTER_MAX_RATIO, waitAfterAttempt } from '#src/services/webhooks/schedule.js';
 

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
 import { newWebhookSecret, signatureHeaders } from '#src/services/webhooks/sign.js';

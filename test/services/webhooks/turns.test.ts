@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { Turns, type Lane } from '#src/services/webhooks/turns.js';
 

@@ -9,11 +9,11 @@ import { request as requestTls } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** What a relay does with one request: passes it on, or something else. */
-export type Relaying = (asked: {
+/** Handles one request of a relay, for example by forwarding it. */
+export type Relaying = (request: {
   readonly body: Buffer;
   readonly response: ServerResponse;
-  /** Sends the request, or another body, to whoever is behind, and gives the answer. */
+  /** Forwards the request, with its own or another body, and returns the response. */
   readonly pass: (body?: Buffer) => Promise<Relayed>;
 }) => Promise<void> | void;
 
@@ -23,17 +23,17 @@ interface Relayed {
   readonly bytes: Buffer;
 }
 
-/** Stands between two appliances, and does with their messages what it is told to. */
+/** HTTP relay between two appliances, whose behaviour a test sets. */
 export interface Relay {
   readonly url: string;
-  /** Changes what it does from now on; default: passes everything on as it is. */
+  /** Sets the handling of all later requests; the default forwards them unchanged. */
   behave(relaying?: Relaying): void;
-  /** Requests whose client has gone before they were answered. */
+  /** Number of requests whose client disconnected before the response. */
   abandonedCount(): number;
   close(): Promise<void>;
 }
 
-/** @param behind  address of a server on this machine */
+/** @param behind  address of the server that receives forwarded requests */
 export async function startRelay(behind: string): Promise<Relay> {
   let behaviour: Relaying = passOn;
   let abandoned = 0;

@@ -13,13 +13,13 @@ import { searchMany } from '#src/search/search.js';
 import type { ProteinQuery, SearchEngine, SearchSettings } from '#src/search/search-types.js';
 import { createWorkers, type WorkerFailure, type Workers } from '#src/services/workers/workers.js';
 import { WorkerRefusal } from '#src/services/workers/worker-connection.js';
-import type { WorkerSettings } from '#src/worker-settings.js';
+import type { WorkerSettings } from '#src/config.js';
 import { realWorld } from '#src/world.js';
 import { startRelay, type Relay, type Relaying } from './relay.js';
 import { qualifiedFor } from '../../search/qualification.js';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
 
-/* A front whose workers are a real appliance behind two relays, which do as they are told. */
+/* A coordinator with two workers: one real appliance behind two relays, whose behaviour the tests set. */
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-workers-'));
 const keyFile = join(folder, 'worker.key');
@@ -52,8 +52,8 @@ afterEach(() => {
 });
 
 /**
- * @param held   parts of each relay
- * @param haste  how much faster than its settings the time of the front goes; by default it stands still
+ * @param held   partitions of each relay
+ * @param haste  factor by which the coordinator's timers are shortened; without it they never fire
  */
 function coordinatorOf(
   held: readonly (readonly number[])[],
@@ -75,8 +75,8 @@ function coordinatorOf(
   const failures: WorkerFailure[] = [];
   coordinator.watch((failure) => failures.push(failure));
   coordinators.push(coordinator);
-  const search = (signal?: AbortSignal, more: Partial<SearchEngine> = {}, asked = SETTINGS()) =>
-    searchMany(queries, asked, { ...engine, ...more, scan: coordinator.scan }, signal);
+  const search = (signal?: AbortSignal, more: Partial<SearchEngine> = {}, settings = SETTINGS()) =>
+    searchMany(queries, settings, { ...engine, ...more, scan: coordinator.scan }, signal);
   return { front: coordinator, failures, search };
 }
 
@@ -89,8 +89,8 @@ const SETTINGS = (): SearchSettings => ({
 });
 const whole = () => searchMany(queries, SETTINGS(), engine);
 
-/** Answers with what the worker says, changed. */
-function lying(change: (partialResults: readonly PartialResult[]) => readonly PartialResult[]): Relaying {
+/** Relays the worker's response after a change. */
+function changing(change: (partialResults: readonly PartialResult[]) => readonly PartialResult[]): Relaying {
   return async ({ response, pass }) => {
     const { bytes } = await pass();
     response.end(encodePartialResults(change(decodePartialResults(bytes))));
@@ -104,7 +104,7 @@ const first =
     ...rest,
   ];
 
-/** Some of a survey's targets, with their sums. */
+/** Returns the partial result reduced to the targets at some places. */
 function at(
   { queryTokensSha256, targets, queryToTarget, targetToQuery }: PartialResult,
   places: readonly number[],
@@ -117,27 +117,27 @@ function at(
   };
 }
 
-describe('a search whose parts are looked at by workers', () => {
-  it('gives what one machine gives, to the bit, by either policy, with filters and any number of parts', async () => {
+describe('a search whose partitions are scanned by workers', () => {
+  it('gives the same bits as one machine, by either policy, with filters and any number of partitions', async () => {
     const qualification = qualifiedFor(policyDefinition(3, 2));
     const { release } = engine;
     const filter = compileFilter({ op: 'gt', field: 'length', value: '100' }, release.fields, { place: [] });
     for (const targetSpace of [unfilteredSpace(release), compileTargetSpace(release, filter)]) {
       for (const guarantee of ['exhaustive', 'approximate'] as const) {
-        const asked = {
+        const settings = {
           ...SETTINGS(),
           targetSpace,
           guarantee,
           limit: 3,
           significance: 'if_available',
         } as const;
-        const expected = await searchMany(queries, asked, { ...engine, qualification });
+        const expected = await searchMany(queries, settings, { ...engine, qualification });
         expect(expected[0]!.policy.isExhaustive).toBe(guarantee === 'exhaustive');
         for (const count of [1, 2, 7]) {
           const parts = Array.from({ length: count }, (_, part) => part + 1);
           const held = count === 1 ? [parts] : [parts.slice(0, count >> 1), parts.slice(count >> 1)];
           const { front: coordinator, search } = coordinatorOf(held);
-          expect(await search(undefined, { qualification, isLowPriority: true }, asked)).toEqual(expected);
+          expect(await search(undefined, { qualification, isLowPriority: true }, settings)).toEqual(expected);
           const answered = coordinator.counts().filter(({ outcome }) => outcome === 'answered');
           expect(answered.reduce((sum, each) => sum + each.count, 0)).toBe(count);
         }
@@ -145,20 +145,20 @@ describe('a search whose parts are looked at by workers', () => {
     }
   });
 
-  it('is measured here where so few targets are eligible that all are finalists', async () => {
+  it('runs on the coordinator if so few targets are eligible that all of them are rescored', async () => {
     const qualification = qualifiedFor(policyDefinition(500, 100));
     const { front: coordinator, search } = coordinatorOf([[1], [2]]);
-    const asked = { ...SETTINGS(), guarantee: 'approximate' } as const;
-    const expected = await searchMany(queries, asked, { ...engine, qualification });
-    expect(await search(undefined, { qualification }, asked)).toEqual(expected);
+    const settings = { ...SETTINGS(), guarantee: 'approximate' } as const;
+    const expected = await searchMany(queries, settings, { ...engine, qualification });
+    expect(await search(undefined, { qualification }, settings)).toEqual(expected);
     expect(coordinator.counts()).toEqual([]);
   });
 
-  it('has no answer without a part: the operator is told who holds it, the client to come again', async () => {
+  it('fails without a partition: the failure names the worker, and the client gets a retry interval', async () => {
     const { failures, search } = coordinatorOf([[1], [2]]);
     relays[1].behave(async ({ response, pass }) => {
       const { bytes } = await pass();
-      // It dies in the middle of its answer.
+      // The connection breaks in the middle of the response.
       response
         .writeHead(200, { 'Content-Length': bytes.length })
         .write(bytes.subarray(0, 40), () => response.destroy());
@@ -172,7 +172,7 @@ describe('a search whose parts are looked at by workers', () => {
     expect(await search()).toEqual(await whole());
   });
 
-  it('is asked of the next who holds the part where one has gone, who is asked last for a while', async () => {
+  it('is retried at the next worker after a failure, and the failed worker is tried last for a while', async () => {
     const { failures, front: coordinator, search } = coordinatorOf([[1], [1]]);
     relays[0].behave(({ response }) => void response.destroy());
     expect(await search()).toEqual(await whole());
@@ -181,7 +181,7 @@ describe('a search whose parts are looked at by workers', () => {
     expect(coordinator.counts()).toContainEqual({ worker: relays[1].url, outcome: 'answered', count: 2 });
   });
 
-  it('is hedged: the next is asked, too, where one says nothing, who is told that nobody waits', async () => {
+  it('is hedged: a slow worker gets a second request sent elsewhere, and its own is cancelled', async () => {
     const { failures, front: coordinator, search } = coordinatorOf([[1], [1]], {}, 20);
     const abandoned = relays[0].abandonedCount();
     relays[0].behave(() => undefined);
@@ -191,14 +191,14 @@ describe('a search whose parts are looked at by workers', () => {
     expect(failures).toEqual([]);
   });
 
-  it('is given up where nobody answers in time', async () => {
+  it('fails if no worker responds within the time limit', async () => {
     const { failures, search } = coordinatorOf([[1], [2]], { timeoutMs: 20_000 }, 20);
     relays[0].behave(() => undefined);
     await expect(search()).rejects.toMatchObject({ code: 'worker_unavailable' });
     expect(String(failures[0]!.cause)).toContain('has not answered within 20 s');
   });
 
-  it('looks at a part itself where the settings say so', async () => {
+  it('scans a partition on the coordinator if the settings allow it and no worker responds', async () => {
     const { failures, front: coordinator, search } = coordinatorOf([[1], [2]], { onError: 'serve_locally' });
     relays[0].behave(({ response }) => void response.destroy());
     expect(await search()).toEqual(await whole());
@@ -206,7 +206,7 @@ describe('a search whose parts are looked at by workers', () => {
     expect(coordinator.counts()).toContainEqual({ worker: 'here', outcome: 'answered', count: 1 });
   });
 
-  it('ends with whoever asked, at the workers, too', async () => {
+  it('is cancelled at the workers, too, when its caller cancels it', async () => {
     const { failures, search } = coordinatorOf([[1], [2]]);
     const abandoned = relays[0].abandonedCount();
     const controller = new AbortController();
@@ -216,7 +216,7 @@ describe('a search whose parts are looked at by workers', () => {
     expect(failures).toEqual([]);
   });
 
-  it('has its start deadline at the workers, too', async () => {
+  it('passes its start deadline on to the workers', async () => {
     const { search } = coordinatorOf([[1]]);
     relays[0].behave(({ response }) => {
       expect(Number(response.req.headers['service-request-timeout'])).toBeGreaterThan(20);
@@ -229,61 +229,65 @@ describe('a search whose parts are looked at by workers', () => {
   });
 });
 
-describe('a worker that is not like the front', () => {
+describe('a worker that differs from its coordinator', () => {
   it.each([
     ['has another release', { release_id: `dbr_${'0'.repeat(64)}` }, 'release_not_found'],
     ['has other kernels', { kernels_version: 'other' }, 'kernels_changed'],
-  ])('%s, and refuses', async (_name, change, code) => {
+  ])('refuses the request if it %s', async (_name, change, code) => {
     const { failures, search } = coordinatorOf([[1]]);
     relays[0].behave(async ({ body, response, pass }) => {
-      const asked = { ...(JSON.parse(body.toString()) as object), ...change };
-      const { status, bytes } = await pass(Buffer.from(JSON.stringify(asked)));
+      const changed = { ...(JSON.parse(body.toString()) as object), ...change };
+      const { status, bytes } = await pass(Buffer.from(JSON.stringify(changed)));
       response.writeHead(status).end(bytes);
     });
     await expect(search()).rejects.toMatchObject({ code: 'worker_unavailable' });
     expect((failures[0]!.cause as WorkerRefusal).code).toBe(code);
   });
 
-  it('has encoded a query otherwise, and is not believed', async () => {
+  it('is refused if its encoder gives other query tokens', async () => {
     const { failures, search } = coordinatorOf([[1]]);
     relays[0].behave(
-      lying(first((partialResult) => ({ ...partialResult, queryTokensSha256: '0'.repeat(64) }))),
+      changing(first((partialResult) => ({ ...partialResult, queryTokensSha256: '0'.repeat(64) }))),
     );
     await expect(search()).rejects.toMatchObject({ code: 'worker_unavailable' });
     expect((failures[0]!.cause as Refusal).code).toBe('encoder_changed');
   });
 });
 
-describe('a worker that lies is not believed, and named', () => {
-  const lies: readonly (readonly [string, Relaying, string])[] = [
-    ['leaves a query out', lying((partialResults) => partialResults.slice(1)), '2 surveys of 3'],
+describe('an invalid response is refused, and the failure names the worker', () => {
+  const responses: readonly (readonly [string, Relaying, string])[] = [
+    ['omits a query', changing((partialResults) => partialResults.slice(1)), '2 surveys of 3'],
     [
-      'leaves a target out',
-      lying(first((partialResult) => at(partialResult, [0, 1, 2, 3]))),
+      'omits a target',
+      changing(first((partialResult) => at(partialResult, [0, 1, 2, 3]))),
       '4 targets; 5 to 5',
     ],
     [
-      'names one more',
-      lying(first((partialResult) => at(partialResult, [0, 1, 2, 3, 4, 4]))),
+      'has a target too many',
+      changing(first((partialResult) => at(partialResult, [0, 1, 2, 3, 4, 4]))),
       'more than the',
     ],
-    ['names one twice', lying(first((partialResult) => at(partialResult, [0, 1, 2, 3, 3]))), 'not in order'],
     [
-      'names them in another order',
-      lying(first((partialResult) => at(partialResult, [1, 0, 2, 3, 4]))),
+      'has a target twice',
+      changing(first((partialResult) => at(partialResult, [0, 1, 2, 3, 3]))),
       'not in order',
     ],
     [
-      'changes the protocol',
+      'has targets in another order',
+      changing(first((partialResult) => at(partialResult, [1, 0, 2, 3, 4]))),
+      'not in order',
+    ],
+    [
+      'is a protocol upgrade',
       ({ response }) => {
         const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n';
         response.socket!.write(upgrade);
       },
-      'It answered 101',
+      'The worker answered 101',
     ],
     [
-      'names those of another part',
-      lying(
+      'has targets of another partition',
+      changing(
         first((partialResult) => ({
           ...partialResult,
           targets: partialResult.targets.map((target) => target + 30),
@@ -292,42 +296,44 @@ describe('a worker that lies is not believed, and named', () => {
       'not of its part',
     ],
     [
-      'answers by another policy',
-      lying(first((partialResult) => ({ ...at(partialResult, [0, 1, 2]), queryExcess: new Int32Array(3) }))),
+      'is by another policy',
+      changing(
+        first((partialResult) => ({ ...at(partialResult, [0, 1, 2]), queryExcess: new Int32Array(3) })),
+      ),
       'another policy',
     ],
-    ['says something else', ({ response }) => void response.end('<html>'), 'no surveys'],
-    ['says nothing', ({ response }) => void response.end(), 'too early'],
-    ['says far too much', ({ response }) => void response.end(Buffer.alloc(1 << 22)), 'more than the'],
+    ['is an HTML page', ({ response }) => void response.end('<html>'), 'no surveys'],
+    ['is empty', ({ response }) => void response.end(), 'too early'],
+    ['is far too long', ({ response }) => void response.end(Buffer.alloc(1 << 22)), 'more than the'],
     [
-      'sends us elsewhere',
+      'is a redirect',
       ({ response }) => void response.writeHead(307, { Location: `${relays[1].url}/parts/surveys` }).end(),
       '307',
     ],
     [
-      'refuses at length',
+      'is a refusal that is too long',
       ({ response }) => void response.writeHead(500).end('x'.repeat(1 << 16)),
       'more than',
     ],
     [
-      'lies about why',
+      'is a refusal with control characters',
       ({ response }) => void response.writeHead(500).end('{"code":"A\\n","detail":"\\u001b"}'),
       '500 unknown',
     ],
   ];
-  it.each(lies)('%s', async (_name, relaying, said) => {
+  it.each(responses)('%s', async (_name, relaying, quoted) => {
     const { failures, search } = coordinatorOf([[1], [2]]);
     relays[0].behave(relaying);
     await expect(search()).rejects.toMatchObject({ code: 'worker_unavailable' });
     expect(failures).toMatchObject([{ worker: relays[0].url, part: 1 }]);
     const { message } = failures[0]!.cause as Error;
-    expect(message).toContain(said);
+    expect(message).toContain(quoted);
     expect(message).not.toContain('glm_');
     expect(message).toMatch(/^[ -~]*$/);
   });
 });
 
-describe('the page of a worker', () => {
+describe('the endpoint of a worker', () => {
   const ask = async (headers: Record<string, string>, body?: string, url = worker.url) => {
     const response = await fetch(`${url}/parts/surveys`, {
       method: body === undefined ? 'GET' : 'POST',
@@ -337,7 +343,7 @@ describe('the page of a worker', () => {
     return { status: response.status, body: await response.text() };
   };
 
-  it('is asked with a key, and takes nothing that it does not know', async () => {
+  it('requires an API key and refuses unknown members', async () => {
     expect(await ask({})).toMatchObject({ status: 401 });
     expect(await ask({}, '{}')).toMatchObject({ status: 401 });
     const key = await worker.keyOf('default');

@@ -1,14 +1,16 @@
+// @module-tag fast
+
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FUNCTIONS, TABLE_FUNCTIONS } from '#src/sql/engine/functions.js';
 import { requireReading } from '#src/sql/engine/gate.js';
 
 /*
- * Every function of the engine that is installed is allowed or refused by name. Where an upgrade brings another, this
- * fails until somebody has looked at it; statements cannot call it meanwhile.
+ * Every function of the installed engine must be allowed or refused by name. If an upgrade adds a function, this test
+ * fails until the function is listed. Until then statements cannot call the function.
  */
 
-/** Each family with the reason. */
+/** Refused functions, grouped by reason. */
 const REFUSED: Readonly<Record<string, string>> = {
   'settings, variables and secrets': 'current_setting getvariable which_secret',
   'statements and tables given as text': `
@@ -37,7 +39,7 @@ const refused = new Set(Object.values(REFUSED).flatMap((names) => names.trim().s
 const isRefused = (name: string): boolean =>
   refused.has(name) || REFUSED_FAMILIES.some((family) => family.test(name));
 
-/** A SELECT cannot call a pragma but by its table function. */
+/** A SELECT calls a pragma only through its table function. */
 const CALLABLE = "function_type <> 'pragma'";
 
 let instance: DuckDBInstance;
@@ -60,7 +62,7 @@ afterAll(() => {
 const namesOf = (rows: typeof existing): Set<string> => new Set(rows.map(({ name }) => name));
 
 describe('the functions that statements may call', () => {
-  it('and those that they may not are all the functions there are', () => {
+  it('and the refused functions are together all functions of the engine', () => {
     expect(existing.length).toBeGreaterThan(700);
     const tables = existing.filter(({ isTable }) => isTable);
     const others = existing.filter(({ isTable }) => !isTable);
@@ -71,15 +73,15 @@ describe('the functions that statements may call', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('are not refused elsewhere, and exist', () => {
+  it('are not also refused, and exist', () => {
     const names = namesOf(existing);
     expect([...FUNCTIONS].filter((name) => !names.has(name))).toEqual([]);
     expect([...refused].filter((name) => !names.has(name))).toEqual([]);
-    // Of two that share their name, the table function is refused and the aggregate is not.
+    // The table function `histogram` is refused; the aggregate of the same name is allowed.
     expect([...FUNCTIONS].filter((name) => isRefused(name))).toEqual(['histogram']);
   });
 
-  it('are held to by the gate: one that nobody has looked at is refused, however it is called', async () => {
+  it('are enforced by the gate: every other function is refused, however it is called', async () => {
     for (const sql of [
       "SELECT json_serialize_plan('SELECT current_setting(''allowed_paths'')')",
       "SELECT JSON_Serialize_Plan('SELECT 1')",
@@ -101,7 +103,7 @@ describe('the functions that statements may call', () => {
     }
   });
 
-  it('are what everyday statements call, in every spelling of the grammar', async () => {
+  it('suffice for common statements, in every spelling of the grammar', async () => {
     for (const expression of [
       'if(a, 1, 2), ifnull(a, 1), coalesce(a, 1), nullif(a, 1), greatest(a, b), row(1, 2), struct_pack(k := 1)',
       "[1, 2], {'a': 1}, map {'a': 1}, x[1], x[1:2], s.a, a IN (1, 2), a IN [1], 2 = ANY(SELECT 1), 2 = ANY([1])",
@@ -119,7 +121,7 @@ describe('the functions that statements may call', () => {
 });
 
 describe("the engine's own views", () => {
-  it('that statements may read are those of standards; each other one is refused', async () => {
+  it('are readable if a standard defines them; every other view is refused', async () => {
     const reader = await gate.runAndReadAll(
       'SELECT DISTINCT schema_name, view_name FROM duckdb_views() WHERE internal ORDER BY ALL',
     );

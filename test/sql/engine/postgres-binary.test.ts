@@ -1,12 +1,14 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { numericBytes, textArrayBytes } from '#src/sql/engine/postgres-binary.js';
 
-/** Count of digits, weight, sign, scale, and the digits of base 10,000. */
+/** Digit count, weight, sign, scale, and the digits of base 10,000. */
 const int16s = (bytes: Buffer): number[] =>
   Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readUInt16BE(2 * index));
 
 describe('binary forms', () => {
-  // Worked out by hand from the format of PostgreSQL's numeric_send.
+  // Computed by hand from the format of PostgreSQL's numeric_send.
   it.each([
     ['0', [0, 0, 0, 0]],
     ['1', [1, 0, 0, 0, 1]],

@@ -1,9 +1,11 @@
+// @module-tag fast
+
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Statements } from '#src/sql/engine/statements.js';
 import type { OpenWorld } from '#src/sql/engine/world.js';
 
-/* Statements in a world that the test holds back where it likes. */
+/* Statements on a snapshot whose connections the test delays. */
 
 let instance: DuckDBInstance;
 let gate: DuckDBConnection;
@@ -28,14 +30,14 @@ function open(name: string, parts: Partial<OpenWorld> = {}): void {
   statements.open({ gate, connect: () => instance.connect(), close, ...parts });
 }
 
-/** Holds back what comes to it until it is let go. */
+/** A promise that the test resolves. */
 function latch() {
   let letGo = (): void => undefined;
   const released = new Promise<void>((resolve) => (letGo = resolve));
   return { released, letGo };
 }
 
-/** What one gets of the statement. */
+/** Describes or starts a statement. */
 type Ask = (statementId: number, sql: string) => Promise<unknown>;
 const ways: readonly (readonly [string, Ask])[] = [
   ['described', (statementId, sql) => statements.describe(statementId, sql)],
@@ -47,7 +49,7 @@ const ways: readonly (readonly [string, Ask])[] = [
 ];
 
 describe.each(ways)('a statement that is %s', (_name, ask) => {
-  it('heeds an interrupt that comes while it connects', async () => {
+  it('stops at an interrupt that arrives while it connects', async () => {
     const { released, letGo } = latch();
     open('first', { connect: () => released.then(() => instance.connect()) });
     const asked = ask(1, 'SELECT 1');
@@ -56,7 +58,7 @@ describe.each(ways)('a statement that is %s', (_name, ask) => {
     await expect(asked).rejects.toMatchObject({ kind: 'interrupted' });
   });
 
-  it('heeds an interrupt that comes while it is looked at', async () => {
+  it('stops at an interrupt that arrives while it is parsed', async () => {
     const { released, letGo } = latch();
     const slow = { runAndReadAll: (...asked) => released.then(() => gate.runAndReadAll(...asked)) } as Pick<
       DuckDBConnection,
@@ -71,14 +73,14 @@ describe.each(ways)('a statement that is %s', (_name, ask) => {
     await expect(asked).rejects.toMatchObject({ kind: 'interrupted' });
   });
 
-  it('does not keep a world that it could not connect to', async () => {
+  it('releases a snapshot that it could not connect to', async () => {
     open('first', { connect: () => Promise.reject(new Error('no memory')) });
     await expect(ask(1, 'SELECT 1')).rejects.toThrow('no memory');
     open('second');
     expect(closed).toEqual(['first']);
   });
 
-  it('does not keep a world that it has failed in', async () => {
+  it('releases a snapshot in which it failed', async () => {
     open('first');
     await expect(ask(1, 'SELECT nothing FROM nowhere')).rejects.toThrow('nowhere');
     open('second');
@@ -86,7 +88,7 @@ describe.each(ways)('a statement that is %s', (_name, ask) => {
   });
 });
 
-it('a world is closed with the last of its statements, when another one has taken its place', async () => {
+it('a replaced snapshot closes with the last of its statements', async () => {
   open('first');
   const encoding = { kind: 'json', limit: 1, maxBytes: 100 } as const;
   await statements.start({ kind: 'start', statementId: 1, sql: 'SELECT 1', parameters: [], encoding });

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { ApiKeyTable, type ApiKeyRow } from '#src/store/tables/api-keys.js';
 import { useScratchStore } from '../scratch-store.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { EventTable, type EventRow } from '#src/store/tables/events.js';
 import { useScratchStore } from '../scratch-store.js';

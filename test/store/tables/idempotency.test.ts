@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { IDEMPOTENCY_RETENTION_MS } from '#src/limits.js';
 import { IdempotencyTable } from '#src/store/tables/idempotency.js';

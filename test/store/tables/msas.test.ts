@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { beforeEach, describe, expect, it } from 'vitest';
 import { openMsaTables, type MsaTables } from '#src/store/tables/msas.js';
 import { openObjects, type Objects } from '#src/store/objects/objects.js';

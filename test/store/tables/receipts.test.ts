@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { ReceiptTable } from '#src/store/tables/receipts.js';
 import { useScratchStore } from '../scratch-store.js';

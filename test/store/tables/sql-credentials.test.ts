@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { SqlCredentialTable, type SqlCredentialRow } from '#src/store/tables/sql-credentials.js';
 import { useScratchStore } from '../scratch-store.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { UsageTable, type UsageEntry } from '#src/store/tables/usage.js';
 import { useScratchStore } from '../scratch-store.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { WEBHOOK_DELIVERY_RETENTION_MS } from '#src/limits.js';
 import type { EventRow } from '#src/store/tables/events.js';

@@ -3,7 +3,7 @@ import { parseFastaHeader } from '../../../sequence/fasta-header.js';
 import { optionalFields } from '../protein-source.js';
 import type { ProteinFormat } from './protein-format.js';
 
-/** FASTA with the headers of UniProt, UniRef, NCBI or anybody: sequence/fasta-header.ts says what they tell. */
+/** FASTA. Attributes come from headers in the form of UniProt, UniRef or NCBI (sequence/fasta-header.ts). */
 export const FASTA: ProteinFormat = {
   name: 'fasta',
   title: 'FASTA',

@@ -2,30 +2,30 @@ import type { FastaInput, FastaPlace } from '../../../sequence/fasta.js';
 import { decompress, readLines } from '../../../sequence/input-file.js';
 import type { SourceField, SourceProtein } from '../protein-source.js';
 
-/** Names of formats, as `--format` takes them. */
+/** Values of `--format`. */
 export type FormatName = 'fasta' | 'uniprot-dat' | 'uniprot-xml' | 'mmcif' | 'pdb';
 
-/** A way in which files hold proteins. */
+/** A file format for proteins. */
 export interface ProteinFormat {
   readonly name: FormatName;
-  /** What people call it. */
+  /** Name for messages. */
   readonly title: string;
-  /** Whether a file whose decompressed text begins so is of this format. */
+  /** Whether a file is of this format, from the beginning of its decompressed text. */
   isRecognised(head: string): boolean;
-  /** What its proteins may have; each is optional. */
+  /** Fields that its proteins may have; all are optional. */
   readonly fields: readonly SourceField[];
-  /** The proteins in the file's order, held one at a time. Errors  Refusal with file, line and record */
+  /** Yields the proteins in the order of the file, one in memory at a time. Errors  Refusal with file, line and record */
   read(input: FastaInput): AsyncIterable<SourceProtein>;
 }
 
-/** Where a reader of lines stands; `line` counts those that it was given. */
+/** Position of a reader of lines; `line` is the number of lines read. */
 export interface LinePlace {
   readonly file: string;
   line: number;
   record: number;
 }
 
-/** Lines of a text file, plain or compressed; `place.line` is the one given last. Errors  those of `readLines` */
+/** Yields the lines of a text file, plain or compressed, and updates `place.line`. Errors  those of `readLines` */
 export async function* linesOf(input: FastaInput, place: LinePlace): AsyncGenerator<string> {
   const text = decompress(input.bytes, () => `${place.file}, line ${place.line}`);
   for await (const block of readLines(text, input.file)) {
@@ -36,7 +36,7 @@ export async function* linesOf(input: FastaInput, place: LinePlace): AsyncGenera
   }
 }
 
-/** A place that stays what it is. */
+/** Returns a copy of the current place. */
 export function placeNow({ file, line, record }: LinePlace): FastaPlace {
   return { file, line, record };
 }

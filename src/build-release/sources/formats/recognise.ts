@@ -10,19 +10,19 @@ import { UNIPROT_XML } from './uniprot-xml.js';
 
 export const FORMATS: readonly ProteinFormat[] = [FASTA, UNIPROT_FLAT, UNIPROT_XML, MMCIF, PDB];
 
-/** Bytes by which a file is recognised, after decompression. */
+/** Number of decompressed bytes that suffice to recognise a file. */
 const HEAD_BYTES = 4096;
-/** What people give instead, and what to do with it. */
+/** Other formats that users often pass, with a remedy. */
 const OTHERS: readonly { readonly begins: RegExp; readonly is: string; readonly remedy: string }[] = [
-  { begins: /^\x89HDF\r\n/, is: 'an HDF5 file', remedy: 'It holds no sequences.' },
-  { begins: /^LOCUS {2}/, is: 'a GenBank file', remedy: 'Give its proteins as FASTA.' },
-  { begins: /^ID {3}\S+;/, is: 'an EMBL file', remedy: 'Give its proteins as FASTA.' },
+  { begins: /^\x89HDF\r\n/, is: 'an HDF5 file', remedy: 'It has no sequences.' },
+  { begins: /^LOCUS {2}/, is: 'a GenBank file', remedy: 'Convert its proteins to FASTA.' },
+  { begins: /^ID {3}\S+;/, is: 'an EMBL file', remedy: 'Convert its proteins to FASTA.' },
   {
     begins: /^##gff-version/,
     is: 'a GFF3 file',
-    remedy: 'Give the FASTA file of its proteins, and this by --gff.',
+    remedy: 'Pass the FASTA file of its proteins, and this file with --gff.',
   },
-  { begins: /^@\S*[^]*?\n[A-Za-z.]+\r?\n\+/, is: 'a FASTQ file', remedy: 'Proteins are expected.' },
+  { begins: /^@\S*[^]*?\n[A-Za-z.]+\r?\n\+/, is: 'a FASTQ file', remedy: 'Proteins are required.' },
   { begins: /^# STOCKHOLM/, is: 'a Stockholm alignment', remedy: '--alignments takes a folder of them.' },
   { begins: /^\s*(<\?xml|<!DOCTYPE|<html)/i, is: "XML, but not UniProt's", remedy: 'Give FASTA instead.' },
   { begins: /^PK\W\W/, is: 'a zip archive', remedy: 'Extract it first.' },
@@ -31,25 +31,25 @@ const OTHERS: readonly { readonly begins: RegExp; readonly is: string; readonly 
   { begins: /^SQLite format 3\0/, is: 'an SQLite database', remedy: 'Export its proteins as FASTA.' },
 ];
 
-/** What a file is. */
+/** Format and compression of a file. */
 export interface Recognised {
   readonly format: ProteinFormat;
   readonly packing: ReturnType<typeof packingOf>;
 }
 
 /**
- * Tells by its first bytes what a file is. One that is nothing known is left to FASTA's reader, which says where it is
- * none.
- * Errors  those of reading; Refusal `invalid_input` where it is known to be something else
+ * Recognises a file by its first bytes. A file in an unknown format is read as FASTA, whose reader reports the first
+ * invalid line.
+ * Errors  those of reading; Refusal `invalid_input` for a known format without proteins
  */
 export async function recogniseFile(path: string, named?: FormatName): Promise<Recognised> {
   const packing = packingOf(await headOf(readInputFile(path)));
-  const format = FORMATS.find(({ name }) => name === named);
-  if (format !== undefined) return { format, packing };
+  const requested = FORMATS.find(({ name }) => name === named);
+  if (requested !== undefined) return { format: requested, packing };
   const bytes = await headOf(decompress(readUnpackedFile(path), () => path));
   const head = bytes.toString('latin1');
-  const known = FORMATS.find((candidate) => candidate.isRecognised(head));
-  if (known !== undefined) return { format: known, packing };
+  const format = FORMATS.find((candidate) => candidate.isRecognised(head));
+  if (format !== undefined) return { format, packing };
   const other = OTHERS.find(({ begins }) => begins.test(head));
   if (other !== undefined) {
     throw new Refusal('invalid_input', `${path} is ${other.is}. ${other.remedy}`, { file: path });

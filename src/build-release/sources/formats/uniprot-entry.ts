@@ -4,7 +4,7 @@ import type { AttributeValue } from '../../../release/release.js';
 import { describePlace, type FastaPlace } from '../../../sequence/fasta.js';
 import { optionalFields, type SourceProtein } from '../protein-source.js';
 
-/** What an entry of UniProtKB tells, in its flat file and in its XML alike. */
+/** Fields of a UniProtKB entry, in the flat file and in XML. */
 export const UNIPROT_FIELDS = optionalFields([
   { name: 'name', type: 'string' },
   { name: 'entry_name', type: 'string' },
@@ -25,7 +25,7 @@ export const UNIPROT_FIELDS = optionalFields([
 type Scalar = 'name' | 'entry_name' | 'organism' | 'taxid' | 'gene' | 'reviewed' | 'protein_existence';
 type List = 'ec' | 'go' | 'pfam' | 'interpro' | 'pdb' | 'keywords';
 
-/** Databases whose cross references become attributes, by the names that UniProt gives them. */
+/** Databases whose cross references become attributes, by UniProt's names. */
 export const CROSS_REFERENCES: ReadonlyMap<string, List> = new Map([
   ['EC', 'ec'],
   ['GO', 'go'],
@@ -34,17 +34,17 @@ export const CROSS_REFERENCES: ReadonlyMap<string, List> = new Map([
   ['PDB', 'pdb'],
 ]);
 
-/** An entry while it is read: bounded, however long the file goes on about it. */
+/** A partly read entry. Its memory is bounded, whatever the length of the entry in the file. */
 export interface UniprotEntry {
-  /** The first accession counts. */
+  /** Sets the id to the first accession and ignores later ones. */
   accession(text: string): void;
-  /** The first value counts; an empty one is none. */
+  /** Sets a value once; ignores empty and later values. */
   set(field: Scalar, value: AttributeValue): void;
-  /** Once each, in the order of the file. */
+  /** Adds distinct items in the order of the file. */
   add(list: List, item: string): void;
-  /** Appends to the sequence; the line is that of the first piece. */
+  /** Appends to the sequence and stores the line of the first piece. */
   sequence(text: string, line: number): void;
-  /** The protein, whose record began here. */
+  /** Returns the protein, whose record began at the place. */
   protein(place: FastaPlace): SourceProtein;
 }
 
@@ -54,15 +54,15 @@ export function createUniprotEntry(): UniprotEntry {
   let [id, text, listCharacters] = ['', '', 0];
   let textLine: number | undefined;
   return {
-    accession(given) {
-      if (id === '') id = given;
+    accession(accession) {
+      if (id === '') id = accession;
     },
     set(field, value) {
       if (value !== '' && !scalars.has(field)) scalars.set(field, value);
     },
     add(list, item) {
       const items = lists.get(list) ?? new Set();
-      // Beyond the bound of one attribute the protein is refused, whatever follows.
+      // A value beyond the limit of one attribute makes the protein invalid, so the rest is not stored.
       if (item === '' || items.has(item) || listCharacters > 2 * ATTRIBUTE_MAX_CHARACTERS) return;
       lists.set(list, items.add(item));
       listCharacters += item.length;
@@ -73,7 +73,7 @@ export function createUniprotEntry(): UniprotEntry {
     },
     protein(place) {
       if (text.length > FASTA_SEQUENCE_MAX_BYTES) {
-        throw new Refusal('sequence_too_long', `${describePlace(place)} (${id}): the sequence has no end.`, {
+        throw new Refusal('sequence_too_long', `${describePlace(place)} (${id}): the sequence is too long.`, {
           ...place,
           id,
         });

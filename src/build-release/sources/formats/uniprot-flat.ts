@@ -8,7 +8,7 @@ const LINE_MAX_CHARACTERS = 65_536;
 const STRAIN = /^(strain|isolate|serovar|serotype|biovar|pathovar|subtype)\b/;
 
 /**
- * UniProtKB's flat file (`.dat`, `.txt`): two letters, three blanks and the value a line, `//` after each entry.
+ * UniProtKB's flat file (`.dat`, `.txt`). A line has two letters, three blanks and a value; `//` ends an entry.
  * Source  https://web.expasy.org/docs/userman.html
  */
 export const UNIPROT_FLAT: ProteinFormat = {
@@ -20,7 +20,7 @@ export const UNIPROT_FLAT: ProteinFormat = {
     const place: LinePlace = { file: input.file, line: 0, record: 0 };
     let open: OpenEntry | undefined;
     for await (const line of linesOf(input, place)) {
-      if (line.length > LINE_MAX_CHARACTERS) throw refuseLine(place, 'the line has no end');
+      if (line.length > LINE_MAX_CHARACTERS) throw refuseLine(place, 'the line is too long');
       if (open === undefined) {
         if (line.trim() === '') continue;
         if (!line.startsWith('ID   ')) throw refuseLine(place, 'an entry that begins with "ID" is expected');
@@ -40,7 +40,7 @@ export const UNIPROT_FLAT: ProteinFormat = {
 
 interface OpenEntry {
   readonly entry: UniprotEntry;
-  /** Its OS lines, joined. */
+  /** OS lines, joined. */
   organism: string;
   readonly place: ReturnType<typeof placeNow>;
 }
@@ -77,7 +77,7 @@ function readLine(line: string, lineNumber: number, open: OpenEntry): void {
   }
 }
 
-/** The recommended name, or the first submitted one; EC numbers of the whole protein and of its parts. */
+/** Sets the recommended name or the first submitted name, and EC numbers of the protein and its components. */
 function readDescription(value: string, entry: UniprotEntry): void {
   const name = /^(?:RecName|SubName): Full=(.*?);?$/.exec(value)?.[1];
   if (name !== undefined) entry.set('name', withoutEvidence(name));
@@ -85,7 +85,7 @@ function readDescription(value: string, entry: UniprotEntry): void {
   if (number !== undefined) entry.add('ec', withoutEvidence(number));
 }
 
-/** As in UniProt's FASTA headers: the gene's name, else the name of its locus or reading frame. */
+/** Sets the gene as in UniProt's FASTA headers: its name, or else the name of its locus or reading frame. */
 function readGene(value: string, entry: UniprotEntry): void {
   const name = /(?:^|\s)(?:Name|OrderedLocusNames|ORFNames)=(.*?)(?:;$|; |, )/.exec(value)?.[1];
   if (name !== undefined) entry.set('gene', withoutEvidence(name));
@@ -103,21 +103,21 @@ function readReference(value: string, entry: UniprotEntry): void {
 }
 
 /**
- * The scientific name with strain or isolate, as FASTA headers have it: what follows in parentheses are common names
- * and synonyms.
+ * Returns the scientific name with strain or isolate, as in FASTA headers. Common names and synonyms, which follow in
+ * parentheses, are removed.
  */
 function organismOf(lines: string): string {
   const [name, ...groups] = lines.trim().replace(/\.$/, '').split(' (');
-  let kept = name;
+  let scientific = name;
   for (const group of groups) {
-    const isWithin = kept.split('(').length > kept.split(')').length;
+    const isWithin = scientific.split('(').length > scientific.split(')').length;
     if (!isWithin && !STRAIN.test(group)) break;
-    kept += ` (${group}`;
+    scientific += ` (${group}`;
   }
-  return kept;
+  return scientific;
 }
 
-/** Without what an assertion rests on: ` {ECO:0000269|PubMed:17034881}`. */
+/** Removes evidence tags such as ` {ECO:0000269|PubMed:17034881}`. */
 function withoutEvidence(text: string): string {
   const end = text.indexOf('{ECO:');
   return (end < 0 ? text : text.slice(0, end)).trim();

@@ -8,8 +8,8 @@ import type { ProteinFormat } from './protein-format.js';
 import { CROSS_REFERENCES, createUniprotEntry, UNIPROT_FIELDS, type UniprotEntry } from './uniprot-entry.js';
 
 /**
- * UniProtKB's XML. The parser expands no entity that a document declares and opens nothing, so that a document is never
- * larger than it is.
+ * UniProtKB's XML. The parser expands no declared entities and opens no external resources, so a small document cannot
+ * use unbounded memory.
  * Source  https://www.uniprot.org/docs/uniprot.xsd
  */
 export const UNIPROT_XML: ProteinFormat = {
@@ -20,7 +20,7 @@ export const UNIPROT_XML: ProteinFormat = {
   read: readUniprotXml,
 };
 
-/** The deepest that the schema goes is 7. */
+/** Limit on nesting; the schema has at most 7 levels. */
 const MAX_DEPTH = 64;
 const EXISTENCE = [
   'evidence at protein level',
@@ -31,8 +31,8 @@ const EXISTENCE = [
 ];
 
 async function* readUniprotXml({ file, bytes }: FastaInput): AsyncGenerator<SourceProtein> {
-  const found: SourceProtein[] = [];
-  const handler = createHandler(file, found);
+  const proteins: SourceProtein[] = [];
+  const handler = createHandler(file, proteins);
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const feed = (chunk?: Buffer): void => {
     try {
@@ -50,15 +50,15 @@ async function* readUniprotXml({ file, bytes }: FastaInput): AsyncGenerator<Sour
   };
   for await (const chunk of decompress(bytes, () => `${file}, line ${handler.line()}`)) {
     feed(chunk);
-    yield* found.splice(0);
+    yield* proteins.splice(0);
   }
   feed();
-  yield* found.splice(0);
+  yield* proteins.splice(0);
   if (handler.records() === 0) throw refuseXml(file, handler.line(), 'there is no entry in it');
 }
 
-/** Follows the tags, and adds each protein when its entry ends. */
-function createHandler(file: string, found: SourceProtein[]) {
+/** Handles the events of the parser, and adds a protein at the end of its entry. */
+function createHandler(file: string, proteins: SourceProtein[]) {
   const parser = new SaxesParser({ xmlns: false, position: true });
   const path: Element[] = [];
   let [text, records, quietCharacters] = ['', 0, 0];
@@ -78,13 +78,13 @@ function createHandler(file: string, found: SourceProtein[]) {
   });
   parser.on('text', (piece) => {
     quietCharacters = 0;
-    // Longer than any text that is kept, so that the protein is refused where it is one of these.
+    // Longer than the limit of every stored text, so a stored text of this length is refused later.
     if (text.length <= FASTA_SEQUENCE_MAX_BYTES) text += piece;
   });
   parser.on('closetag', () => {
     quietCharacters = 0;
     if (open !== undefined && path.length === 2) {
-      found.push(open.entry.protein(open.place));
+      proteins.push(open.entry.protein(open.place));
       open = undefined;
     } else if (open !== undefined) {
       const way = path.slice(2).map(({ name }) => name);
@@ -95,7 +95,7 @@ function createHandler(file: string, found: SourceProtein[]) {
   });
   return {
     write(chunk: string): void {
-      // Text and tags are held until they end.
+      // The parser buffers texts and tags until they end.
       quietCharacters += chunk.length;
       parser.write(chunk);
       if (quietCharacters > FASTA_LINE_MAX_BYTES) {
@@ -111,11 +111,11 @@ function createHandler(file: string, found: SourceProtein[]) {
 interface Element {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
-  /** One-based line on which its text begins. */
+  /** One-based line of the beginning of the text. */
   readonly line: number;
 }
 
-/** An element that has ended, by its way down from the entry; those not named here tell nothing that is kept. */
+/** Handles the end of an element by its path below the entry. Other elements are ignored. */
 function readElement(path: string, text: string, { attributes, line }: Element, entry: UniprotEntry): void {
   switch (path) {
     case 'accession':

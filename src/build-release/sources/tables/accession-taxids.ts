@@ -2,46 +2,46 @@ import type { AttributeTable } from './attribute-table.js';
 import { createKeyedRows } from './keyed-rows.js';
 import { tableLines } from './table-lines.js';
 
-/** Taxids are below four million today. */
+/** NCBI's taxids are below four million. */
 const TAXID = /^\d{1,9}$/;
 
 /**
- * Reads NCBI's prot.accession2taxid or prot.accession2taxid.FULL, of which only the rows of these proteins are kept:
- * all of them are more than a billion. Ids match accessions with their version and without it.
- * Cost    one pass over the ids and one over the file; 32 to 64 bytes of memory a protein, and two scratch files
- * Errors  Refusal `invalid_metadata` with file and line
+ * Reads NCBI's prot.accession2taxid or prot.accession2taxid.FULL. Stores only the rows of the given proteins, because the
+ * file has more than a billion rows. Ids match accessions with or without version.
+ * Errors  Refusal `file_not_found`; Refusal `invalid_metadata` with file and line; errors of the file system
+ * Cost    one pass over the ids and one over the file; 32 to 64 bytes of memory per protein, and two scratch files
  * Source  https://ftp.ncbi.nlm.nih.gov/pub/taxonomy/accession2taxid/README
  */
 export async function readAccessionTaxids(
   path: string,
   ids: AsyncIterable<string>,
-  scratch: { readonly wanted: string; readonly found: string },
+  scratch: { readonly accessions: string; readonly taxids: string },
 ): Promise<AttributeTable> {
-  const wanted = createKeyedRows(scratch.wanted);
-  const found = createKeyedRows(scratch.found);
+  const accessions = createKeyedRows(scratch.accessions);
+  const taxids = createKeyedRows(scratch.taxids);
   try {
-    for await (const id of ids) wanted.add(id, []);
+    for await (const id of ids) accessions.add(id, []);
     for await (const [accession, taxid] of taxidRows(path)) {
       for (const id of new Set([accession, accession.replace(/\.\d+$/, '')])) {
-        if (wanted.find(id).length > 0) found.add(id, [taxid]);
+        if (accessions.find(id).length > 0) taxids.add(id, [taxid]);
       }
     }
   } finally {
-    wanted.close();
+    accessions.close();
   }
   return {
     name: 'accession2taxid',
     fields: [{ name: 'taxid', type: 'integer' }],
     fillsGaps: true,
     find(id) {
-      const [row] = found.find(id);
+      const [row] = taxids.find(id);
       return row === undefined ? undefined : { taxid: Number(row[0]) };
     },
-    close: () => found.close(),
+    close: () => taxids.close(),
   };
 }
 
-/** Accession with its version, and taxid; 0 means that NCBI knows none. */
+/** Returns accession with version, and taxid; 0 is a protein without a taxid. */
 async function* taxidRows(path: string): AsyncGenerator<readonly [string, string]> {
   let columns: { readonly accession: number; readonly taxid: number } | undefined;
   for await (const { text, refuse } of tableLines(path)) {

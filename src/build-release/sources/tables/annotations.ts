@@ -16,11 +16,11 @@ const FIELDS = optionalFields([
 ]);
 
 /**
- * What GFF3 files of Prokka, Bakta or NCBI tell of coding sequences, by protein: the id of a protein is the ID, the
- * locus_tag or the protein_id of its coding sequence. One in several parts lies from the first to the last; of several
- * with one id the first counts. The nucleotides that may follow `##FASTA`, or the first `>` without it, are not read.
- * Unit    start and end from 1, both inclusive; an end past its contig's goes on at the start of a circular one
- * Errors  Refusal `invalid_metadata` with file and line
+ * Reads coding sequences from GFF3 files of Prokka, Bakta or NCBI. A protein's id matches the ID, the locus_tag or the
+ * protein_id of its coding sequence. A coding sequence of several parts extends from the first part to the last. Of
+ * several coding sequences with one id the first counts. Reading stops at `##FASTA` or `>`, where nucleotides follow.
+ * Unit    start and end are one-based and inclusive; an end beyond a circular contig continues at its start
+ * Errors  Refusal `file_not_found`; Refusal `invalid_metadata` with file and line; errors of the file system
  * Source  https://github.com/The-Sequence-Ontology/Specifications/blob/master/gff3.md
  */
 export async function readAnnotations(
@@ -62,10 +62,10 @@ export async function readAnnotations(
   };
 }
 
-/** A coding sequence under each of its names; other features are left out. */
+/** Returns a coding sequence under each of its names; nothing for other features. */
 function addFeature({ text, refuse }: TableLine, rows: KeyedRows): void {
   const cells = text.split('\t', COLUMNS + 1);
-  if (cells.length !== COLUMNS) throw refuse(`${COLUMNS} columns separated by tabs are expected, as in GFF3`);
+  if (cells.length !== COLUMNS) throw refuse(`GFF3 has ${COLUMNS} columns separated by tabs`);
   const [contig, , type, start, end, , strand, , attributes] = cells;
   if (type !== 'CDS') return;
   const [first, last] = [start, end].map((cell) => (/^\d{1,10}$/.test(cell) ? Number(cell) : Number.NaN));
@@ -87,7 +87,7 @@ function addFeature({ text, refuse }: TableLine, rows: KeyedRows): void {
   for (const key of keys) if (key !== '') rows.add(key, row);
 }
 
-/** `ID=x;product=a%3B b`; a comma that stands between values is left, as names have commas that nobody escaped. */
+/** Parses attributes such as `ID=x;product=a%3B b`. Commas are not separators, because names often have unescaped commas. */
 function attributesIn(text: string): ReadonlyMap<string, string> {
   return new Map(
     text.split(';').flatMap((pair) => {
@@ -97,7 +97,7 @@ function attributesIn(text: string): ReadonlyMap<string, string> {
   );
 }
 
-/** GFF3 writes what it uses itself as percent and two digits, bytes of UTF-8; a name stays on its line. */
+/** Decodes the percent-encoded UTF-8 bytes of GFF3, and replaces control characters by blanks. */
 function unescape(text: string): string {
   return text
     .slice(0, TEXT_MAX_CHARACTERS)

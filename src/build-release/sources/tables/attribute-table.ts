@@ -1,19 +1,19 @@
 import type { AttributeValue } from '../../../release/release.js';
 import type { SourceField } from '../protein-source.js';
 
-/** Attributes by protein id, from a file beside the sequences. */
+/** Attributes by protein id, from a file other than the sequences. */
 export interface AttributeTable {
-  /** What it is called in notes: "metadata". */
+  /** Name in notes, for example "metadata". */
   readonly name: string;
-  /** They replace the proteins' own fields of the same names, unless `fillsGaps`. */
+  /** Fields, which replace the proteins' own fields of the same names unless `fillsGaps` is true. */
   readonly fields: readonly SourceField[];
-  /** True where the proteins' own values stay, and only missing ones are taken from here. */
+  /** True if values of the proteins take precedence over those of the table. */
   readonly fillsGaps?: boolean;
-  /** Rows, each of which some protein is expected to match; absent where those of other proteins are usual. */
+  /** Number of rows that should match a protein; undefined if rows of other proteins are normal. */
   readonly rowCount?: number;
-  /** Attributes of this protein; undefined where nothing is known of it. */
+  /** Returns the attributes of a protein; undefined if the table has no row for it. */
   find(id: string): Readonly<Record<string, AttributeValue>> | undefined;
-  /** Sentences for the user when all proteins have been asked for; by default, how many rows and proteins met. */
+  /** Sentences for the user after all look-ups; the default counts rows and proteins without a match. */
   notes?(): readonly string[];
   close(): void;
 }

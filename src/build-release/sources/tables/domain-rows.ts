@@ -1,36 +1,36 @@
 import { parseFastaHeader } from '../../../sequence/fasta-header.js';
 import type { RefuseLine } from './table-lines.js';
 
-/** A domain of a protein, as a search for it has found it. */
+/** A domain that a search program found in a protein. */
 export interface Domain {
   readonly protein: string;
-  /** Accession without version, or the name of a model that has none. */
+  /** Accession of the model without version, or its name if it has no accession. */
   readonly signature: string;
-  /** From 1, both inclusive. */
+  /** First and last residue; one-based, inclusive. */
   readonly first: number;
   readonly last: number;
-  /** Entry of InterPro, or empty. */
+  /** InterPro entry, or an empty string. */
   readonly interpro: string;
   readonly go: readonly string[];
 }
 
-/** A row's domain; undefined where it tells of none. Errors  what `refuse` makes of the problem */
+/** Returns the domain of a row; undefined if it has none. Errors  those of `refuse` */
 export type ParseDomain = (row: string, refuse: RefuseLine) => Domain | undefined;
 
-/** HMMER lists domains down to E-values of 10; these are the ones that it would put into an alignment by itself. */
+/** HMMER lists domains up to E = 10. This is its own threshold for including a domain in an alignment. */
 const DOMAIN_MAX_EXPECTED = 0.001;
 const DOMTBLOUT_COLUMNS = 22;
 const INTERPROSCAN_MIN_COLUMNS = 11;
 
 /**
- * A row of InterProScan's TSV: protein, MD5, length, analysis, signature, its description, first, last, score, status,
- * date, and where they were asked for InterPro entry, its description, GO terms and pathways; "-" where there is none.
+ * Parses a row of InterProScan's TSV: protein, MD5, length, analysis, signature, its description, first, last, score, status,
+ * date, and optionally InterPro entry, its description, GO terms and pathways. "-" is a missing value.
  * Source  https://interproscan-docs.readthedocs.io/en/latest/OutputFormats.html
  */
 export const parseInterproscan: ParseDomain = (row, refuse) => {
   const cells = row.split('\t').map((cell) => (cell.trim() === '-' ? '' : cell.trim()));
   if (cells.length < INTERPROSCAN_MIN_COLUMNS) {
-    throw refuse(`${INTERPROSCAN_MIN_COLUMNS} columns or more are expected, as in a TSV of InterProScan`);
+    throw refuse(`a TSV of InterProScan has at least ${INTERPROSCAN_MIN_COLUMNS} columns`);
   }
   const [protein, , , , signature, , first, last, , , , interpro = '', , go = ''] = cells;
   return {
@@ -41,7 +41,8 @@ export const parseInterproscan: ParseDomain = (row, refuse) => {
 };
 
 /**
- * A row of --domtblout: 22 columns separated by blanks, and a description. The domain is where its envelope is.
+ * Returns a parser for rows of --domtblout: 22 columns separated by blanks, and a description. A domain has the range of
+ * its envelope.
  * Source  HMMER User's Guide, "Tabular output formats"
  */
 export function parseDomtblout(isByDomain: boolean): ParseDomain {
@@ -49,11 +50,11 @@ export function parseDomtblout(isByDomain: boolean): ParseDomain {
     if (row.startsWith('#')) return undefined;
     const cells = row.trim().split(/\s+/, DOMTBLOUT_COLUMNS);
     if (cells.length < DOMTBLOUT_COLUMNS) {
-      throw refuse(`${DOMTBLOUT_COLUMNS} columns are expected, as in a --domtblout of HMMER`);
+      throw refuse(`a --domtblout of HMMER has ${DOMTBLOUT_COLUMNS} columns`);
     }
     const expected = Number(cells[12]);
     if (Number.isNaN(expected))
-      throw refuse(`the i-Evalue ${JSON.stringify(cells[12].slice(0, 20))} is no number`);
+      throw refuse(`the i-Evalue ${JSON.stringify(cells[12].slice(0, 20))} is not a number`);
     if (expected > DOMAIN_MAX_EXPECTED) return undefined;
     const [target, query] = [cells.slice(0, 2), cells.slice(3, 5)];
     const [[protein], [name, accession]] = isByDomain ? [target, query] : [query, target];
@@ -73,6 +74,6 @@ function placed(
   if (protein === '' || signature === '' || !(first >= 1 && first <= last)) {
     throw refuse('a protein, a signature and the first and last residue of a domain are expected');
   }
-  // Both programs name a protein by the first word of its header, and a release by the accession that this holds.
+  // The programs name a protein by the first word of its header. A release uses the accession within that word.
   return { protein: parseFastaHeader(protein).id, signature, first, last };
 }

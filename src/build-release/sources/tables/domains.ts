@@ -4,7 +4,7 @@ import { parseDomtblout, parseInterproscan, type Domain, type ParseDomain } from
 import { createKeyedRows } from './keyed-rows.js';
 import { tableLines } from './table-lines.js';
 
-/** Half of what one attribute may hold: a giant of thousands of domains shall not end a build. */
+/** Half the limit of one attribute. A protein with thousands of domains must not fail a build. */
 const LIST_MAX_CHARACTERS = 16_384;
 const FIELDS = optionalFields([
   { name: 'domains', type: 'string_list' },
@@ -15,9 +15,9 @@ const FIELDS = optionalFields([
 ]);
 
 /**
- * Domains by protein, of InterProScan's TSV or hmmscan's and hmmsearch's --domtblout, as the first line tells. A domain
- * is `signature:first-last`, positions from 1, ends inclusive; signatures, Pfam, InterPro and GO are listed once each.
- * Errors  Refusal `invalid_metadata` with file and line
+ * Reads domains by protein from a TSV of InterProScan or a --domtblout of hmmscan or hmmsearch, recognised by the first
+ * line. A domain is `signature:first-last`, one-based and inclusive. Signatures, Pfam, InterPro and GO are listed once.
+ * Errors  Refusal `file_not_found`; Refusal `invalid_metadata` with file and line; errors of the file system
  */
 export async function readDomains(paths: readonly string[], scratchPath: string): Promise<AttributeTable> {
   const rows = createKeyedRows(scratchPath);
@@ -28,22 +28,24 @@ export async function readDomains(paths: readonly string[], scratchPath: string)
     name: 'domain',
     fields: FIELDS,
     find(id) {
-      const found = rows
+      const matches = rows
         .find(id)
         .map(domainOf)
         .sort((a, b) => a.first - b.first || a.last - b.last);
-      if (found.length === 0) return undefined;
+      if (matches.length === 0) return undefined;
       proteins += 1;
-      const lists = Object.entries(listsOf(found)).map(([name, items]) => {
+      const lists = Object.entries(listsOf(matches)).map(([name, items]) => {
         const distinct = [...new Set(items)].filter((item) => item !== '');
-        return { name, distinct, kept: fitting(distinct) };
+        return { name, distinct, fitting: fitting(distinct) };
       });
-      if (lists.some(({ distinct, kept }) => kept.length < distinct.length)) shortened += 1;
-      return Object.fromEntries(lists.flatMap(({ name, kept }) => (kept.length === 0 ? [] : [[name, kept]])));
+      if (lists.some(({ distinct, fitting: list }) => list.length < distinct.length)) shortened += 1;
+      return Object.fromEntries(
+        lists.flatMap(({ name, fitting: list }) => (list.length === 0 ? [] : [[name, list]])),
+      );
     },
     notes: () => [
       `Proteins with domains: ${proteins}.`,
-      ...(shortened === 0 ? [] : [`Proteins with more domains than an attribute holds: ${shortened}.`]),
+      ...(shortened === 0 ? [] : [`Proteins whose list of domains was cut off: ${shortened}.`]),
     ],
     close: () => rows.close(),
   };
@@ -59,7 +61,7 @@ function listsOf(domains: readonly Omit<Domain, 'protein'>[]): Readonly<Record<s
   };
 }
 
-/** As many from the first on as the bound holds. */
+/** Returns the longest prefix of the list within the bound on characters. */
 function fitting(items: readonly string[]): readonly string[] {
   let characters = 0;
   return items.filter((item) => (characters += item.length) <= LIST_MAX_CHARACTERS);
@@ -79,9 +81,7 @@ async function readFile(path: string, add: (domain: Domain) => void): Promise<vo
     if (parse === undefined) {
       parse = await parserOf(path, text);
       if (parse === undefined) {
-        throw refuse(
-          'neither a TSV of InterProScan nor a --domtblout of HMMER: its first line is of no known form',
-        );
+        throw refuse('the first line is neither that of an InterProScan TSV nor that of a HMMER --domtblout');
       }
     }
     const domain = parse(text, refuse);
@@ -89,7 +89,7 @@ async function readFile(path: string, add: (domain: Domain) => void): Promise<vo
   }
 }
 
-/** In hmmscan's table targets are domains and queries proteins, in hmmsearch's the other way: its end says which. */
+/** Whether targets are domains (hmmscan) or proteins (hmmsearch), according to the end of the table. */
 async function parserOf(path: string, firstLine: string): Promise<ParseDomain | undefined> {
   if (!firstLine.startsWith('#')) return firstLine.split('\t').length >= 11 ? parseInterproscan : undefined;
   for await (const { text } of tableLines(path)) {

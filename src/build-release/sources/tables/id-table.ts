@@ -1,17 +1,17 @@
-/** A number by id, in 16 bytes a slot however long the ids are. */
+/** Map from ids to numbers. Memory does not depend on the length of the ids. */
 export interface IdTable {
-  /** The number stored for an id with the same 64-bit hash: the caller checks that it is this id's. */
+  /** Returns the number of an id with the same 64-bit hash. The caller must check that it belongs to this id. */
   get(id: string): number | undefined;
-  /** Stores a number for an id, in place of one stored before. */
+  /** Stores a number for an id and replaces an earlier one. */
   set(id: string, value: number): void;
 }
 
 const FIRST_SLOTS = 1024;
 
 /**
- * A hash table that keeps no ids. Two ids of ten million share a hash once in 300,000 builds, and whoever
- * asks can tell.
- * Cost    16 bytes a slot, at most three quarters full
+ * Creates a hash table without the ids themselves. With ten million ids, one build in 300,000 has two ids with the same
+ * hash, which the caller detects.
+ * Cost    16 bytes per slot, at most three quarters of the slots used
  */
 export function createIdTable(): IdTable {
   let slots = FIRST_SLOTS;

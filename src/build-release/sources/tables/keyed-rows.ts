@@ -1,26 +1,26 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { createIdTable } from './id-table.js';
 
-/** Rows of text by id, any number for each, in a file: memory stays at 16 to 32 bytes an id. */
+/** Rows of text by id in a file; an id may have several rows. Memory is 16 to 32 bytes per id. */
 export interface KeyedRows {
   readonly count: number;
-  /** No id and no cell holds a tab. */
+  /** Adds a row. Neither the id nor a cell may contain a tab. */
   add(id: string, cells: readonly string[]): void;
-  /** The rows of this id in the order in which they were added; none where there is none. */
+  /** Returns the rows of an id in the order of their addition; empty without rows. */
   find(id: string): readonly (readonly string[])[];
   close(): void;
 }
 
 const FLUSH_BYTES = 1 << 20;
-/** Before each row: the offset of the one before it under the same hash, or −1, and the bytes of its text. */
+/** Head of each row: offset of the previous row with the same hash, or −1, and the length of its text. */
 const HEAD_BYTES = 12;
-/** Most rows are shorter, and read at once with their head. */
+/** Most rows are shorter than this and are read together with their head. */
 const FIRST_READ_BYTES = 1024;
 
-/** The file is written and read in place; whoever opens it removes it. */
+/** Creates the file. The caller removes it. */
 export function createKeyedRows(path: string): KeyedRows {
   const file = createRowFile(path);
-  // Ids whose 64-bit hashes are the same share a chain; each row has its id, so that none is taken for another's.
+  // Ids with equal 64-bit hashes share a chain. Each row has its id, so they can be distinguished.
   const lastOf = createIdTable();
   let count = 0;
   return {
@@ -64,7 +64,7 @@ function createRowFile(path: string) {
     return bytes.subarray(0, readSync(file, bytes, 0, length, offset));
   };
   return {
-    /** Gives the row's offset. */
+    /** Writes a row and returns its offset. */
     append(previous: number, text: string): number {
       const offset = size + waitingBytes;
       const bytes = Buffer.from(text);

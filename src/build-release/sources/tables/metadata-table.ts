@@ -11,11 +11,10 @@ import { createTypeGuess, parseCell, parseColumn, type MetadataColumn } from './
 const FIELD_NAME_MAX_CHARACTERS = 128;
 
 /**
- * Reads a tab-separated table, plain or compressed. The first column holds ids; every other column is an attribute.
+ * Reads a tab-separated table, plain or compressed. The first column has ids; every other column is an attribute.
  * The first row names the columns: `name:type` (string, integer, number, boolean, string_list), or `name`
  * alone for the narrowest type that fits all its cells. Items of a string_list are separated by ";". An
- * empty cell is missing. The rows are kept in the scratch file, so that memory stays at 16 to 32 bytes a
- * row.
+ * empty cell is a missing value. Rows are stored in the scratch file; memory is 16 to 32 bytes per row.
  * Errors  Refusal `invalid_metadata` with file, line and column
  */
 export async function readMetadataTable(path: string, scratchPath: string): Promise<AttributeTable> {
@@ -40,21 +39,21 @@ export async function readMetadataTable(path: string, scratchPath: string): Prom
       }
       checkRow(cells, columns, refuse);
       const [id, ...values] = cells;
-      if (rows.find(id).length > 0) throw refuse(`the id ${id} has a row already.`);
+      if (rows.find(id).length > 0) throw refuse(`the id ${id} has more than one row.`);
       rows.add(id, values);
     }
   }
   if (columns === undefined) throw refuse('the table is empty; a header row is expected.');
-  const known = columns.map(({ name, type, guess }) => ({ name, type: type ?? guess.type() }));
+  const fields = columns.map(({ name, type, guess }) => ({ name, type: type ?? guess.type() }));
   return {
     name: 'metadata',
-    fields: known,
+    fields,
     rowCount: rows.count,
     find(id) {
       const [cells] = rows.find(id);
       if (cells === undefined) return undefined;
       const present: Record<string, AttributeValue> = {};
-      known.forEach(({ name, type }, column) => {
+      fields.forEach(({ name, type }, column) => {
         const value = parseCell(type, cells[column] ?? '');
         if (value !== undefined) present[name] = value;
       });
@@ -77,17 +76,17 @@ function readHeader(
   }
   const names = columns.map(({ name }) => name);
   const twin = names.find((name, at) => names.indexOf(name) !== at);
-  if (twin !== undefined) throw refuse(`the column ${JSON.stringify(twin)} is there twice.`);
+  if (twin !== undefined) throw refuse(`the column ${JSON.stringify(twin)} occurs twice.`);
   const bad = names.find((name) => !isFieldName(name));
   if (bad === undefined) return columns;
   throw refuse(
-    `${JSON.stringify(bad)} cannot name an attribute: 1 to ${FIELD_NAME_MAX_CHARACTERS} characters.`,
+    `${JSON.stringify(bad)} cannot name an attribute; a name has 1 to ${FIELD_NAME_MAX_CHARACTERS} characters.`,
   );
 }
 
 function isFieldName(name: string): boolean {
   const isShort = name.length >= 1 && name.length <= FIELD_NAME_MAX_CHARACTERS;
-  // An object cannot hold a member of the last name.
+  // `__proto__` cannot be a plain member of an object.
   return isShort && !/\p{Cc}/u.test(name) && name !== '__proto__';
 }
 
@@ -105,7 +104,7 @@ function checkRow(
     if (cell === '') return;
     if (type === undefined) guess.see(cell);
     else if (parseCell(type, cell) === undefined) {
-      throw refuse(`${JSON.stringify(cell.slice(0, 40))} in column ${name} is no ${type}.`);
+      throw refuse(`${JSON.stringify(cell.slice(0, 40))} in column ${name} is not of type ${type}.`);
     }
   });
 }

@@ -2,12 +2,12 @@ import type { AttributeType, AttributeValue } from '../../../release/release.js'
 
 export interface MetadataColumn {
   readonly name: string;
-  /** Absent where the header does not say it: then the guess decides. */
+  /** Type from the header; undefined if the type is inferred. */
   readonly type?: AttributeType;
   readonly guess: TypeGuess;
 }
 
-/** The narrowest type that fits all cells seen. */
+/** Infers the narrowest type that fits all cells. */
 export interface TypeGuess {
   see(cell: string): void;
   type(): AttributeType;
@@ -24,7 +24,7 @@ const INTEGER = /^[+-]?\d+$/;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 const LIST_SEPARATOR = ';';
 
-/** `name:type`; what follows the last colon is part of the name where it is no type. */
+/** Parses `name:type`. Text after the last colon that is not a type belongs to the name. */
 export function parseColumn(cell: string): Pick<MetadataColumn, 'name' | 'type'> {
   const colon = cell.lastIndexOf(':');
   const type = cell.slice(colon + 1).trim();
@@ -33,7 +33,7 @@ export function parseColumn(cell: string): Pick<MetadataColumn, 'name' | 'type'>
     : { name: cell };
 }
 
-/** The cell's value; undefined where it is empty or not of the type. Integers must be exact as doubles. */
+/** Returns the value of a cell; undefined if it is empty or not of the type. Integers must be exact as doubles. */
 export function parseCell(type: AttributeType, cell: string): AttributeValue | undefined {
   if (cell === '') return undefined;
   switch (type) {
@@ -55,7 +55,7 @@ export function parseCell(type: AttributeType, cell: string): AttributeValue | u
   }
 }
 
-/** A leading zero or plus marks a code, not a number: such a column stays text. A list is never guessed. */
+/** Cells with a leading zero or plus are codes, so their column is text. Lists are never inferred. */
 export function createTypeGuess(): TypeGuess {
   const fits = { boolean: true, integer: true, number: true };
   let isSeen = false;

@@ -2,7 +2,7 @@ import { Refusal } from '../../../errors.js';
 import { decompress, readLines } from '../../../sequence/input-file.js';
 import { readUnpackedFile } from '../../../sequence/unpack.js';
 
-/** What is wrong with the line that was given last, in one sentence with its place. */
+/** Returns the refusal of the latest line, with its place. */
 export type RefuseLine = (problem: string) => Refusal;
 
 export interface TableLine {
@@ -10,7 +10,7 @@ export interface TableLine {
   readonly refuse: RefuseLine;
 }
 
-/** Lines of a file beside the sequences, plain or compressed, empty ones left out. Errors  those of reading */
+/** Yields the non-empty lines of a table, plain or compressed. Errors  those of reading */
 export async function* tableLines(path: string): AsyncGenerator<TableLine> {
   let line = 0;
   const refuse: RefuseLine = (problem) =>

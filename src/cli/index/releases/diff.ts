@@ -3,24 +3,25 @@ import { isDeepStrictEqual } from 'node:util';
 import { openRelease } from '../../../release/open.js';
 import type { Release } from '../../../release/release.js';
 import type { CommandContext } from '../../terminal/command.js';
-import { selectOneRelease, shortId, withCatalog } from '../catalog.js';
+import { selectOneRelease, shortId } from '../../../pipelines/catalog.js';
+import { withCatalog } from '../catalog.js';
 
-/** Ids that are shown of each kind. */
+/** Shown ids of a kind at most. */
 const SHOWN_IDS = 10;
 
-/** How one release differs from another, by protein id; lists are in the order of the releases. */
+/** Differences of two releases by protein id. Order  lists are in the order of the releases */
 interface ReleaseDifference {
   readonly from: string;
   readonly to: string;
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Ids whose sequence is another. */
+  /** Ids with different sequences. */
   readonly changed_sequences: readonly string[];
-  /** Ids whose sequence is the same, with the attributes that are not. */
+  /** Ids with equal sequences, and the names of their different attributes. */
   readonly changed_attributes: readonly { readonly id: string; readonly attributes: readonly string[] }[];
   readonly added_fields: readonly string[];
   readonly removed_fields: readonly string[];
-  /** Members of the manifest that differ, but for counts, digests and fields. */
+  /** Members of the manifest that differ, without counts, digests and fields. */
   readonly changed_settings: readonly string[];
 }
 
@@ -79,13 +80,13 @@ function differenceOf(from: Release, to: Release): ReleaseDifference {
   };
 }
 
-/** What is neither counted nor digested of what the lists tell. */
+/** Returns the members of a manifest that the lists do not cover. */
 function settingsOf({ manifest }: Release): Readonly<Record<string, unknown>> {
   const { counts: _, files: __, filter_schema: ___, corpus_snapshot_id: ____, ...settings } = manifest;
   return settings;
 }
 
-/** Names of members that are not equal, in the order of the second value. */
+/** Returns the names of unequal members, in the order of the second value. */
 function changedOf(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,

@@ -5,9 +5,10 @@ import { Refusal } from '../../../errors.js';
 import type { CommandContext } from '../../terminal/command.js';
 import { formatQuantity } from '../../terminal/progress.js';
 import { formatTable } from '../../terminal/table.js';
-import { readCount } from '../engine.js';
-import { shortId, withCatalog, type IndexCatalog, type LocatedRelease } from '../catalog.js';
-import { homologSourceUser, deleteReleases } from './delete.js';
+import { readCount } from '../../terminal/arguments.js';
+import { shortId, type IndexCatalog, type LocatedRelease } from '../../../pipelines/catalog.js';
+import { withCatalog } from '../catalog.js';
+import { homologSourceUser, deleteReleases } from '../../../pipelines/delete.js';
 
 interface Options {
   readonly keep: string;
@@ -18,7 +19,7 @@ interface Options {
 export function addPruneCommand(index: Command, context: CommandContext): void {
   index
     .command('prune')
-    .description('say which old releases could go and what that would free; with --yes, delete them')
+    .description('list old releases that can be deleted and the space that frees; with --yes, delete them')
     .argument('[database]', 'slug (default: all databases)')
     .option('--keep <count>', 'newest releases of each database that stay beside its default', '1')
     .option('-y, --yes', 'delete what is listed')
@@ -61,7 +62,7 @@ interface OldRelease extends LocatedRelease {
   readonly publishedAt: string;
 }
 
-/** Neither a default, nor among the newest, nor where queries of one that stays find their relatives. */
+/** Lists releases that are neither a default, nor among the newest, nor the homolog source of one that stays. */
 function oldReleases(
   catalog: IndexCatalog,
   slug: string | undefined,
@@ -83,7 +84,7 @@ function oldReleases(
         return found === undefined ? [] : [{ ...found, publishedAt }];
       }),
   );
-  // One that stays may keep another, which may keep a third.
+  // A release that stays may need another as its homolog source, which may need a third.
   for (let before = -1; before !== going.length;) {
     before = going.length;
     going = going.filter((release) => homologSourceUser(catalog, release, going) === undefined);
@@ -91,7 +92,10 @@ function oldReleases(
   return going;
 }
 
-/** What deleting releases gives back: a file that another release has under its name, too, gives nothing. */
+/**
+ * Sums the bytes that deleting releases frees. A file with a hard link in another release frees nothing.
+ * Errors  those of the file system
+ */
 async function freedBytes(
   going: readonly LocatedRelease[],
 ): Promise<{ readonly each: readonly number[]; readonly all: number }> {
@@ -114,7 +118,7 @@ async function freedBytes(
   return { each, all };
 }
 
-/** Files of a release and of what was measured of it. */
+/** Lists the files of a release and of its evidence. Errors  those of the file system */
 async function filesOf(directory: string): Promise<readonly string[]> {
   const parent = dirname(directory);
   const names = (await readdir(parent)).filter(

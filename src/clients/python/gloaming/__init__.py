@@ -1,4 +1,4 @@
-"""Client of a Gloaming appliance, which finds distant relatives of a protein.
+"""Client of a Gloaming appliance, which finds remote homologs of a protein.
 
 >>> from gloaming import Gloaming
 >>> hits = Gloaming().search(protein, limit=5)

@@ -1,4 +1,4 @@
-"""The client for event loops: that of `gloaming.client`, awaited."""
+"""The client for event loops. The build writes `client.py`, the blocking client, from this file without its awaits."""
 
 from __future__ import annotations
 
@@ -19,15 +19,20 @@ from .wire import Json
 
 
 class AsyncGloaming(ClientState):
-    """A Gloaming appliance, for event loops; arguments and methods are those of `Gloaming`.
+    """A Gloaming appliance.
+
+    `url` and `key` default to GLOAMING_URL (http://127.0.0.1:8080) and GLOAMING_API_KEY. `ca_bundle` defaults to
+    GLOAMING_CA_BUNDLE: PEM certificates to trust instead of the system's. `timeout` bounds one response, in seconds.
+    `patience` bounds the sum of the pauses before retries of one request, in seconds. Every request that changes
+    something carries an Idempotency-Key. The client retries a request if the appliance says that a retry may succeed,
+    after the time that the appliance names.
 
     Examples:
         >>> from gloaming import AsyncGloaming
-        >>> async def find():
-        ...     async with AsyncGloaming() as appliance:
-        ...         return await appliance.search(protein, limit=3)
-        >>> len(asyncio.run(find()))
-        3
+        >>> async with AsyncGloaming() as appliance:
+        ...     hits = await appliance.search(protein, limit=3)
+        >>> [hit.rank for hit in hits]
+        [1, 2, 3]
     """
 
     def _connect(self, timeout: float) -> None:
@@ -40,13 +45,11 @@ class AsyncGloaming(ClientState):
         await self.close()
 
     async def close(self) -> None:
-        """As `Gloaming.close`.
+        """Closes the connections and revokes the SQL credential that the client made.
 
         Examples:
-            >>> async def example(appliance):
-            ...     return appliance
-            >>> type(asyncio.run(with_appliance(example))).__name__
-            'AsyncGloaming'
+            >>> appliance = AsyncGloaming()
+            >>> await appliance.close()
         """
         await self._transport.run(self._sql.revoke(self._caller))
         await self._transport.close()
@@ -66,13 +69,20 @@ class AsyncGloaming(ClientState):
         idempotency_key: Optional[str] = None,
         **members: Any,
     ) -> Hits:
-        """As `Gloaming.search`.
+        """Compares one protein with every eligible protein of a database and returns the closest.
+
+        `query` is a sequence, FASTA of one record, the path of such a file, or Biopython's SeqRecord. `limit` is 1 to
+        5,000 (default 100); submit() stores up to 10,000. A search without `alignments` is faster. `members` are
+        further members of the request, such as cut-offs, by their names in the contract.
 
         Examples:
-            >>> async def example(appliance):
-            ...     return await appliance.search(protein, limit=3)
-            >>> [hit.rank for hit in asyncio.run(with_appliance(example))]
-            [1, 2, 3]
+            >>> hits = await client.search(protein, database="demo", limit=10)
+            >>> hits[0].attributes["organism"] != ""
+            True
+            >>> kingdom = {"op": "eq", "field": "organism", "value": hits[0].attributes["organism"]}
+            >>> hits = await client.search(protein, filter=kingdom)
+            >>> {hit.attributes["organism"] for hit in hits} == {kingdom["value"]}
+            True
         """
         options = {
             "database": database,
@@ -105,14 +115,17 @@ class AsyncGloaming(ClientState):
         idempotency_key: Optional[str] = None,
         **members: Any,
     ) -> "AsyncRun":
-        """As `Gloaming.submit`.
+        """Submits a search as a run: stored, resumed after a crash, paged, watched and reported to webhooks.
+
+        `queries` is one protein, a list or mapping of proteins, or the path of a FASTA file, plain or gzip. A large
+        file is uploaded first. `limit` is 1 to 10,000 candidates per query. With an `idempotency_key` of your own
+        (see derived_key), a step repeated within a day returns the run that the first attempt made. `members` are
+        further members of the input, such as cut-offs, by their names in the contract.
 
         Examples:
-            >>> async def example(appliance):
-            ...     run = await appliance.submit([protein], limit=5)
-            ...     return [len(hits) async for hits in run.results()]
-            >>> asyncio.run(with_appliance(example))
-            [5]
+            >>> run = await client.submit({"one": protein, "two": protein}, limit=5)
+            >>> [(hits.query_id, len(hits)) async for hits in run.results()]
+            [('one', 5), ('two', 5)]
         """
         options = {
             "database": database,
@@ -125,46 +138,42 @@ class AsyncGloaming(ClientState):
             "significance": significance,
             **members,
         }
-        told = {"label": label, "priority": priority, "webhook_endpoint_id": webhook_endpoint_id}
-        flow = flows.submit(self._caller, queries, options, told, idempotency_key)
+        run_options = {"label": label, "priority": priority, "webhook_endpoint_id": webhook_endpoint_id}
+        flow = flows.submit(self._caller, queries, options, run_options, idempotency_key)
         return AsyncRun(self, await self._transport.run(flow))
 
     async def create_run(
         self, endpoint: str, input: Mapping[str, Any], *, idempotency_key: Optional[str] = None
     ) -> "AsyncRun":
-        """As `Gloaming.create_run`.
+        """Creates a run of any endpoint, such as `sequences.msa.build` or `structure.predict`, with this input.
 
         Examples:
-            >>> async def example(appliance):
-            ...     found = await appliance.search(protein, limit=5)
-            ...     run = await appliance.create_run("sequences.msa.build", {"receipt_id": found.receipt_id})
-            ...     return (await run.wait()).status
-            >>> asyncio.run(with_appliance(example))
-            'completed'
+            >>> hits = await client.search(protein, limit=5)
+            >>> run = await client.create_run("sequences.msa.build", {"receipt_id": hits.receipt_id})
+            >>> (await run.wait()).summary["msa"]["row_count"] > 1
+            True
         """
         flow = flows.create(self._caller, endpoint, input, {}, idempotency_key)
         return AsyncRun(self, await self._transport.run(flow))
 
     async def run(self, run_id: str) -> "AsyncRun":
-        """As `Gloaming.run`.
+        """Reads a run that was created before.
 
         Examples:
-            >>> async def example(appliance):
-            ...     run = await appliance.submit(protein)
-            ...     return (await appliance.run(run.id)).id == run.id
-            >>> asyncio.run(with_appliance(example))
-            True
+            >>> submitted = await client.submit(protein)
+            >>> (await client.run(submitted.id)).endpoint
+            'homology.search'
         """
         return AsyncRun(self, Submission(await self._transport.run(flows.read_run(self._caller, run_id)), None))
 
-    async def runs(self, *, status: Optional[str] = None, endpoint: Optional[str] = None) -> AsyncIterator["AsyncRun"]:
-        """As `Gloaming.runs`.
+    async def runs(
+        self, *, status: Optional[str] = None, endpoint: Optional[str] = None
+    ) -> "AsyncIterator[AsyncRun]":
+        """Yields the runs of the organization, newest first.
 
         Examples:
-            >>> async def example(appliance):
-            ...     run = await appliance.submit(protein)
-            ...     return run.id in [each.id async for each in appliance.runs()]
-            >>> asyncio.run(with_appliance(example))
+            >>> run = await client.submit(protein)
+            >>> run.id in [each.id async for each in client.runs()]
             True
         """
         query = {"status": status, "endpoint": endpoint, "limit": 100}
@@ -172,35 +181,33 @@ class AsyncGloaming(ClientState):
             yield AsyncRun(self, Submission(row, None))
 
     async def databases(self) -> List[Json]:
-        """As `Gloaming.databases`.
+        """Returns the searchable databases: `slug`, `title`, `default_release_id` and more of each.
 
         Examples:
-            >>> async def example(appliance):
-            ...     return [database["slug"] for database in await appliance.databases()]
-            >>> asyncio.run(with_appliance(example))
+            >>> [database["slug"] for database in await client.databases()]
             ['demo']
         """
         return [row async for row in self._transport.iterate(flows.databases(self._caller))]
 
     async def resolve(self, query: str, *, limit: int = 20) -> List[Reference]:
-        """As `Gloaming.resolve`.
+        """Finds proteins, databases, releases, runs and files by id, accession or name; tolerates misspelling.
 
         Examples:
-            >>> async def example(appliance):
-            ...     return (await appliance.resolve("demo"))[0].kind
-            >>> asyncio.run(with_appliance(example))
+            >>> (await client.resolve("demo"))[0].kind
             'database'
         """
         return await self._transport.run(flows.resolve(self._caller, query, limit))
 
     async def sql(self, statement: str, parameters: Sequence[Any] = (), *, limit: int = 1000) -> SqlResult:
-        """As `Gloaming.sql`.
+        """Runs a DuckDB SELECT over the organization's data; `$1`, `$2` stand for the parameters.
+
+        The argument `sql_credential`, or GLOAMING_SQL_USER and GLOAMING_SQL_PASSWORD, opens the session. Without
+        either, the client makes a credential, and close() revokes it.
 
         Examples:
-            >>> async def example(appliance):
-            ...     return (await appliance.sql("SELECT 1 AS one")).rows
-            >>> asyncio.run(with_appliance(example))
-            [[1]]
+            >>> statement = "SELECT count(*) AS n FROM demo.targets WHERE target_id <> $1"
+            >>> (await client.sql(statement, ["absent"])).rows
+            [[60]]
         """
         return await self._transport.run(flows.sql(self._caller, self._sql, statement, parameters, limit))
 
@@ -211,25 +218,28 @@ class AsyncGloaming(ClientState):
         name: Optional[str] = None,
         progress: Optional[Progress] = None,
     ) -> str:
-        """As `Gloaming.upload`.
+        """Stores a file and returns its URL, which runs take as `fasta_url` or `a3m_url`.
+
+        The client calls `progress` with the number of bytes uploaded and the total. An upload of an unchanged file
+        that was interrupted resumes within a day.
 
         Examples:
-            >>> async def example(appliance):
-            ...     return await appliance.upload(fasta_file, name="awaited.fasta")
-            >>> asyncio.run(with_appliance(example))[:4]
-            'http'
+            >>> seen = []
+            >>> url = await client.upload(fasta_file, progress=lambda done, all: seen.append((done, all)))
+            >>> seen[-1][0] == seen[-1][1] == fasta_file.stat().st_size
+            True
+            >>> await client.upload(fasta_file) == url
+            True
         """
         return await self._transport.run(flows.upload(self._caller, Path(path), name, progress))
 
 
 class AsyncRun(RunState):
-    """Work that the appliance keeps; its methods are those of `Run`.
+    """A run that the appliance stores.
 
     Examples:
-        >>> async def example(appliance):
-        ...     run = await appliance.submit([protein, protein])
-        ...     return (await run.wait()).status
-        >>> asyncio.run(with_appliance(example))
+        >>> run = await client.submit([protein, protein])
+        >>> (await run.wait()).status
         'completed'
     """
 
@@ -239,27 +249,25 @@ class AsyncRun(RunState):
         self._caller = client._caller
 
     async def refresh(self) -> "AsyncRun":
-        """As `Run.refresh`.
+        """Reads the run's state again.
 
         Examples:
-            >>> async def example(appliance):
-            ...     run = await appliance.submit([protein])
-            ...     return (await run.refresh()).endpoint
-            >>> asyncio.run(with_appliance(example))
-            'homology.batch_search'
+            >>> run = await client.submit([protein])
+            >>> (await run.refresh()).status in ("queued", "running", "completed")
+            True
         """
         self.raw = await self._transport.run(flows.read_run(self._caller, self.id))
         return self
 
     async def watch(self, *, progress: bool = False) -> AsyncIterator[RunEvent]:
-        """As `Run.watch`.
+        """Yields the run's events until it ends. After a lost connection it continues behind the last event.
+
+        With `progress` it shows a bar if tqdm is installed.
 
         Examples:
-            >>> async def example(appliance):
-            ...     run = await appliance.submit([protein])
-            ...     return [event.type async for event in run.watch()][-1]
-            >>> asyncio.run(with_appliance(example))
-            'run.completed'
+            >>> run = await client.submit([protein])
+            >>> [event.type async for event in run.watch() if event.type != "run.progress"]
+            ['run.queued', 'run.running', 'run.completed']
         """
         bar = Bar(progress, self.id)
         try:
@@ -271,14 +279,12 @@ class AsyncRun(RunState):
         await self.refresh()
 
     async def wait(self, *, progress: bool = False) -> "AsyncRun":
-        """As `Run.wait`.
+        """Waits until the run has completed. Raises RunFailed, RunCancelled.
 
         Examples:
-            >>> async def example(appliance):
-            ...     run = await appliance.submit([protein])
-            ...     return (await run.wait()).status
-            >>> asyncio.run(with_appliance(example))
-            'completed'
+            >>> run = await client.submit(protein, limit=7)
+            >>> (await run.wait()).raw["result"]["row_count"]
+            7
         """
         if progress and self.status not in FINAL_STATES:
             async for _ in self.watch(progress=True):
@@ -287,13 +293,13 @@ class AsyncRun(RunState):
         return self
 
     async def results(self) -> AsyncIterator[Any]:
-        """As `Run.results`.
+        """Yields the rows in order, also before the run has ended: each Hit of one query, or Hits of each of several.
+
+        Rows of other endpoints, such as `sequences.relatives`, have the form of the contract.
 
         Examples:
-            >>> async def example(appliance):
-            ...     run = await appliance.submit(protein, limit=3)
-            ...     return [hit.rank async for hit in run.results()]
-            >>> asyncio.run(with_appliance(example))
+            >>> run = await client.submit(protein, limit=3)
+            >>> [hit.rank async for hit in run.results()]
             [1, 2, 3]
         """
         async for row in self._transport.iterate(flows.results(self._caller, self.id, self._queries)):
@@ -307,25 +313,26 @@ class AsyncRun(RunState):
         query_index: Optional[int] = None,
         **members: Any,
     ) -> Path:
-        """As `Run.export`.
+        """Writes the rows as a file: `m8` (BLAST outfmt 6), `tsv`, `fasta`, `a3m`, `parquet`, `arrow` and others.
+
+        The file is written to `to`, by default in the working directory, complete or not at all. `a3m` of a batch
+        needs `query_index`, from 0. `members` are further members of the input of `homology.export`, such as
+        `outfmt` or `maximum_expected_false_hits`.
 
         Examples:
-            >>> async def example(appliance):
-            ...     run = await (await appliance.submit([protein], limit=5)).wait()
-            ...     return await run.export("m8", folder / "awaited.m8")
-            >>> asyncio.run(with_appliance(example)).name
-            'awaited.m8'
+            >>> run = await (await client.submit([protein], limit=5)).wait()
+            >>> path = await run.export("m8", folder / "hits.m8")
+            >>> len(path.read_text().splitlines())
+            5
         """
         return await self._transport.run(flows.export(self._caller, self.id, format, to, query_index, members))
 
     async def cancel(self) -> "AsyncRun":
-        """As `Run.cancel`.
+        """Cancels the run unless it has ended.
 
         Examples:
-            >>> async def example(appliance):
-            ...     run = await appliance.submit([protein] * 50)
-            ...     return (await run.cancel()).status
-            >>> asyncio.run(with_appliance(example))
+            >>> run = await client.submit([protein] * 50)
+            >>> (await run.cancel()).status
             'cancelled'
         """
         self.raw = await self._transport.run(flows.cancel(self._caller, self.id))

@@ -1,4 +1,4 @@
-"""A progress bar where tqdm is installed and wanted, and nothing where it is not."""
+"""An optional progress bar: needs tqdm, and does nothing without it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from .events import RunEvent
 
 
 class Bar:
-    """Shows how far a run is."""
+    """Shows the progress of a run."""
 
-    def __init__(self, is_wanted: bool, title: str) -> None:
+    def __init__(self, is_shown: bool, title: str) -> None:
         self._bar: Optional[Any] = None
-        if is_wanted:
+        if is_shown:
             try:
                 from tqdm.auto import tqdm
             except ImportError:

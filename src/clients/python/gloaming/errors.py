@@ -1,15 +1,12 @@
-"""What can go wrong, as exceptions: a class for each type of error, and in `gloaming.codes` one for each code."""
+"""The exceptions of the client: a class for each type of error. `gloaming.codes` has a subclass for each code."""
 
 from __future__ import annotations
 
-import json
 from typing import Any, ClassVar, Dict, Mapping, Optional, Type
-
-from .wire import Json, NoAnswer, Response
 
 
 class GloamingError(Exception):
-    """A request that was refused, or came to nothing.
+    """A request that was refused or failed.
 
     Examples:
         >>> from gloaming import GloamingError
@@ -36,21 +33,21 @@ class GloamingError(Exception):
     ) -> None:
         super().__init__(message)
         self.message = message
-        #: HTTP status; None where there was no answer.
+        #: HTTP status; None without an answer.
         self.status = status
         #: Machine-readable facts.
         self.details: Dict[str, Any] = dict(details or {})
         #: The member of the request at fault, such as `filter.value`.
         self.param = param
         self.doc_url = doc_url
-        #: Names the request in the log of the server.
+        #: Id of the request in the log of the server.
         self.request_id = request_id
-        #: Whether the identical request may succeed later; the client has tried that in vain.
+        #: Whether the identical request may succeed later. The client's own retries have failed.
         self.is_retryable = is_retryable
 
 
 class InvalidRequestError(GloamingError):
-    """The request cannot be done as it was asked."""
+    """The request is invalid."""
 
 
 class AuthenticationError(GloamingError):
@@ -58,27 +55,27 @@ class AuthenticationError(GloamingError):
 
 
 class ForbiddenError(GloamingError):
-    """It belongs to another organization."""
+    """The key may not do this, or the resource belongs to another organization."""
 
 
 class NotFoundError(GloamingError):
-    """There is no such thing."""
+    """The resource does not exist."""
 
 
 class ConflictError(GloamingError):
-    """The state of the thing does not allow it."""
+    """The state of the resource does not allow the request."""
 
 
 class IdempotencyError(GloamingError):
-    """The Idempotency-Key was used for something else."""
+    """The Idempotency-Key was used for a different request."""
 
 
 class RateLimitError(GloamingError):
-    """Too much was asked at once, for longer than the client's patience."""
+    """The rate limit was exceeded for longer than the client's patience."""
 
 
 class CapacityError(GloamingError):
-    """The appliance has no room for it."""
+    """The appliance has no capacity for the request."""
 
 
 class ServiceError(GloamingError):
@@ -86,31 +83,31 @@ class ServiceError(GloamingError):
 
 
 class ConnectionFailed(GloamingError):
-    """The appliance did not answer, or its answer broke off."""
+    """The appliance did not answer, or the connection ended before the answer did."""
 
     code = "connection_failed"
 
 
 class RunFailed(GloamingError):
-    """A run ended without a result; `details` has its error as the run tells it."""
+    """A run ended without a result; `details` holds the error of the run."""
 
     code = "run_failed"
 
 
 class RunCancelled(GloamingError):
-    """A run was ended by its owner."""
+    """The organization cancelled the run."""
 
     code = "run_cancelled"
 
 
 class DamagedDownload(GloamingError):
-    """What was downloaded is not what the appliance has stored."""
+    """The downloaded bytes differ from the stored file's checksum."""
 
     code = "damaged_download"
 
 
 class WebhookVerificationError(GloamingError):
-    """A message that no appliance with this secret has sent lately."""
+    """The message has no valid, recent signature of this secret."""
 
     code = "webhook_verification_failed"
 
@@ -127,40 +124,3 @@ BY_TYPE: Dict[str, Type[GloamingError]] = {
     "capacity_error": CapacityError,
     "api_error": ServiceError,
 }
-
-
-def error_of(outcome: "Response | NoAnswer") -> GloamingError:
-    """The exception that tells of an answer that is no success."""
-    from .codes import BY_CODE
-
-    if isinstance(outcome, NoAnswer):
-        error = ConnectionFailed(f"The appliance did not answer: {outcome.cause!r}", is_retryable=True)
-        error.__cause__ = outcome.cause
-        return error
-    headers = outcome.headers
-    code = headers.get("service-error-type", "")
-    told = _words_in(outcome.body)
-    status = outcome.status
-    fallback = BY_TYPE.get(str(told.get("type")), ServiceError if status >= 500 else InvalidRequestError)
-    message = told.get("message") or told.get("detail") or f"The server answered with status {status}."
-    return BY_CODE.get(code, fallback)(
-        str(message),
-        status=status,
-        details=told.get("details"),
-        param=told.get("param") or None,
-        doc_url=told.get("doc_url"),
-        request_id=headers.get("x-request-id"),
-        is_retryable=headers.get("service-retryable") == "true",
-    )
-
-
-def _words_in(body: bytes) -> Json:
-    """The error in whichever of the three bodies it stands; empty where something else has answered."""
-    try:
-        value = json.loads(body)
-    except ValueError:
-        return {}
-    if not isinstance(value, dict):
-        return {}
-    error = value.get("error")
-    return error if isinstance(error, dict) else value

@@ -1,4 +1,4 @@
-"""Server-sent events: how a run is followed."""
+"""Server-sent events of a run."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any, Dict, List, Optional
 
 from .wire import Json
 
-#: States in which a run stays.
+#: Terminal states of a run.
 FINAL_STATES = frozenset({"completed", "failed", "cancelled"})
 
 
 @dataclass(frozen=True)
 class RunEvent:
-    """Something that became of a run."""
+    """A change of state or progress of a run."""
 
     #: `run.queued`, `run.running`, `run.progress`, `run.completed`, `run.failed` or `run.cancelled`.
     type: str
     timestamp: str
     status: str
-    #: `stage`, `fraction` (0..1), `done_count`, `total_count`; where known `rate_per_second` and `seconds_left`.
+    #: `stage`, `fraction` (0..1), `done_count`, `total_count`; `rate_per_second` and `seconds_left` if known.
     progress: Optional[Dict[str, Any]]
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing more will become of the run.
+        """Whether this is the last event of the run.
 
         Examples:
             >>> [event.is_final for event in client.submit([protein]).watch()][-1]
@@ -35,11 +35,11 @@ class RunEvent:
 
 
 class EventReader:
-    """Takes the bytes of a stream as they come, and gives its events. Source: HTML Living Standard, section 9.2."""
+    """Parses events from chunks of a stream. Source: HTML Living Standard, section 9.2."""
 
     def __init__(self) -> None:
         self._rest = b""
-        #: Of the last event that has one: what to go on behind.
+        #: Id of the last event that has one; a new connection continues behind it.
         self.last_id: Optional[str] = None
 
     def feed(self, chunk: bytes) -> List[RunEvent]:
@@ -52,6 +52,6 @@ class EventReader:
         self.last_id = fields.get("id", self.last_id)
         if "data" not in fields:
             return None
-        told: Json = json.loads(fields["data"])
-        data = told["data"]
-        return RunEvent(told["type"], told["timestamp"], data["status"], data.get("progress"))
+        event: Json = json.loads(fields["data"])
+        data = event["data"]
+        return RunEvent(event["type"], event["timestamp"], data["status"], data.get("progress"))

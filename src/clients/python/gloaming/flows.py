@@ -1,4 +1,4 @@
-"""The operations, each as one flow for both clients."""
+"""The operations as flows, which both clients share."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .inputs import Protein, Proteins, fasta_path, is_one_protein, read_protein,
 from .results import Reference, SqlResult
 from .wire import Emit, Flow, Json, NoAnswer, Read, Request, Sleep, Wait
 
-#: Called with the bytes that are there and those that there will be.
+#: Called with the number of bytes transferred and the total.
 Progress = Callable[[int, int], None]
-#: FASTA files beyond are uploaded rather than sent with the run. Unit: bytes.
+#: Larger FASTA files are uploaded instead of sent with the run. Unit: bytes.
 INLINE_FASTA_MAX_BYTES = 4 * 1024 * 1024
-#: Signed URLs that are asked for at once.
+#: Signed URLs per request.
 PART_URLS_AT_ONCE = 32
-#: How long one request waits for a run; longer ones are asked for again. Unit: seconds.
+#: Time that one request waits for a run; the client repeats it. Unit: seconds.
 WAIT_SECONDS = 20
 RESULT_PAGE_ROWS = 500
 
 
 def search_body(options: Mapping[str, Any]) -> Json:
-    """Members of the request from keyword arguments: those that are None are left to the service."""
+    """Returns members of the request from keyword arguments. Members that are None get the default of the service."""
     given = {name: value for name, value in options.items() if value is not None}
     alignments = given.pop("alignments", True)
     return {**given, "evidence": "pairwise_sequence_alignment" if alignments else "candidate_measurement"}
@@ -46,12 +46,12 @@ def search(caller: Caller, query: Protein, options: Mapping[str, Any], key: Opti
 
 
 class Submission:
-    """A run that was accepted, with the queries that its results do not repeat."""
+    """An accepted run with its queries, which the result rows do not contain."""
 
     def __init__(self, run: Json, queries: Optional[Sequence[str]], is_replayed: bool = False) -> None:
         self.run = run
         self.queries = queries
-        #: Whether it was accepted before, under the same key.
+        #: Whether an earlier request with the same Idempotency-Key created it.
         self.is_replayed = is_replayed
 
 
@@ -107,7 +107,7 @@ def cancel(caller: Caller, run_id: str) -> Flow[Json]:
 
 
 def wait_for(caller: Caller, run_id: str) -> Flow[Json]:
-    """The completed run. Raises RunFailed, RunCancelled."""
+    """Waits for the run and returns it completed. Raises RunFailed, RunCancelled."""
     while True:
         run = yield from read_run(caller, run_id, WAIT_SECONDS)
         if run["status"] in FINAL_STATES:
@@ -124,7 +124,7 @@ def require_completed(run: Json) -> Json:
 
 
 def watch(caller: Caller, run_id: str) -> Flow[None]:
-    """Events until the last one; where the connection ends before, from behind the last one that came."""
+    """Emits events until the last one; a new connection continues behind the last event received."""
     reader = EventReader()
     silent = 0
     while True:
@@ -151,7 +151,7 @@ def watch(caller: Caller, run_id: str) -> Flow[None]:
 
 
 def pages(caller: Caller, path: str, query: Mapping[str, Any]) -> Flow[None]:
-    """Rows of a list over its cursors."""
+    """Emits the rows of all pages of a list."""
     cursor: Optional[str] = None
     while True:
         page = yield from caller.get(path, {**query, "cursor": cursor})
@@ -163,7 +163,7 @@ def pages(caller: Caller, path: str, query: Mapping[str, Any]) -> Flow[None]:
 
 
 def results(caller: Caller, run_id: str, queries: Optional[Sequence[str]]) -> Flow[None]:
-    """Rows of a run in their order, also while it works: a Hit of a search, Hits of each query of a batch, or as it is."""
+    """Emits the rows of a run in order, also before its end: Hit of a search, Hits of a batch, else the JSON row."""
     cursor: Optional[str] = None
     run: Json = yield from read_run(caller, run_id)
     while True:
@@ -174,8 +174,8 @@ def results(caller: Caller, run_id: str, queries: Optional[Sequence[str]]) -> Fl
         page = yield from caller.get(f"/v1/runs/{run_id}/results", {"cursor": cursor, "limit": RESULT_PAGE_ROWS})
         if run["endpoint"] == "homology.search":
             sequence = yield from query_of(caller, run, queries)
-            found = Hits({"candidates": page["data"]}, sequence)
-            for hit in found:
+            hits = Hits({"candidates": page["data"]}, sequence)
+            for hit in hits:
                 yield Emit(hit)
         elif run["endpoint"] != "homology.batch_search":
             for row in page["data"]:
@@ -200,7 +200,7 @@ def query_of(caller: Caller, run: Json, queries: Optional[Sequence[str]]) -> Flo
 
 
 def receipt_query(caller: Caller, searched: Json) -> Flow[str]:
-    """The query of a search that somebody else has submitted: only its receipt holds it."""
+    """Returns the query of a run that another session submitted; only the receipt contains it."""
     receipt = yield from caller.get(f"/v1/receipts/{searched['receipt']['id']}")
     return str(receipt["data"]["content"]["query"]["sequence"])
 
@@ -226,7 +226,7 @@ def export(
 
 
 def download(caller: Caller, file: Json, target: Path) -> Flow[None]:
-    """Writes a stored file where it is to stand, whole or not at all; what broke off is gone on with."""
+    """Writes a stored file to `target`, complete or not at all; resumes after a lost connection."""
     path = urlsplit(file["url"]).path
     digest = hashlib.sha256()
     got = 0
@@ -245,11 +245,11 @@ def download(caller: Caller, file: Json, target: Path) -> Flow[None]:
                 if got < file["size_bytes"]:
                     failures += 1
                     if failures > 8:
-                        raise ConnectionFailed(f"The download of {file['path']} broke off again and again.")
+                        raise ConnectionFailed(f"The download of {file['path']} was interrupted too often.")
                     yield Sleep(0.2 * failures)
             part.close()
             if digest.hexdigest() != file["checksum"]:
-                raise DamagedDownload(f"{file['path']} came with another checksum than it is stored under.")
+                raise DamagedDownload(f"The checksum of the downloaded {file['path']} differs from the stored one.")
             os.replace(part.name, target)
         except BaseException:
             part.close()
@@ -258,7 +258,7 @@ def download(caller: Caller, file: Json, target: Path) -> Flow[None]:
 
 
 def upload(caller: Caller, path: Path, name: Optional[str], progress: Optional[Progress]) -> Flow[str]:
-    """The URL of the file. An upload of the same unchanged file that was interrupted within a day is gone on with."""
+    """Uploads a file and returns its URL. Resumes an upload of the same unchanged file interrupted within a day."""
     state = path.stat()
     name = name or path.name
     key = derived_key("upload", name, str(path.resolve()), state.st_size, state.st_mtime_ns)
@@ -276,20 +276,20 @@ def upload(caller: Caller, path: Path, name: Optional[str], progress: Optional[P
     done = set(data["uploaded_parts"])
     missing = [number for number in range(1, data["part_count"] + 1) if number not in done]
     got = sum(min(part_size, size - (number - 1) * part_size) for number in done)
-    tell = progress or (lambda _done, _all: None)
-    tell(got, size)
+    notify = progress or (lambda _done, _all: None)
+    notify(got, size)
     if data["status"] == "completed":
         return str(data["url"])
     with open(path, "rb") as file:
         for start in range(0, len(missing), PART_URLS_AT_ONCE):
-            some = missing[start : start + PART_URLS_AT_ONCE]
-            asked = yield from caller.post(f"/v1/storage/uploads/{data['id']}/part-urls", {"part_numbers": some})
-            for part in asked["data"]["urls"]:
+            batch = missing[start : start + PART_URLS_AT_ONCE]
+            signed = yield from caller.post(f"/v1/storage/uploads/{data['id']}/part-urls", {"part_numbers": batch})
+            for part in signed["data"]["urls"]:
                 file.seek((part["part_number"] - 1) * part_size)
                 chunk = file.read(part_size)
                 yield from put_part(caller, data["id"], part, chunk)
                 got += len(chunk)
-                tell(got, size)
+                notify(got, size)
     completed = yield from caller.post(f"/v1/storage/uploads/{data['id']}/complete")
     return str(completed["data"]["url"])
 
@@ -317,17 +317,17 @@ def databases(caller: Caller) -> Flow[None]:
 
 
 class SqlSession:
-    """The credential that a client's statements are opened by: given, of the environment, or made when one is needed."""
+    """The SQL credential of a client: an argument, of the environment, or made on the first statement."""
 
     def __init__(self, given: Optional["tuple[str, str]"]) -> None:
         self._credential = given
         self._own_id: Optional[str] = None
         self._lock = threading.Lock()
-        #: There while one is being made: why that failed, or None.
+        #: Set while a credential is being made; resolves to the failure, or None.
         self._making: "Optional[Future[Optional[Exception]]]" = None
 
     def credential(self, caller: Caller) -> Flow["tuple[str, str]"]:
-        """User and password. Statements that need them at once wait for one request, and fail with it."""
+        """Returns user and password. Concurrent statements share one request and its failure."""
         while True:
             with self._lock:
                 self._credential = self._credential or credential_of_environment()
@@ -352,12 +352,12 @@ class SqlSession:
             failure = error
             raise
         finally:
-            # Without a failure, also where whoever asked has been cancelled: the next one who waits asks then.
+            # The future also resolves without failure if this flow was cancelled; a waiting flow then makes the credential.
             self._making = None
             making.set_result(failure)
 
     def revoke(self, caller: Caller) -> Flow[None]:
-        """Ends the one that was made here."""
+        """Revokes the credential that this client made."""
         own_id, self._own_id = self._own_id, None
         if own_id is not None:
             yield from caller.delete(f"/v1/sql-credentials/{own_id}")

@@ -1,4 +1,4 @@
-"""What a search has found."""
+"""Hits of a search, and their conversion to other libraries."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from .wire import Json
 
 @dataclass(frozen=True)
 class Alignment:
-    """The best local alignment of query and target. Positions are zero-based, ends are behind the last residue."""
+    """The best local alignment of query and target. Positions are zero-based and half-open."""
 
     query_start: int
     query_end: int
     target_start: int
     target_end: int
-    #: Extended CIGAR seen from the query: `=` and `X` pairs, `I` query and `D` target residues that face a gap.
+    #: Extended CIGAR seen from the query: `=` match, `X` mismatch, `I` query and `D` target residue against a gap.
     cigar: str
     #: Identical residues ÷ columns, gaps included. Range: 0..1.
     identity: float
-    #: Aligned stretch ÷ length. Range: 0..1.
+    #: Aligned residues ÷ length. Range: 0..1.
     query_coverage: float
     target_coverage: float
-    #: The aligned stretches with `-` for gaps, both of one length: one letter for each column.
+    #: The aligned residues with `-` for gaps; both rows have one letter per column.
     query_row: str
     target_row: str
 
@@ -42,21 +42,21 @@ class Hit:
     rank: int
     id: str
     sequence: str
-    #: Fields of the target that are present, such as `name`, `organism`, `taxid`.
+    #: Attributes of the target, such as `name`, `organism`, `taxid`.
     attributes: Dict[str, Any]
-    #: Mean, of both directions, of the cosine distance to the closest residue; ranks are by it. Range: about 0..2.
+    #: Mean cosine distance to the closest residue, over both directions; determines the rank. Range: about 0..2.
     distance: float
-    #: Best local alignment score with affine gaps. Unit: integer similarities of residues.
+    #: Smith–Waterman score of residue similarities with affine gaps.
     score: float
-    #: Expected number of unrelated targets that score as well; None where no calibration supports one.
+    #: E-value: expected number of unrelated targets that score at least as well; None without a calibration.
     e_value: Optional[float]
-    #: Upper bound on the share of false ones among the hits with at least this evidence. Range: 0..1.
+    #: Upper bound on the false discovery rate among hits with at least this evidence. Range: 0..1.
     q_value: Optional[float]
     #: Unit: bits.
     bit_score: Optional[float]
-    #: None where it was not asked for, or nothing is aligned.
+    #: None if not requested, or if no residues are aligned.
     alignment: Optional[Alignment]
-    #: The candidate as the service answered it, with every measurement.
+    #: The candidate as JSON, with every measurement.
     raw: Json
 
 
@@ -73,7 +73,7 @@ class Hits(Sequence[Hit]):
 
     def __init__(self, answer: Mapping[str, Any], query: str, query_id: str = "query") -> None:
         self.raw: Json = dict(answer)
-        #: The query as it was sent.
+        #: The query of the request.
         self.query = query
         self.query_id = query_id
         self._hits = [_hit_of(candidate, query) for candidate in answer["candidates"]]
@@ -89,7 +89,7 @@ class Hits(Sequence[Hit]):
 
     @property
     def receipt_id(self) -> str:
-        """Names what was computed from what: `gloaming verify` computes it again.
+        """Id of the receipt, which records inputs and results; `gloaming verify` recomputes it.
 
         Examples:
             >>> client.search(protein, limit=1).receipt_id[:5]
@@ -99,7 +99,7 @@ class Hits(Sequence[Hit]):
 
     @property
     def is_limit_reached(self) -> bool:
-        """Whether there are more candidates than were asked for.
+        """Whether there are more candidates than the limit.
 
         Examples:
             >>> client.search(protein, limit=1).is_limit_reached
@@ -108,7 +108,7 @@ class Hits(Sequence[Hit]):
         return bool(self.raw["is_result_limit_reached"])
 
     def records(self) -> List[Dict[str, Any]]:
-        """One flat dictionary for each hit, with the attributes of the target as `attribute.<name>`.
+        """Returns a flat dictionary per hit; attributes of the target are `attribute.<name>`.
 
         Examples:
             >>> list(client.search(protein, limit=1).records()[0])[:5]
@@ -118,7 +118,7 @@ class Hits(Sequence[Hit]):
         return [_record_of(hit, self.query_id, names) for hit in self._hits]
 
     def to_pandas(self) -> Any:
-        """A `pandas.DataFrame` of `records()`, a row for each hit. Needs the extra `pandas`.
+        """Returns a `pandas.DataFrame` of `records()`, a row per hit. Needs the extra `pandas`.
 
         Examples:
             >>> table = client.search(protein, limit=5).to_pandas()
@@ -130,7 +130,7 @@ class Hits(Sequence[Hit]):
         return pandas.DataFrame.from_records(self.records())
 
     def to_arrow(self) -> Any:
-        """A `pyarrow.Table` of `records()`. Needs the extra `arrow`.
+        """Returns a `pyarrow.Table` of `records()`. Needs the extra `arrow`.
 
         Examples:
             >>> client.search(protein, limit=5).to_arrow().num_rows
@@ -141,7 +141,7 @@ class Hits(Sequence[Hit]):
         return pyarrow.Table.from_pylist(self.records())
 
     def to_polars(self) -> Any:
-        """A `polars.DataFrame` of `records()`. Needs the extra `polars`.
+        """Returns a `polars.DataFrame` of `records()`. Needs the extra `polars`.
 
         Examples:
             >>> client.search(protein, limit=5).to_polars().height
@@ -152,19 +152,23 @@ class Hits(Sequence[Hit]):
         return polars.DataFrame(self.records())
 
     def to_searchio(self) -> Any:
-        """A `Bio.SearchIO` QueryResult of the hits with alignments. Needs the extra `bio`.
+        """Returns a `Bio.SearchIO` QueryResult: a Hit of one HSP for each hit with an alignment. Needs the extra `bio`.
 
         Examples:
             >>> result = client.search(protein, limit=5).to_searchio()
             >>> result[0][0].query_range == (0, len(protein))
             True
         """
-        from .searchio import query_result
+        from Bio.SearchIO import QueryResult
 
-        return query_result(self)
+        aligned = [_searchio_hit(hit, hit.alignment, self.query_id) for hit in self if hit.alignment is not None]
+        result = QueryResult(aligned, id=self.query_id)
+        result.seq_len = len(self.query)
+        result.program = "gloaming"
+        return result
 
     def alignments(self) -> List[Alignment]:
-        """Those of the hits that have one, by rank.
+        """Returns the alignments of the hits that have one, by rank.
 
         Examples:
             >>> best = client.search(protein, limit=5).alignments()[0]
@@ -176,7 +180,7 @@ class Hits(Sequence[Hit]):
         return [hit.alignment for hit in self._hits if hit.alignment is not None]
 
     def a3m(self) -> str:
-        """A3M: the query, then the alignments, each with an upper-case letter or `-` for every residue of the query.
+        """Returns A3M: the query, then a row per alignment with an upper-case letter or `-` for every query residue.
 
         Examples:
             >>> lines = client.search(protein, limit=5).a3m().splitlines()
@@ -193,7 +197,7 @@ class Hits(Sequence[Hit]):
         return f"<Hits: {len(self)} of {self.query_id}>"
 
     def _repr_html_(self) -> str:
-        """A table for notebooks."""
+        """Returns an HTML table for notebooks."""
         heads = ["rank", "target", "name", "distance", "score", "E-value", "coverage", "identity"]
         cells = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in _cells_of(hit))}</tr>" for hit in self._hits)
         head = "".join(f"<th>{name}</th>" for name in heads)
@@ -219,33 +223,33 @@ def _hit_of(candidate: Json, query: str) -> Hit:
     )
 
 
-def _alignment_of(told: Optional[Json], query: str, target: str) -> Optional[Alignment]:
-    if told is None or told["cigar"] == "":
+def _alignment_of(row: Optional[Json], query: str, target: str) -> Optional[Alignment]:
+    if row is None or row["cigar"] == "":
         return None
     query_row, target_row = [], []
-    query_at, target_at = told["query_start"], told["target_start"]
-    for length, operation in runs_of(told["cigar"]):
+    query_at, target_at = row["query_start"], row["target_start"]
+    for length, operation in runs_of(row["cigar"]):
         has_query, has_target = operation != "D", operation != "I"
         query_row.append(query[query_at : query_at + length] if has_query else "-" * length)
         target_row.append(target[target_at : target_at + length] if has_target else "-" * length)
         query_at += length if has_query else 0
         target_at += length if has_target else 0
     return Alignment(
-        query_start=told["query_start"],
-        query_end=told["query_end"],
-        target_start=told["target_start"],
-        target_end=told["target_end"],
-        cigar=told["cigar"],
-        identity=told["sequence_identity_ratio"],
-        query_coverage=told["query_coverage_ratio"],
-        target_coverage=told["target_coverage_ratio"],
+        query_start=row["query_start"],
+        query_end=row["query_end"],
+        target_start=row["target_start"],
+        target_end=row["target_end"],
+        cigar=row["cigar"],
+        identity=row["sequence_identity_ratio"],
+        query_coverage=row["query_coverage_ratio"],
+        target_coverage=row["target_coverage_ratio"],
         query_row="".join(query_row),
         target_row="".join(target_row),
     )
 
 
 def runs_of(cigar: str) -> List["tuple[int, str]"]:
-    """Length and operation of each run of an extended CIGAR."""
+    """Returns length and operation of each run of an extended CIGAR."""
     return [(int(length), operation) for length, operation in re.findall(r"(\d+)([=XID])", cigar)]
 
 
@@ -253,6 +257,24 @@ def _a3m_row(alignment: Alignment, length: int) -> str:
     columns = zip(alignment.query_row, alignment.target_row)
     inside = "".join(target.lower() if query == "-" else target for query, target in columns)
     return "-" * alignment.query_start + inside + "-" * (length - alignment.query_end)
+
+
+def _searchio_hit(hit: Hit, alignment: Alignment, query_id: str) -> Any:
+    """Returns a `Bio.SearchIO` Hit with one HSP of one fragment."""
+    from Bio.SearchIO import HSP, HSPFragment
+    from Bio.SearchIO import Hit as SearchHit
+
+    fragment = HSPFragment(hit.id, query_id, hit=alignment.target_row, query=alignment.query_row)
+    fragment.molecule_type = "protein"
+    fragment.query_start, fragment.query_end = alignment.query_start, alignment.query_end
+    fragment.hit_start, fragment.hit_end = alignment.target_start, alignment.target_end
+    pair = HSP([fragment])
+    pair.evalue, pair.bitscore, pair.bitscore_raw = hit.e_value, hit.bit_score, hit.score
+    pair.ident_pct = 100 * alignment.identity
+    searchio_hit = SearchHit([pair], id=hit.id, query_id=query_id)
+    searchio_hit.seq_len = len(hit.sequence)
+    searchio_hit.description = str(hit.attributes.get("name", ""))
+    return searchio_hit
 
 
 def _record_of(hit: Hit, query_id: str, names: Sequence[str]) -> Dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Proteins in all the ways in which Python programs have them."""
+"""Converts the protein types of Python programs."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Any, Iterable, Iterator, List, Mapping, NamedTuple, Optional,
 
 #: One protein: a sequence, FASTA of one record, the path of such a file, or Biopython's SeqRecord or Seq.
 Protein = Union[str, "os.PathLike[str]", Any]
-#: Several: a list of them, a mapping of names to sequences, the path of a FASTA file, plain or gzip, or FASTA text.
+#: Several proteins: a list of them, a mapping of names to sequences, the path of a FASTA file, plain or gzip, or FASTA text.
 Proteins = Union[Protein, Iterable[Any], Mapping[str, str]]
 
 
 class NamedSequence(NamedTuple):
-    """A protein with the name that it came with."""
+    """A protein and its name in the input."""
 
     name: Optional[str]
     sequence: str
 
 
 def read_protein(protein: Protein) -> NamedSequence:
-    """Raises ValueError where there is not exactly one."""
-    found = list(read_proteins(protein))
-    if len(found) == 1:
-        return found[0]
-    raise ValueError(f"one protein is expected, and {len(found)} came; submit() takes several")
+    """Returns the protein. Raises ValueError unless there is exactly one."""
+    proteins = list(read_proteins(protein))
+    if len(proteins) == 1:
+        return proteins[0]
+    raise ValueError(f"one protein is expected, got {len(proteins)}; submit() takes several")
 
 
 def read_proteins(proteins: Proteins) -> Iterator[NamedSequence]:
-    """The proteins in their order. Raises TypeError for what is none, OSError for a file that cannot be read."""
+    """Yields the proteins in order. Raises TypeError for other types, OSError for an unreadable file."""
     path = fasta_path(proteins)
     if path is not None:
         yield from _read_fasta(_open_text(path))
@@ -51,18 +51,18 @@ def read_proteins(proteins: Proteins) -> Iterator[NamedSequence]:
         for each in proteins:
             yield from read_proteins(each)
     else:
-        raise TypeError(f"{type(proteins).__name__} is no protein: a sequence, a SeqRecord or a path is expected")
+        raise TypeError(f"{type(proteins).__name__} is not a protein: a sequence, a SeqRecord or a path is expected")
 
 
 def is_one_protein(proteins: Proteins) -> bool:
-    """Whether it is one by its very kind; files and lists are several, however many they hold."""
+    """Whether the type holds exactly one protein. Files and lists count as several, also with one record."""
     if isinstance(proteins, str):
         return fasta_path(proteins) is None and not proteins.lstrip().startswith(">")
     return hasattr(proteins, "seq") or type(proteins).__module__.startswith("Bio.")
 
 
 def fasta_path(proteins: Proteins) -> Optional[Path]:
-    """The file that is meant, where one is: a path object, or text that names a file and is no sequence."""
+    """Returns the path of a path object, or of text that names an existing file; else None."""
     if isinstance(proteins, os.PathLike):
         return Path(proteins)
     if isinstance(proteins, str) and len(proteins) < 4096 and not proteins.isalpha() and ">" not in proteins:
@@ -72,7 +72,7 @@ def fasta_path(proteins: Proteins) -> Optional[Path]:
 
 
 def _letters(text: str) -> str:
-    """As the service counts positions: without white space and the stop codon at the end."""
+    """Returns the letters without white space and trailing stop codon, as the service counts positions."""
     return "".join(text.split()).rstrip("*").upper()
 
 

@@ -1,4 +1,4 @@
-"""Answers that are neither hits nor runs."""
+"""Results of resolve() and sql()."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .wire import Json
 
 @dataclass(frozen=True)
 class Reference:
-    """Something that was found by id, accession or name."""
+    """A resource matched by id, accession or name."""
 
     #: `target`, `database`, `release`, `run` or `file`.
     kind: str
-    #: By which other requests take it.
+    #: Id for other requests.
     id: str
     name: str
     #: `exact`, `prefix`, `token` or `similar`.
     match: str
-    #: 1 where query and name are the same. Range: 0..1.
+    #: Similarity of query and name; 1 if equal. Range: 0..1.
     similarity: float
     description: Optional[str] = None
     database_slug: Optional[str] = None
@@ -27,14 +27,14 @@ class Reference:
 
     @classmethod
     def of(cls, told: Json) -> "Reference":
-        """From the wire.
+        """Converts the JSON of the service.
 
         Examples:
             >>> Reference.of({"object": "reference", "kind": "run", "id": "run_1", "name": "n", "match": "exact",
             ...               "similarity": 1}).kind
             'run'
         """
-        return cls(**{name: value for name, value in told.items() if name != "object"})
+        return cls(**{name: member for name, member in told.items() if name != "object"})
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class SqlResult:
     """Rows of a SQL statement. Integers beyond ±(2⁵³ − 1), decimals and times are text."""
 
     columns: List[str]
-    #: Values by column.
+    #: One list of values per row, in the order of `columns`.
     rows: List[List[Any]]
-    #: Whether there are more rows than were asked for.
+    #: Whether there are more rows than the limit.
     is_limit_reached: bool
 
     @classmethod
     def of(cls, told: Json) -> "SqlResult":
-        """From the wire.
+        """Converts the JSON of the service.
 
         Examples:
             >>> SqlResult.of({"columns": [{"name": "n"}], "rows": [[1]], "is_row_limit_reached": False}).records()
@@ -58,7 +58,7 @@ class SqlResult:
         return cls([column["name"] for column in told["columns"]], told["rows"], told["is_row_limit_reached"])
 
     def records(self) -> List[Dict[str, Any]]:
-        """One dictionary for each row.
+        """Returns one dictionary per row.
 
         Examples:
             >>> client.sql("SELECT 1 AS one, 'two' AS two").records()
@@ -67,7 +67,7 @@ class SqlResult:
         return [dict(zip(self.columns, row)) for row in self.rows]
 
     def to_pandas(self) -> Any:
-        """A `pandas.DataFrame`. Needs the extra `pandas`.
+        """Returns a `pandas.DataFrame`. Needs the extra `pandas`.
 
         Examples:
             >>> int(client.sql("SELECT 1 AS one").to_pandas()["one"].sum())

@@ -1,4 +1,4 @@
-"""What both clients hold, and what they know of a run without asking."""
+"""State that both clients share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .wire import Json
 
 
 class ClientState:
-    """Whom a client asks, and as whom; how it sends is that of the one or the other."""
+    """Address, key and credential of a client; subclasses add the transport."""
 
     def __init__(
         self,
@@ -36,13 +36,13 @@ class ClientState:
 
 
 class RunState:
-    """A run as the appliance told of it last."""
+    """A run in the last state that the client has read."""
 
     def __init__(self, submission: Submission) -> None:
-        #: The whole of what it told.
+        #: The run as JSON.
         self.raw: Json = submission.run
         self._queries: Optional[Sequence[str]] = submission.queries
-        #: Whether an earlier request with the same Idempotency-Key has made it.
+        #: Whether an earlier request with the same Idempotency-Key created it.
         self.is_replayed = submission.is_replayed
 
     def __repr__(self) -> str:
@@ -50,7 +50,7 @@ class RunState:
 
     @property
     def id(self) -> str:
-        """Names the run, as in `client.run(id)`.
+        """Id of the run, for `client.run(id)`.
 
         Examples:
             >>> client.submit(protein).id[:4]
@@ -60,7 +60,7 @@ class RunState:
 
     @property
     def endpoint(self) -> str:
-        """What it does.
+        """Endpoint of the run, such as `homology.search`.
 
         Examples:
             >>> client.submit([protein]).endpoint
@@ -70,7 +70,7 @@ class RunState:
 
     @property
     def status(self) -> str:
-        """`queued`, `running`, `completed`, `failed` or `cancelled`; refresh() asks how it is now.
+        """`queued`, `running`, `completed`, `failed` or `cancelled`; refresh() reads it again.
 
         Examples:
             >>> client.submit([protein]).wait().status
@@ -80,7 +80,7 @@ class RunState:
 
     @property
     def summary(self) -> Json:
-        """What was found besides the rows; empty until the run has completed.
+        """Summary of the result; empty until the run has completed.
 
         Examples:
             >>> client.submit([protein]).wait().summary["query_count"]

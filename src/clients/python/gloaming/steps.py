@@ -1,4 +1,4 @@
-"""The steps of a pipeline as commands: `python3 -m gloaming --help`."""
+"""Pipeline steps as commands: `python3 -m gloaming --help`."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from .events import FINAL_STATES
 
 EXIT_CODES = """\
 exit codes:
-  0  the file is there, whole
+  0  the file is complete
   1  anything else
   2  the command line is wrong, or a file cannot be read
-  3  the appliance refuses the request: sent again as it is, it is refused again
+  3  the appliance refuses the request; a retry of the same request is refused, too
   4  the run failed or was cancelled; a rerun makes a new one
-  5  the appliance cannot be reached, or has no room: a rerun may succeed
+  5  the appliance cannot be reached or has no capacity; a rerun may succeed
 
-A rerun within a day finds the run that an equal step has made, and waits for that. GLOAMING_URL names the appliance,
+A rerun within a day waits for the run of an equal step. GLOAMING_URL names the appliance,
 GLOAMING_API_KEY is the key, GLOAMING_CA_BUNDLE a file of certificates to trust.
 """
 
-#: Runs of one step that have failed within a day, before it is given up.
+#: Failed runs of one step within a day, after which the step fails.
 MOST_ATTEMPTS = 8
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """The exit code of a command.
+    """Runs a command and returns its exit code.
 
     Examples:
         >>> main(["search", str(fasta_file), "--out", "hits.tsv", "--limit", "5", "--quiet"])
@@ -51,43 +51,43 @@ def main(arguments: Optional[List[str]] = None) -> int:
         >>> open("two.a3m").readlines()[1].strip() == protein
         True
     """
-    asked = parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
         with Gloaming() as client:
-            return run_step(client, asked)
+            return run_step(client, options)
     except (RunFailed, RunCancelled) as error:
-        return told(error, 4)
+        return report(error, 4)
     except (ConnectionFailed, RateLimitError, CapacityError, ServiceError) as error:
-        return told(error, 5)
+        return report(error, 5)
     except GloamingError as error:
-        return told(error, 3)
+        return report(error, 3)
     except (OSError, ValueError) as error:
-        return told(error, 2)
+        return report(error, 2)
 
 
-def run_step(client: Gloaming, asked: argparse.Namespace) -> int:
-    run = submit_step(client, asked)
+def run_step(client: Gloaming, options: argparse.Namespace) -> int:
+    run = submit_step(client, options)
     print(run.id, file=sys.stderr)
-    run.wait(progress=not asked.quiet)
-    a3m_of = asked.query_index if asked.format == "a3m" else None
-    run.export(asked.format, asked.out, query_index=a3m_of)
+    run.wait(progress=not options.quiet)
+    a3m_of = options.query_index if options.format == "a3m" else None
+    run.export(options.format, options.out, query_index=a3m_of)
     return 0
 
 
-def submit_step(client: Gloaming, asked: argparse.Namespace) -> Run:
-    """The run of an equal step where there is one of use, or a new one."""
-    content = hashlib.sha256(Path(asked.queries).read_bytes()).hexdigest()
+def submit_step(client: Gloaming, options: argparse.Namespace) -> Run:
+    """Returns the run of an equal step unless it has failed or was cancelled, else a new run."""
+    content = hashlib.sha256(Path(options.queries).read_bytes()).hexdigest()
     for attempt in range(MOST_ATTEMPTS):
-        key = derived_key("python -m gloaming", content, asked.database, asked.limit, attempt)
+        key = derived_key("python -m gloaming", content, options.database, options.limit, attempt)
         run = client.submit(
-            Path(asked.queries),
-            database=asked.database,
-            limit=asked.limit,
-            label=Path(asked.queries).name[:256],
+            Path(options.queries),
+            database=options.database,
+            limit=options.limit,
+            label=Path(options.queries).name[:256],
             idempotency_key=key,
         )
-        ended_in_vain = run.is_replayed and run.refresh().status in FINAL_STATES - {"completed"}
-        if not ended_in_vain:
+        has_failed = run.is_replayed and run.refresh().status in FINAL_STATES - {"completed"}
+        if not has_failed:
             return run
     raise RunFailed(f"{MOST_ATTEMPTS} runs of this step have failed or were cancelled within a day.")
 
@@ -118,7 +118,7 @@ def parser() -> argparse.ArgumentParser:
     return commands
 
 
-def told(error: Exception, code: int) -> int:
+def report(error: Exception, code: int) -> int:
     print(f"gloaming: {error}", file=sys.stderr)
     return code
 

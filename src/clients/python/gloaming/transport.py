@@ -1,4 +1,4 @@
-"""Performs the effects of flows: the only place that knows sockets, and the only one that there is twice."""
+"""Performs the effects of flows over HTTP, blocking and for event loops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ USER_AGENT = "gloaming-client/0.1.0"
 
 
 class Address:
-    """Where the service is, who asks, and whom to trust: arguments first, then the environment."""
+    """Address, API key and trusted certificates: of the arguments, else of the environment."""
 
     def __init__(self, url: Optional[str], key: Optional[str], ca_bundle: Optional[str]) -> None:
         self.url = (url or os.environ.get("GLOAMING_URL") or DEFAULT_URL).rstrip("/")
@@ -70,7 +70,7 @@ class BlockingTransport:
         self._client = httpx.Client(verify=address.verify, timeout=timeout)
 
     def run(self, flow: Flow[T]) -> T:
-        """The flow's result. Raises what the flow raises."""
+        """Runs the flow and returns its result. Raises what the flow raises."""
         streams: List[Stream] = []
         try:
             outcome: Any = None
@@ -83,7 +83,7 @@ class BlockingTransport:
             self._end(flow, streams)
 
     def iterate(self, flow: Flow[None]) -> Iterator[Any]:
-        """What the flow emits."""
+        """Yields what the flow emits."""
         streams: List[Stream] = []
         try:
             outcome: Any = None
@@ -122,7 +122,7 @@ class BlockingTransport:
                 return next(effect.stream.handle[1], b"")
         except httpx.TransportError as cause:
             return NoAnswer(cause)
-        raise TypeError(f"{effect!r} is nothing that can be performed")
+        raise TypeError(f"{effect!r} is not an effect")
 
     def _end(self, flow: Flow[Any], streams: List[Stream]) -> None:
         flow.close()
@@ -138,7 +138,7 @@ class AwaitingTransport:
         self._client = httpx.AsyncClient(verify=address.verify, timeout=timeout)
 
     async def run(self, flow: Flow[T]) -> T:
-        """The flow's result. Raises what the flow raises."""
+        """Runs the flow and returns its result. Raises what the flow raises."""
         streams: List[Stream] = []
         try:
             outcome: Any = None
@@ -151,7 +151,7 @@ class AwaitingTransport:
             await self._end(flow, streams)
 
     async def iterate(self, flow: Flow[None]) -> AsyncIterator[Any]:
-        """What the flow emits."""
+        """Yields what the flow emits."""
         streams: List[Stream] = []
         try:
             outcome: Any = None
@@ -175,7 +175,7 @@ class AwaitingTransport:
         if isinstance(effect, Sleep):
             return await asyncio.sleep(effect.seconds)
         if isinstance(effect, Wait):
-            # Others wait for it too, so that the end of this task must not cancel it.
+            # Other tasks wait for the future, so that a cancel of this task must not cancel it.
             return await asyncio.shield(asyncio.wrap_future(effect.future))
         try:
             if isinstance(effect, Send):
@@ -195,7 +195,7 @@ class AwaitingTransport:
                     return b""
         except httpx.TransportError as cause:
             return NoAnswer(cause)
-        raise TypeError(f"{effect!r} is nothing that can be performed")
+        raise TypeError(f"{effect!r} is not an effect")
 
     async def _end(self, flow: Flow[Any], streams: List[Stream]) -> None:
         flow.close()
@@ -204,5 +204,5 @@ class AwaitingTransport:
 
 
 def _without_auth(arguments: Dict[str, Any]) -> Dict[str, Any]:
-    """No request of a SQL credential is read in pieces."""
+    """Removes `auth`, which build_request() does not take; streamed requests have no SQL credential."""
     return {name: value for name, value in arguments.items() if name != "auth"}

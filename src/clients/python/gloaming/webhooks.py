@@ -12,7 +12,7 @@ from typing import Iterable, Mapping, Union
 from .errors import WebhookVerificationError
 from .wire import Json
 
-#: How far the clock of the sender may be from ours. Unit: seconds.
+#: Highest difference between the clocks of sender and receiver. Unit: seconds.
 TOLERANCE_SECONDS = 300
 
 
@@ -23,10 +23,10 @@ def verify_webhook(
     *,
     tolerance_seconds: float = TOLERANCE_SECONDS,
 ) -> Json:
-    """The event in a message, once it is known who sent it and that it is fresh.
+    """Verifies signature and age of a message and returns its event.
 
-    `secrets` is that of the endpoint (`whsec_…`), or several while it is being rotated. One message may come more
-    than once: `webhook-id` names it.
+    `secrets` is the secret of the endpoint (`whsec_…`), or several during a rotation. A message may arrive more than
+    once; its `webhook-id` is the same each time.
 
     Raises WebhookVerificationError.
 
@@ -36,14 +36,14 @@ def verify_webhook(
         'run.completed'
         >>> verify_webhook(b"{}", message.headers, message.secret)
         Traceback (most recent call last):
-        gloaming.errors.WebhookVerificationError: No signature of the message is one of these secrets'.
+        gloaming.errors.WebhookVerificationError: The message has no valid signature of these secrets.
     """
-    given = {name.lower(): value for name, value in headers.items()}
+    lower_headers = {name.lower(): value for name, value in headers.items()}
     try:
-        message_id, timestamp = given["webhook-id"], given["webhook-timestamp"]
-        sent_at, signatures = int(timestamp), given["webhook-signature"].split()
+        message_id, timestamp = lower_headers["webhook-id"], lower_headers["webhook-timestamp"]
+        sent_at, signatures = int(timestamp), lower_headers["webhook-signature"].split()
     except (KeyError, ValueError) as cause:
-        raise WebhookVerificationError("The message has not the headers of a webhook.") from cause
+        raise WebhookVerificationError("The message lacks the headers of a webhook.") from cause
     if abs(time.time() - sent_at) > tolerance_seconds:
         raise WebhookVerificationError("The message is too old, or a clock is wrong.")
     signed = f"{message_id}.{timestamp}.".encode() + body
@@ -53,4 +53,4 @@ def verify_webhook(
         if any(hmac.compare_digest(expected, each.encode()) for each in signatures):
             event: Json = json.loads(body)
             return event
-    raise WebhookVerificationError("No signature of the message is one of these secrets'.")
+    raise WebhookVerificationError("The message has no valid signature of these secrets.")

@@ -1,8 +1,8 @@
-"""What the client does, as values: flows yield effects, and a transport performs them.
+"""Effects and flows: the client as values, which a transport performs.
 
-A flow is a generator that knows everything about the service and nothing about sockets. It yields an effect, is sent
-what came of it, and returns its result. `gloaming.transport` performs effects with blocking calls or by awaiting, so
-that the two clients share all but that.
+A flow is a generator with the protocol of one operation, without I/O. It yields an effect, receives its outcome, and
+returns a result. `gloaming.transport` performs effects with blocking calls or by awaiting, so that the two clients share
+everything else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Dict, Generator, Mapping, Optional, TypeVar, Union
 
 T = TypeVar("T")
 
-#: The object of a JSON text.
+#: A JSON object.
 Json = Dict[str, Any]
 
 
@@ -22,7 +22,7 @@ Json = Dict[str, Any]
 class Request:
     """One HTTP request.
 
-    `path` is below the service's address, or an absolute URL where `is_signed`: such a request carries no key.
+    `path` is relative to the address of the service, or an absolute URL if `is_signed`; such a request has no API key.
     """
 
     method: str
@@ -36,50 +36,50 @@ class Request:
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether sending it twice does no more than sending it once."""
+        """Whether a retry is safe."""
         return self.method != "POST" or "Idempotency-Key" in self.headers
 
 
 @dataclass(frozen=True)
 class Response:
-    """An answer that was read to its end; names of headers are in lower case."""
+    """A complete response; names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
     def json(self) -> Json:
-        """The body as JSON. Raises ValueError where it is none."""
+        """Returns the body as JSON object. Raises ValueError for anything else."""
         value = json.loads(self.body)
         if not isinstance(value, dict):
-            raise ValueError("the body is no JSON object")
+            raise ValueError("the body is not a JSON object")
         return value
 
 
 @dataclass(frozen=True)
 class NoAnswer:
-    """The connection failed, or ended before the answer did."""
+    """The connection failed, or ended before the response did."""
 
     cause: Exception
 
 
 @dataclass(frozen=True)
 class Send:
-    """Sends a request; a `Response` or `NoAnswer` comes of it."""
+    """Sends a request. Outcome: `Response` or `NoAnswer`."""
 
     request: Request
 
 
 @dataclass(frozen=True)
 class Open:
-    """Sends a request and leaves its body to be read; a `Stream`, a `Response` that is no success, or `NoAnswer`."""
+    """Sends a request without reading the body. Outcome: `Stream`, a failed `Response`, or `NoAnswer`."""
 
     request: Request
 
 
 @dataclass(frozen=True)
 class Stream:
-    """An answer whose body is still to come."""
+    """A response whose body is not read yet."""
 
     status: int
     headers: Mapping[str, str]
@@ -88,7 +88,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Read:
-    """Reads some of a stream: bytes, empty at its end, or `NoAnswer`."""
+    """Reads a chunk of a stream. Outcome: bytes, empty at the end, or `NoAnswer`."""
 
     stream: Stream
 
@@ -102,14 +102,14 @@ class Sleep:
 
 @dataclass(frozen=True)
 class Wait:
-    """Waits for another flow of the same client, perhaps of another thread: what it leaves in `future` comes of it."""
+    """Waits for another flow of the same client, perhaps in another thread. Outcome: the result of `future`."""
 
     future: "Future[Any]"
 
 
 @dataclass(frozen=True)
 class Emit:
-    """Gives one item to whoever iterates over the flow."""
+    """Yields one item of the flow to its consumer."""
 
     item: Any
 

@@ -1,4 +1,4 @@
-"""Retries, keys and errors, by flows alone: no socket is opened."""
+"""Retries, keys and errors of flows, without a socket."""
 
 import json
 
@@ -13,7 +13,7 @@ from gloaming.wire import Emit, NoAnswer, Open, Read, Response, Send, Sleep, Str
 
 
 def play(flow, outcomes):
-    """Runs a flow over these outcomes; its requests, pauses and items, and what it returns."""
+    """Runs a flow with these outcomes. Returns its requests, pauses, items and result."""
     requests, pauses, items, waiting = [], [], [], list(outcomes)
     outcome = None
     try:
@@ -43,7 +43,7 @@ def refused(status, code, *, retryable=False, after=None):
     return Response(status, {**headers, **({"retry-after": after} if after else {})}, json.dumps(body).encode())
 
 
-def test_a_post_is_sent_again_under_its_first_key_until_it_is_answered():
+def test_a_post_is_retried_with_the_same_idempotency_key():
     answers = [NoAnswer(OSError("gone")), refused(503, "server_stopping", retryable=True), ok({"a": 1})]
     requests, pauses, _, result = play(Caller(60).post("/v1/x", {"b": 2}), answers)
     assert result == {"a": 1}
@@ -51,19 +51,19 @@ def test_a_post_is_sent_again_under_its_first_key_until_it_is_answered():
     assert len(requests) == 3 and len(pauses) == 2
 
 
-def test_the_time_that_the_service_names_is_waited_for():
+def test_retry_after_sets_the_pause():
     answers = [refused(429, "rate_limit_exceeded", retryable=True, after="7"), ok({})]
     assert play(Caller(60).get("/v1/x"), answers)[1] == [7.0]
 
 
-def test_what_takes_longer_than_its_patience_fails_with_the_refusal():
+def test_a_pause_beyond_the_patience_raises_the_refusal():
     answers = [refused(429, "rate_limit_exceeded", retryable=True, after="90")]
     with pytest.raises(RateLimitError) as caught:
         play(Caller(60).get("/v1/x"), answers)
     assert caught.value.code == "rate_limit_exceeded" and caught.value.is_retryable
 
 
-def test_a_refusal_that_stays_is_not_asked_for_again():
+def test_a_permanent_refusal_is_not_retried():
     with pytest.raises(DatabaseNotFound) as caught:
         play(Caller(60).post("/v1/x", {}), [refused(404, "database_not_found")])
     error = caught.value
@@ -87,7 +87,7 @@ def event(number, status):
     return f"id: {number}\nevent: run.{status}\ndata: {json.dumps(data)}\n\n".encode()
 
 
-def test_events_are_read_whatever_the_pieces_that_they_come_in():
+def test_events_are_parsed_from_chunks_of_any_size():
     bytes_ = event(1, "queued") + b": still there\n\n" + event(2, "running")
     for size in (1, 7, 1000):
         reader = EventReader()
@@ -96,7 +96,7 @@ def test_events_are_read_whatever_the_pieces_that_they_come_in():
         assert reader.last_id == "2"
 
 
-def test_watching_goes_on_behind_the_last_event_when_the_connection_ends():
+def test_watch_reconnects_behind_the_last_event():
     stream = Stream(200, {}, None)
     first = [stream, event(1, "queued"), event(2, "running")[:20], NoAnswer(OSError("gone"))]
     second = [stream, event(2, "running"), event(3, "completed")]
@@ -107,7 +107,7 @@ def test_watching_goes_on_behind_the_last_event_when_the_connection_ends():
     assert opened == [None, "1"]
 
 
-def test_results_are_read_over_cursors_while_the_run_works():
+def test_results_follow_cursors_before_the_run_has_ended():
     row = {"query_index": 0, "query_id": "a", "candidates": []}
     running = {"id": "run_1", "status": "running", "endpoint": "homology.batch_search"}
     page = {"data": [row], "has_more": True, "next_cursor": "c1"}
@@ -131,13 +131,13 @@ def sql_session(monkeypatch):
 
 
 def end_of(flow, outcome):
-    """What a flow returns that needs nothing but this outcome."""
+    """Sends the last outcome and returns the result of the flow."""
     with pytest.raises(StopIteration) as ended:
         flow.send(outcome)
     return ended.value.value
 
 
-def test_statements_at_once_share_the_request_that_makes_their_credential(sql_session):
+def test_concurrent_statements_share_one_credential_request(sql_session):
     first, second = (sql_session.credential(Caller(0)) for _ in range(2))
     assert isinstance(next(first), Send)
     waiting = next(second)
@@ -147,7 +147,7 @@ def test_statements_at_once_share_the_request_that_makes_their_credential(sql_se
     assert play(sql_session.credential(Caller(0)), [])[3] == ("user", "word")
 
 
-def test_a_credential_that_could_not_be_made_fails_those_who_waited_and_nobody_after_them(sql_session):
+def test_a_failed_credential_request_fails_its_waiters_but_not_later_statements(sql_session):
     first, second = (sql_session.credential(Caller(0)) for _ in range(2))
     next(first)
     waiting = next(second)
@@ -158,7 +158,7 @@ def test_a_credential_that_could_not_be_made_fails_those_who_waited_and_nobody_a
     assert play(sql_session.credential(Caller(0)), [MADE])[3] == ("user", "word")
 
 
-def test_where_whoever_makes_a_credential_is_cancelled_the_next_one_makes_it(sql_session):
+def test_a_waiter_makes_the_credential_if_its_maker_is_cancelled(sql_session):
     first, second = (sql_session.credential(Caller(0)) for _ in range(2))
     next(first)
     waiting = next(second)

@@ -1,4 +1,4 @@
-"""What the documentation promises of itself."""
+"""Completeness of the documentation."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""Proteins in all the ways in which Python programs have them."""
+"""Protein types of Python programs."""
 
 import gzip
 
@@ -8,11 +8,11 @@ from gloaming.inputs import is_one_protein, read_protein, read_proteins
 
 
 @pytest.mark.parametrize("text", ["MKV LAA\n", "mkvlaa*", ">q some words\nMKV\nLAA\n"])
-def test_a_sequence_is_read_as_the_service_counts_it(text):
+def test_a_sequence_is_normalised_as_by_the_service(text):
     assert read_protein(text).sequence == "MKVLAA"
 
 
-def test_several_come_from_lists_mappings_pairs_and_fasta():
+def test_lists_mappings_pairs_and_fasta_hold_several_proteins():
     assert [*read_proteins(["MK", "VL"])] == [(None, "MK"), (None, "VL")]
     assert [*read_proteins({"a": "MK", "b": "VL"})] == [("a", "MK"), ("b", "VL")]
     assert [*read_proteins([("a", "MK")])] == [("a", "MK")]
@@ -20,7 +20,7 @@ def test_several_come_from_lists_mappings_pairs_and_fasta():
 
 
 @pytest.mark.parametrize("pack", [lambda text: text, gzip.compress])
-def test_a_file_is_read_plain_or_packed_by_path_or_name(tmp_path, pack):
+def test_a_plain_or_gzip_file_is_read_by_path_or_name(tmp_path, pack):
     path = tmp_path / "some.fa"
     path.write_bytes(pack(b">a\nMK\n>b\nVL\n"))
     assert [*read_proteins(path)] == [*read_proteins(str(path))] == [("a", "MK"), ("b", "VL")]
@@ -35,7 +35,7 @@ def test_biopython_s_records_are_read():
     assert is_one_protein(record) and not is_one_protein([record])
 
 
-def test_what_is_no_protein_is_refused(tmp_path):
+def test_other_types_are_refused(tmp_path):
     with pytest.raises(ValueError, match="submit"):
         read_protein(["MK", "VL"])
     with pytest.raises(TypeError):

@@ -1,4 +1,4 @@
-"""Against a served appliance, beyond the examples of the docstrings."""
+"""Tests against a served appliance that go beyond the docstring examples."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ from gloaming import AsyncGloaming, Gloaming, GloamingError, RunCancelled, Webho
 from gloaming.flows import pages
 
 
-def test_hits_are_the_same_by_every_way(client, protein, fasta_file):
+def test_search_submit_and_the_async_client_give_the_same_hits(client, protein, fasta_file):
     direct = [(hit.id, hit.score) for hit in client.search(protein, limit=20)]
     assert [(hit.id, hit.score) for hit in client.submit(protein, limit=20).results()] == direct
     batch = list(client.submit(fasta_file, limit=20).results())
@@ -33,15 +33,15 @@ def test_alignments_agree_with_the_sequences(client, protein):
         assert same / len(alignment.query_row) == pytest.approx(alignment.identity)
 
 
-def test_rows_of_the_service_s_alignment_are_those_of_the_client_s(client, protein, tmp_path):
+def test_a3m_rows_of_service_and_client_are_equal(client, protein, tmp_path):
     run = client.submit(protein, limit=30).wait()
     exported = run.export("a3m", tmp_path / "served.a3m").read_text().splitlines()[1::2]
     assert len(exported) > 1
-    # The service leaves out what is no likely relative, covers little or is nearly the same as another row.
+    # The service drops rows that are unlikely homologs, cover little of the query or are nearly equal to another row.
     assert set(exported) <= set(client.search(protein, limit=30).a3m().splitlines()[1::2])
 
 
-def test_members_of_the_contract_are_given_by_their_names(client, protein, tmp_path):
+def test_keyword_arguments_are_members_of_the_request(client, protein, tmp_path):
     run = client.submit(protein, limit=30, minimum_query_coverage_ratio=0.9).wait()
     hits = list(run.results())
     assert 0 < len(hits) < 30 and min(hit.alignment.query_coverage for hit in hits) >= 0.9
@@ -49,25 +49,25 @@ def test_members_of_the_contract_are_given_by_their_names(client, protein, tmp_p
     assert [line.split("\t")[0] for line in path.read_text().splitlines()] == [hit.id for hit in hits]
 
 
-def test_a_run_of_another_session_has_its_queries_too(client, protein):
+def test_a_run_of_another_session_has_its_queries(client, protein):
     run = client.submit([protein], limit=3).wait()
     found = list(client.run(run.id).results())
     assert found[0].query == protein and found[0][0].alignment is not None
 
 
-def test_a_step_that_is_run_again_is_led_to_its_run(client, protein):
+def test_a_repeated_step_gets_the_run_of_its_first_attempt(client, protein):
     key = f"step {time.time()}"
     assert client.submit(protein, idempotency_key=key).id == client.submit(protein, idempotency_key=key).id
     assert client.submit(protein).id != client.submit(protein).id
 
 
-def test_a_cancelled_run_is_told_of_as_such(client, protein):
+def test_waiting_for_a_cancelled_run_raises_run_cancelled(client, protein):
     run = client.submit([protein] * 400).cancel()
     with pytest.raises(RunCancelled):
         run.wait()
 
 
-def test_an_upload_in_parts_is_gone_on_with(client, tmp_path, monkeypatch):
+def test_an_interrupted_multipart_upload_resumes(client, tmp_path, monkeypatch):
     path = tmp_path / "large.bin"
     path.write_bytes(bytes(range(256)) * 4 * 1024 * 90)
     done = []
@@ -85,7 +85,7 @@ def test_an_upload_in_parts_is_gone_on_with(client, tmp_path, monkeypatch):
     assert url.endswith("/large.bin")
 
 
-def test_statements_at_once_are_opened_by_one_credential_whose_end_is_that_of_the_client(client):
+def test_concurrent_statements_share_a_credential_that_close_revokes(client):
     def active():
         rows = client._transport.iterate(pages(client._caller, "/v1/sql-credentials", {"limit": 100}))
         return {row["id"] for row in rows if row["is_active"]}
@@ -105,14 +105,14 @@ def test_statements_at_once_are_opened_by_one_credential_whose_end_is_that_of_th
     assert active() == before
 
 
-def test_a_key_that_is_none_is_refused_as_such(protein):
+def test_an_unknown_key_raises_invalid_api_key(protein):
     with pytest.raises(GloamingError) as caught:
         Gloaming(key="glm_none").search(protein)
     assert (caught.value.code, caught.value.status) == ("invalid_api_key", 401)
     assert type(caught.value).__name__ == "InvalidApiKey"
 
 
-def test_a_message_of_somebody_else_or_of_long_ago_is_none(sign):
+def test_a_message_with_a_wrong_signature_or_an_old_timestamp_is_refused(sign):
     message = sign(b'{"type": "run.completed"}')
     assert verify_webhook(message.body, message.headers, ["whsec_AAAA", message.secret])["type"] == "run.completed"
     for body, headers, secret in [
@@ -125,7 +125,7 @@ def test_a_message_of_somebody_else_or_of_long_ago_is_none(sign):
             verify_webhook(body, headers, secret)
 
 
-def test_the_search_objects_of_biopython_write_what_they_read(client, protein, tmp_path):
+def test_searchio_objects_have_the_hits_and_sequences(client, protein, tmp_path):
     pytest.importorskip("Bio.SearchIO")
     result = client.search(protein, limit=10).to_searchio()
     assert [hit.id for hit in result] == [hit.id for hit in client.search(protein, limit=10) if hit.alignment]
@@ -133,12 +133,12 @@ def test_the_search_objects_of_biopython_write_what_they_read(client, protein, t
     assert str(result[0][0].query.seq) == protein
 
 
-def test_a_table_for_notebooks_escapes_what_it_shows(client, protein):
+def test_the_html_table_escapes_its_cells(client, protein):
     table = client.search(protein, limit=3)._repr_html_()
     assert table.count("<tr>") == 4 and "<script" not in table
 
 
-def test_a_step_of_a_pipeline_ends_with_the_code_that_its_help_names(fasta_file, tmp_path, monkeypatch, capsys):
+def test_a_pipeline_step_exits_with_the_documented_code(fasta_file, tmp_path, monkeypatch, capsys):
     from gloaming.steps import main
 
     out = str(tmp_path / "hits.tsv")
@@ -156,7 +156,7 @@ def test_a_step_of_a_pipeline_ends_with_the_code_that_its_help_names(fasta_file,
     assert main(["search", str(fasta_file), "--out", out, "--quiet"]) == 5
 
 
-def test_a_step_whose_run_was_cancelled_makes_a_new_one(client, fasta_file, tmp_path, capsys):
+def test_a_step_whose_run_was_cancelled_creates_a_new_run(client, fasta_file, tmp_path, capsys):
     from gloaming.steps import main, parser, submit_step
 
     fasta_file.write_text(fasta_file.read_text() * 60)

@@ -12,7 +12,7 @@ interface ClosestChartProps {
 }
 
 /**
- * What the distance is made of, which no alignment shows: each residue of the query, and the one of the target whose
+ * Draws what the distance is computed from, and no alignment shows: each query residue and the target residue whose
  * vector is closest to its own.
  */
 export function ClosestChart({ hit, querySequence, closest }: ClosestChartProps) {
@@ -56,10 +56,10 @@ function sentence(found: Closest): string {
   const mutual = there.closest.filter((_, residue) => isMutual(found, residue)).length;
   const mean = there.cosine.reduce((sum, cosine) => sum + cosine, 0) / there.cosine.length;
   return (
-    `Each residue of the query is linked to the residue of this protein whose surroundings the language model finds ` +
-    `most alike. Their mean similarity is ${mean.toFixed(2)}, where 1 is the same. ${mutual} of ` +
-    `${counted(there.closest.length, 'link')} are mutual: each is the other's closest. Relatives give long stretches ` +
-    `of mutual, parallel links, even where the letters differ.`
+    `Each residue of the query is linked to the residue of this protein whose context the language model finds ` +
+    `most similar. The mean similarity is ${mean.toFixed(2)}, where 1 is identical. ${mutual} of ` +
+    `${counted(there.closest.length, 'link')} are mutual: each residue is the other's closest. Homologs give long ` +
+    `runs of mutual, parallel links, even where the letters differ.`
   );
 }
 
@@ -137,7 +137,7 @@ function Links({ found, hit, querySequence }: FormProps) {
   );
 }
 
-/** Unrelated proteins have links, too: below a cosine of .3 they are hardly drawn. */
+/** Opacity of a link. Links between unrelated proteins have low cosines: below 0.3 a link is hardly visible. */
 function opacityOf(cosine: number): number {
   return Math.min(0.85, Math.max(0.04, (cosine - 0.25) * 1.1));
 }
@@ -145,7 +145,7 @@ function opacityOf(cosine: number): number {
 function describe(found: Closest, residue: number, querySequence: string, { sequence }: Hit): string {
   const { closest, cosine } = found.query_to_target;
   const target = closest[residue];
-  const both = isMutual(found, residue) ? ', and the other way round' : '';
+  const both = isMutual(found, residue) ? ', mutual' : '';
   return (
     `Query ${querySequence[residue]}${residue + 1} is closest to ${sequence[target]}${target + 1}` +
     ` (similarity ${cosine[residue].toFixed(2)}${both}).`
@@ -185,7 +185,7 @@ function Matrix({ found, matrix, hit, querySequence }: FormProps & { readonly ma
       />
       <p class="small muted readout">
         {at === undefined
-          ? 'Query downwards, target to the right. The stronger the colour, the more alike; orange is the alignment.'
+          ? 'Query downwards, target to the right. Stronger colour is higher similarity; orange is the alignment.'
           : `Query ${querySequence[at[0]]}${at[0] + 1}, target ${hit.sequence[at[1]]}${at[1] + 1}: ` +
             `similarity ${cosineAt(at).toFixed(2)}`}
       </p>
@@ -212,7 +212,7 @@ function drawMatrix(
   context.putImageData(image, 0, 0);
 }
 
-/** Pairs of residues that the alignment puts together. */
+/** Returns the pairs of residues that the alignment matches. */
 function pathOf({ alignment }: Hit): readonly (readonly [number, number])[] {
   if (alignment === undefined) return [];
   const pairs: (readonly [number, number])[] = [];

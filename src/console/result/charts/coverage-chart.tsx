@@ -12,7 +12,7 @@ const WIDTH = 420;
 const TOP = 18;
 const MAX_ROWS = 30;
 
-/** A bar a hit along the query, coloured by its E-value. */
+/** Draws one bar a hit along the query, coloured by E-value. */
 export function CoverageChart({ hits, queryLength, onOpen }: CoverageChartProps) {
   const aligned = hits.filter(({ alignment }) => alignment !== undefined);
   if (aligned.length === 0)
@@ -37,11 +37,7 @@ export function CoverageChart({ hits, queryLength, onOpen }: CoverageChartProps)
           {counted(aligned.length, 'aligned hit')} along the {counted(queryLength, 'residue')} of the query.
         </p>
       </figcaption>
-      <svg
-        viewBox={`0 0 ${WIDTH} ${height}`}
-        role="img"
-        aria-label="Stretches of the query that the hits cover"
-      >
+      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label="Ranges of the query that the hits cover">
         {marks(queryLength).map((residue) => (
           <g key={residue}>
             <line x1={x(residue)} x2={x(residue)} y1={TOP - 4} y2={height} class="grid" />

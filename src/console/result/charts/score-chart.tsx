@@ -14,10 +14,10 @@ const WIDTH = 420;
 const HEIGHT = 132;
 const BOTTOM = 18;
 const BINS = 42;
-/** Beyond it all is certain: one bin holds the rest. */
+/** Lower end of the axis. Smaller E-values are certain and share the last bin. */
 const LEAST_LOG10E = -30;
 
-/** How many hits there are at each E-value, with the line that says which are shown, and what it means. */
+/** Draws a histogram of the E-values, with a threshold that selects the hits and a sentence that explains it. */
 export function ScoreChart({ hits, maxLog10E, onMax }: ScoreChartProps) {
   const slider = useId();
   const logs = hits.flatMap(({ logE }) => (logE === undefined ? [] : [logE / Math.LN10]));
@@ -90,7 +90,7 @@ function binned(logs: readonly number[], low: number, high: number): readonly nu
 interface BarProps {
   readonly bin: number;
   readonly height: number;
-  /** Classes of its colour. */
+  /** CSS classes of the colour. */
   readonly ink: string;
   readonly title: string;
 }
@@ -114,7 +114,7 @@ function Axis() {
   return <line x1={0} x2={WIDTH} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} class="axis" />;
 }
 
-/** Without E-values: how many hits there are at each distance. */
+/** Histogram of the distances of hits without E-values. */
 function NoScores({ hits }: { readonly hits: readonly Hit[] }) {
   const distances = hits.map(({ distance }) => Math.max(0, distance));
   const [low, high] = [Math.min(...distances), Math.max(...distances)];
@@ -129,7 +129,7 @@ function NoScores({ hits }: { readonly hits: readonly Hit[] }) {
       <figcaption>
         <h3>Distances</h3>
         <p class="small">
-          These hits have no E-values: the database was not calibrated, or has too few proteins of such
+          These hits have no E-values: the database was not calibrated, or has too few proteins of these
           lengths. 0 is the same protein; relatives often stand apart to the left of the many.
         </p>
       </figcaption>
@@ -160,19 +160,19 @@ function ticks(low: number, high: number): readonly number[] {
   return list;
 }
 
-/** What "expected false hits" says of the hits that are shown. */
+/** Explains the E-value threshold for the listed hits, in one sentence. */
 function sentence(logs: readonly number[], maxLog10E: number | undefined): string {
   if (maxLog10E === undefined) {
     const sure = logs.filter((log) => log <= -3).length;
     return (
-      `${count(sure)} of ${counted(logs.length, 'hit')} ${sure === 1 ? 'has' : 'have'} E up to 0.001, where chance ` +
-      'alone would put an unrelated protein once in 1,000 such searches.'
+      `${count(sure)} of ${counted(logs.length, 'hit')} ${sure === 1 ? 'has' : 'have'} E up to 0.001: chance alone ` +
+      'lists one unrelated protein in 1,000 such searches.'
     );
   }
   const value = eValue(maxLog10E * Math.LN10);
   const list = `${counted(logs.filter((log) => log <= maxLog10E).length, 'hit')} with E up to ${value}. Chance alone`;
-  if (maxLog10E > 0) return `${list} is expected to put about ${value} unrelated proteins among them.`;
-  return `${list} would put an unrelated protein among them ${howOften(maxLog10E)}.`;
+  if (maxLog10E > 0) return `${list} is expected to list about ${value} unrelated proteins.`;
+  return `${list} lists an unrelated protein ${howOften(maxLog10E)}.`;
 }
 
 function howOften(log10E: number): string {

@@ -11,7 +11,7 @@ interface TaxonomyChartProps {
   readonly onChoose: (taxon: string) => void;
 }
 
-/** The hits by taxon, as rings or as streams; a click chooses a taxon, another lets it go. */
+/** Draws the hits by taxon, as rings or as streams. A click selects a taxon, a second click deselects it. */
 export function TaxonomyChart(props: TaxonomyChartProps) {
   const [form, setForm] = useState<'sunburst' | 'sankey'>('sunburst');
   return (
@@ -92,7 +92,7 @@ interface TaxonLinesProps extends TaxonomyChartProps {
   readonly nodes: readonly HierarchyRectangularNode<TaxonNode>[];
 }
 
-/** The names of the inmost ring, with their colours. */
+/** Lists the taxa of the innermost ring with their colours. */
 function TaxonLines({ nodes, chosen, onChoose }: TaxonLinesProps) {
   const more = nodes.length - LINES_MAX_COUNT;
   return (
@@ -117,7 +117,7 @@ function TaxonLines({ nodes, chosen, onChoose }: TaxonLinesProps) {
   );
 }
 
-/** Ranks that all hits share tell nothing: the tree begins where it first divides. */
+/** Drops the ranks that all hits share. The tree begins at its first branch. */
 function lifted(tree: TaxonNode): TaxonNode {
   const [only] = tree.children;
   return tree.children.length === 1 && only.children.length > 0 && only.count === tree.count
@@ -145,7 +145,7 @@ function arc({ x0, x1, y0, y1 }: HierarchyRectangularNode<TaxonNode>): string {
 
 interface StreamTaxon {
   readonly id: string;
-  /** 0 for what all hits share. */
+  /** Depth in the tree; 0 for the taxon that all hits share. */
   readonly rank: number;
   readonly name: string;
   readonly count: number;
@@ -153,12 +153,14 @@ interface StreamTaxon {
 
 const STREAM_RANKS = 5;
 const STREAM_MAX_TAXA = 40;
-/** Room for a column with its names, and for one line of them. Unit  pixels */
+/** Smallest width of a rank with its names, and height of one line of names. Unit  pixels */
 const RANK_MIN_WIDTH = 105;
 const NAME_HEIGHT = 17;
 const LETTER_WIDTH = 6;
 
-/** Drawn as wide as there is room, so that the names can be read on a phone, too: it has fewer ranks. */
+/**
+ * Draws the streams as wide as the element. A narrow element has fewer ranks, so that names stay readable on a phone.
+ */
 function Streams(props: TaxonomyChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
@@ -217,7 +219,7 @@ function shortened(name: string, letters: number): string {
   return name.length <= letters ? name : `${name.slice(0, Math.max(3, Math.floor(letters) - 1))}…`;
 }
 
-/** The largest taxa of the first ranks, and what flows between them. */
+/** Returns the largest taxa of the first ranks and the links between them. */
 function streamsOf(
   tree: TaxonNode,
   rankCount: number,

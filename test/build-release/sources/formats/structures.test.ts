@@ -118,7 +118,7 @@ const PDB_FILE = [
 ].join('\n');
 
 describe('mmCIF', () => {
-  it('gives a protein for each polypeptide, with chains and names, wherever it is cut', async () => {
+  it('gives a protein for each polypeptide, with chains and names, for any chunks of the file', async () => {
     for (const piece of [1, 7, 1 << 16]) {
       expect(await proteins(MMCIF, CIF, 'x.cif', piece)).toEqual([
         {
@@ -152,28 +152,28 @@ describe('mmCIF', () => {
     ]);
   });
 
-  it('that lists no entities gives the residues of the first model, each once', async () => {
+  it('without entities gives the residues of the first model, each once', async () => {
     const rows = ['ATOM CA GLY 1 X 1 1', 'ATOM CA SER 1 X 1 1', 'ATOM CA TRP 5 X 1 1', 'ATOM CA GLY 1 X 1 2'];
     expect(await proteins(MMCIF, `data_x\n${atoms(rows)}`, 'my_structure.cif.gz')).toEqual([
       { id: 'my_structure_X', sequence: 'GW', structure: 'my_structure', chain: 'X' },
     ]);
   });
 
-  it('without end in any of its parts is refused before it fills memory', async () => {
+  it('is refused before it fills memory if one of its parts is too long', async () => {
     const text = `data_x\n_entity_poly.x\n;${`${'A'.repeat(1_000)}\n`.repeat(1_100)}`;
-    await expect(proteins(MMCIF, text)).rejects.toThrow(/given, line \d+: a text has no end/);
-    await expect(proteins(MMCIF, `data_x\n${'x'.repeat(20_000)}`)).rejects.toThrow('longer than any is');
+    await expect(proteins(MMCIF, text)).rejects.toThrow(/given, line \d+: a text is too long/);
+    await expect(proteins(MMCIF, `data_x\n${'x'.repeat(20_000)}`)).rejects.toThrow('the line is too long');
     const columns = Array.from({ length: 1_100 }, (_, at) => `_a.${at}`).join('\n');
-    await expect(proteins(MMCIF, `data_x\nloop_\n${columns}`)).rejects.toThrow('more columns than any has');
+    await expect(proteins(MMCIF, `data_x\nloop_\n${columns}`)).rejects.toThrow('too many columns');
     const many = `data_x\nloop_\n_entity_poly.entity_id\n_entity_poly.pdbx_strand_id\n`;
     const row = (at: number): string => `${at} ${'A,'.repeat(8_000)}\n`;
     const endless = many + Array.from({ length: 1_100 }, (_, at) => row(at)).join('');
-    await expect(proteins(MMCIF, endless)).rejects.toThrow('more residues than any structure has');
+    await expect(proteins(MMCIF, endless)).rejects.toThrow('too many residues');
   });
 });
 
 describe('a PDB file', () => {
-  it('gives the chains of SEQRES, equal ones once, with modified residues as what they were', async () => {
+  it('gives the chains of SEQRES, equal chains once, with the standard residues of modified ones', async () => {
     const expected = [
       {
         id: '1ABC_A',
@@ -201,7 +201,7 @@ describe('a PDB file', () => {
       atom('ATOM', ' CA ', 'MET', 'A', '1 ', '0.95'),
       'ENDMDL',
     ];
-    // ColabFold's name says that it is a model; shares of 1 become shares of 100.
+    // A ColabFold model, recognised by its name, with pLDDT as a fraction of 1.
     const name = 'run/query_unrelaxed_rank_001_alphafold2.pdb';
     const stem = 'query_unrelaxed_rank_001_alphafold2';
     expect(await proteins(PDB, lines.join('\n'), name)).toEqual([
@@ -234,7 +234,7 @@ describe('a structure', () => {
     expect(await structuresIn(join(models, 'z.cif'))).toBeUndefined();
     const empty = join(folder, 'empty');
     mkdirSync(empty);
-    await expect(structuresIn(empty)).rejects.toThrow('holds no structure');
+    await expect(structuresIn(empty)).rejects.toThrow('has no structure file');
     await expect(structuresIn(join(folder, 'nowhere'))).rejects.toMatchObject({ code: 'file_not_found' });
   });
 });

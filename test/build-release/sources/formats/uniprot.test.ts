@@ -152,7 +152,7 @@ describe.each([
   ['flat file', UNIPROT_FLAT, FLAT, ['ID   THIO', 'ID   A0A1']],
   ['XML', UNIPROT_XML, XML, ['<entry dataset="Swiss', '<entry dataset="TrEMBL']],
 ] as const)('the %s of UniProt', (_name, format, text, beginnings) => {
-  it('gives sequences, names, taxa and cross references, wherever it is cut into pieces', async () => {
+  it('gives sequences, names, taxa and cross references, for any chunks of the file', async () => {
     for (const piece of [1, 7, 64, 1 << 16]) {
       expect(shown(await proteins(format, text, piece))).toEqual(EXPECTED);
     }
@@ -160,7 +160,7 @@ describe.each([
     expect(shown(await proteins(format, gzipSync(crlf)))).toEqual(EXPECTED);
   });
 
-  it('says where each entry stands', async () => {
+  it('gives the place of each entry', async () => {
     const places = (await proteins(format, text)).map(({ record }) => record?.place);
     const lines = beginnings.map((beginning) => text.slice(0, text.indexOf(beginning)).split('\n').length);
     expect(places).toEqual(lines.map((line, at) => ({ file: 'given', line, record: at + 1 })));
@@ -173,25 +173,25 @@ describe.each([
     expect(format.isRecognised('<?xml version="1.0"?><UniRef90/>')).toBe(false);
   });
 
-  it('that ends within an entry is refused, with its line', async () => {
+  it('is refused, with the line, if it ends within an entry', async () => {
     const error = await refusal(format, text.slice(0, -120));
     expect(error.code).toBe('invalid_input');
     expect(error.message).toMatch(/^given, line \d+: /);
     expect((await refusal(format, '')).code).toBe('invalid_input');
   });
 
-  it('that is not UTF-8 is refused', async () => {
+  it('is refused if it is not UTF-8', async () => {
     const bytes = Buffer.from(text);
     bytes[bytes.indexOf('Thioredoxin') + 2] = 0xe9;
     expect((await refusal(format, bytes)).message).toContain('not UTF-8');
   });
 
-  it('whose sequence has no end is refused before it fills memory', async () => {
+  it('is refused before it fills memory if a sequence is too long', async () => {
     const endless = text.replace('MKVL', `${'MKVL'.repeat(20)}\n     `.repeat(20_000));
     expect((await refusal(format, endless)).code).toBe('sequence_too_long');
   });
 
-  it('whose lists have no end keeps enough of them to be refused, and no more', async () => {
+  it('stores of endless lists only enough to be refused', async () => {
     const items = Array.from({ length: 50_000 }, (_, at) => `GO:${String(at).padStart(7, '0')}`);
     const endless =
       format === UNIPROT_FLAT
@@ -210,22 +210,22 @@ describe.each([
   });
 });
 
-describe('XML that means harm', () => {
-  it('has its own entities refused, not expanded', async () => {
+describe('hostile XML', () => {
+  it('is refused if it declares entities, which are not expanded', async () => {
     const bomb =
       '<?xml version="1.0"?><!DOCTYPE uniprot [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>' +
       '<uniprot><entry><name>&b;</name></entry></uniprot>';
     expect((await refusal(UNIPROT_XML, bomb)).message).toMatch(/^given, line 1: .*entity/);
   });
 
-  it('is refused where it is nested deeply, or is another document', async () => {
+  it('is refused if it is nested too deeply or is another document', async () => {
     expect((await refusal(UNIPROT_XML, `<uniprot>${'<a>'.repeat(100)}`)).message).toContain(
       'nested too deeply',
     );
     expect((await refusal(UNIPROT_XML, '<UniRef90></UniRef90>')).message).toContain('not uniprot');
   });
 
-  it('is refused where an element has no end', async () => {
+  it('is refused if an element is too long', async () => {
     const piece = Buffer.alloc(1 << 20, 'x');
     async function* endless() {
       yield Buffer.from('<uniprot><entry><name a="');
@@ -238,10 +238,10 @@ describe('XML that means harm', () => {
   });
 });
 
-describe('a flat file that means harm', () => {
-  it('is refused at lines that have no end, and where no entry begins', async () => {
+describe('a hostile flat file', () => {
+  it('is refused for endless lines, and for lines outside entries', async () => {
     const long = FLAT.replace('KW   3D', `KW   ${' '.repeat(100_000)}3D`);
-    expect((await refusal(UNIPROT_FLAT, long)).message).toContain('the line has no end');
+    expect((await refusal(UNIPROT_FLAT, long)).message).toContain('the line is too long');
     expect((await refusal(UNIPROT_FLAT, `//\n${FLAT}`)).message).toContain('begins with "ID"');
   });
 });

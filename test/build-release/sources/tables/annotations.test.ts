@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -41,7 +43,7 @@ const NCBI =
   'NC_2.1\tRefSeq\tCDS\t7\t9\t.\t?\t0\tID=cds-NP_1.1-2;protein_id=NP_1.1\r\n';
 
 describe('annotations', () => {
-  it('of Prokka and Bakta give gene, product and place by the protein id', async () => {
+  it('of Prokka and Bakta give gene, product and position by protein id', async () => {
     const table = await open(gzipSync(PROKKA));
     expect(table.find('ABC_00001')).toEqual({
       product: 'thr operon; leader peptide',
@@ -53,14 +55,14 @@ describe('annotations', () => {
       strand: '+',
     });
     expect(table.find('ABC_00003')).toMatchObject({ start: 400, end: 1000, strand: '-' });
-    // A transfer RNA is no protein, and a contig's nucleotides are none.
+    // Transfer RNAs and the nucleotides of contigs are ignored.
     expect(table.find('ABC_00002')).toBeUndefined();
     expect(table.find('contig_1')).toBeUndefined();
     expect(table.notes?.()).toEqual(['Proteins with an annotation: 2.']);
     table.close();
   });
 
-  it('of Bakta keep what names escape, pseudogenes, both parts, and places over the origin', async () => {
+  it('of Bakta keep escaped names, pseudogenes, both parts, and positions over the origin', async () => {
     const table = await open(BAKTA);
     expect(table.find('QRSTUV_00005')).toEqual({
       product: '2,5-kinase; 50% & a=b β-type',
@@ -86,7 +88,7 @@ describe('annotations', () => {
     table.close();
   });
 
-  it('of NCBI are found by locus, protein and feature; parts of one coding sequence are joined', async () => {
+  it('of NCBI are matched by locus, protein and feature; parts of one coding sequence are joined', async () => {
     const table = await open(PROKKA, NCBI);
     const expected = {
       product: 'kinase A,B',
@@ -105,7 +107,7 @@ describe('annotations', () => {
 
   it.each([
     ['something else', 'id;x\n', /line 1: GFF3 begins with/],
-    ['short of columns', '##gff-version 3\nc\tx\tCDS\t1\t2\n', /line 2: 9 columns/],
+    ['short of columns', '##gff-version 3\nc\tx\tCDS\t1\t2\n', /line 2: GFF3 has 9 columns/],
     [
       'of a gene that ends before it begins',
       PROKKA.replace('\t190\t255', '\t255\t190'),

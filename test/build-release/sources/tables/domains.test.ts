@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -31,7 +33,7 @@ const HMMSCAN =
 const HMMSEARCH = `${HEAD}${row('P1', '-', 'Thioredoxin', 'PF00085.23', '2.5e-40')}#\n# Program:         hmmsearch\n`;
 
 describe('domains', () => {
-  it('are found by the accession of a UniProt header, whose first word both programs write', async () => {
+  it('are matched by the accession in a UniProt header, whose first word both programs write', async () => {
     const name = 'sp|P0AA25|THIO_ECOLI';
     const table = await open(
       INTERPROSCAN.replaceAll('P1\t', `${name}\t`),
@@ -42,7 +44,7 @@ describe('domains', () => {
     table.close();
   });
 
-  it('of InterProScan become lists by protein, wherever its rows stand', async () => {
+  it('of InterProScan become lists by protein, in any order of rows', async () => {
     const table = await open(gzipSync(INTERPROSCAN));
     expect(table.find('P1')).toEqual({
       domains: ['PF00085:4-108', 'cd02947:9-107', 'PF00085:120-220'],
@@ -57,7 +59,7 @@ describe('domains', () => {
     table.close();
   });
 
-  it('of hmmscan and of hmmsearch are the same, and those that chance would give are left out', async () => {
+  it('of hmmscan and hmmsearch are equal, and insignificant domains are omitted', async () => {
     const scan = await open(HMMSCAN);
     expect(scan.find('P1')).toEqual({
       domains: ['PF00085:4-108', 'mymodel:50-108'],
@@ -76,7 +78,7 @@ describe('domains', () => {
     for (const table of [scan, search, both]) table.close();
   });
 
-  it('of a giant are kept as far as an attribute holds them, and that is said', async () => {
+  it('are cut off at the limit of an attribute, with a note', async () => {
     const rows = Array.from({ length: 3_000 }, (_, at) =>
       INTERPROSCAN.split('\n', 1)[0].replace('\t120\t220\t', `\t${at + 1}\t${at + 90}\t`),
     );
@@ -85,20 +87,24 @@ describe('domains', () => {
     expect(domains[0]).toBe('PF00085:1-90');
     expect(domains.join('').length).toBeLessThanOrEqual(16_384);
     expect(domains.length).toBeGreaterThan(800);
-    expect(table.notes?.()[1]).toBe('Proteins with more domains than an attribute holds: 1.');
+    expect(table.notes?.()[1]).toBe('Proteins whose list of domains was cut off: 1.');
     table.close();
   });
 
   it.each([
-    ['another table', 'id\tx\nP1\t1\n', /line 1: neither a TSV of InterProScan nor/],
-    ['a short row of InterProScan', `${INTERPROSCAN}P1\tmd5\n`, /line 5: 11 columns or more/],
+    ['another table', 'id\tx\nP1\t1\n', /line 1: the first line is neither that of an InterProScan TSV nor/],
+    [
+      'a short row of InterProScan',
+      `${INTERPROSCAN}P1\tmd5\n`,
+      /line 5: a TSV of InterProScan has at least 11 columns/,
+    ],
     [
       'a domain that ends before it begins',
       INTERPROSCAN.replace('\t4\t108', '\t108\t4'),
       /line 3: a protein, a/,
     ],
-    ['a short row of HMMER', `${HEAD}Thioredoxin PF1 3\n`, /line 3: 22 columns/],
-    ['an E-value that is none', HMMSCAN.replace('2.5e-40', 'x'), /line 3: the i-Evalue "x" is no number/],
+    ['a short row of HMMER', `${HEAD}Thioredoxin PF1 3\n`, /line 3: a --domtblout of HMMER has 22 columns/],
+    ['an E-value that is none', HMMSCAN.replace('2.5e-40', 'x'), /line 3: the i-Evalue "x" is not a number/],
   ])('are refused where the file is %s', async (_name, content, message) => {
     await expect(open(content)).rejects.toMatchObject({ code: 'invalid_metadata' });
     await expect(open(content)).rejects.toThrow(message);

@@ -1,20 +1,20 @@
 import { FASTA_SEQUENCE_MAX_BYTES } from '../../../../limits.js';
 
-/** A row of a category, by the names of its items; undefined where the file says "." or "?", or nothing. */
+/** Returns an item of a row by name; undefined for ".", "?" and missing items. */
 export type CifRow = (item: string) => string | undefined;
 
-/** Takes the lines of a CIF file and gives the rows of its categories as they end. */
+/** Parses a CIF file line by line and reports the rows of its categories. */
 export interface CifReader {
   line(text: string): void;
-  /** After the last line. */
+  /** Must be called after the last line. */
   end(): void;
 }
 
-/** Errors  RangeError where a text or a loop's header goes beyond all bounds */
+/** Errors  none here; the reader throws RangeError for a line, text, category or loop beyond its limit */
 export function createCifReader(onRow: (category: string, row: CifRow) => void): CifReader {
   let text: string | undefined;
   let loop: OpenLoop | undefined;
-  /** Items that stand alone; those of one category follow each other and are one row. */
+  /** Items outside loops. Consecutive items of one category form one row. */
   let single: { category: string; items: Map<string, string> } | undefined;
   let pending: string | undefined;
 
@@ -41,7 +41,7 @@ export function createCifReader(onRow: (category: string, row: CifRow) => void):
       const [category, item] = partsOf(pending);
       if (single?.category !== category) closeSingle();
       single ??= { category, items: new Map() };
-      if (single.items.size > MAX_COLUMNS) throw new RangeError('a category has more items than any has');
+      if (single.items.size > MAX_COLUMNS) throw new RangeError('a category has too many items');
       if (!isMissing(token, isBare)) single.items.set(item, token);
       pending = undefined;
     }
@@ -50,14 +50,14 @@ export function createCifReader(onRow: (category: string, row: CifRow) => void):
     line(line) {
       if (text !== undefined && !line.startsWith(';')) {
         text += `\n${line}`;
-        if (text.length > FASTA_SEQUENCE_MAX_BYTES) throw new RangeError('a text has no end');
+        if (text.length > FASTA_SEQUENCE_MAX_BYTES) throw new RangeError('a text is too long');
       } else if (text !== undefined) {
         const whole = text;
         text = undefined;
         take(whole, false);
         takeTokens(line.slice(1), take);
       } else if (line.startsWith(';')) text = line.slice(1);
-      else if (line.length > LINE_MAX_CHARACTERS) throw new RangeError('the line is longer than any is');
+      else if (line.length > LINE_MAX_CHARACTERS) throw new RangeError('the line is too long');
       else takeTokens(line, take);
     },
     end: closeSingle,
@@ -66,16 +66,16 @@ export function createCifReader(onRow: (category: string, row: CifRow) => void):
 
 interface OpenLoop {
   category: string;
-  /** Place of each item in a row. */
+  /** Index of each item in a row. */
   readonly items: Map<string, number>;
   values: (string | undefined)[];
   hasRows?: boolean;
 }
 
 const MAX_COLUMNS = 1_000;
-/** CIF allows 2,048; what is longer stands in a text. */
+/** CIF allows lines of 2,048 characters; longer values are multi-line texts. */
 const LINE_MAX_CHARACTERS = 16_384;
-/** Blanks, then a comment, a quoted text that a blank or the line's end follows, or a bare word. */
+/** Blanks, then a comment, a quoted text before a blank or the end of the line, or a bare word. */
 const TOKEN = /\s*(?:(#.*$)|'((?:[^']|'(?!\s|$))*)'(?=\s|$)|"((?:[^"]|"(?!\s|$))*)"(?=\s|$)|(\S+))/y;
 
 function takeTokens(line: string, take: (token: string, isBare: boolean) => void): void {
@@ -91,7 +91,7 @@ function nameColumn(loop: OpenLoop, name: string): void {
   const [category, item] = partsOf(name);
   loop.category ||= category;
   loop.items.set(item, loop.items.size);
-  if (loop.items.size > MAX_COLUMNS) throw new RangeError('a loop has more columns than any has');
+  if (loop.items.size > MAX_COLUMNS) throw new RangeError('a loop has too many columns');
 }
 
 function takeCell(

@@ -9,9 +9,9 @@ import { PDB } from './pdb.js';
 const STRUCTURE_NAME = /\.(?:(cif|mmcif)|pdb|ent)(?:\.(?:gz|zst|xz))?$/i;
 
 /**
- * Files of structures in a folder and the folders in it, by name; undefined where the path is no folder. Other files
- * are left alone: AlphaFold's archives hold confidences and alignments besides.
- * Errors  Refusal `file_not_found`; `invalid_input` where there are none
+ * Lists the structure files of a folder and its subfolders, sorted by name; undefined if the path is not a folder. Other
+ * files are ignored, because AlphaFold's archives also have confidences and alignments.
+ * Errors  Refusal `file_not_found`; Refusal `invalid_input` for a folder without structures
  */
 export async function structuresIn(path: string): Promise<readonly string[] | undefined> {
   try {
@@ -27,12 +27,12 @@ export async function structuresIn(path: string): Promise<readonly string[] | un
   }
   throw new Refusal(
     'invalid_input',
-    `The folder ${path} holds no structure: files that end in .cif, .pdb or .ent are expected, compressed or not.`,
+    `The folder ${path} has no structure file (.cif, .pdb or .ent, plain or compressed).`,
     { file: path },
   );
 }
 
-/** Format of a structure whose file has this name. */
+/** Returns the format of a structure file by its name. */
 export function structureFormat(file: string): ProteinFormat {
   return STRUCTURE_NAME.exec(file)?.[1] === undefined ? PDB : MMCIF;
 }

@@ -16,8 +16,8 @@ import {
 } from './structure.js';
 
 /**
- * mmCIF, of the PDB and of models: the sequence of each polypeptide entity as it was made, seen in the structure or
- * not; that of the atoms where the file lists no entities.
+ * mmCIF of the PDB and of models. The proteins are the full sequences of the polypeptide entities, resolved or not. A file
+ * without entities gives the residues of its atoms.
  * Source  https://mmcif.wwpdb.org/dictionaries/mmcif_pdbx_v50.dic
  */
 export const MMCIF: ProteinFormat = {
@@ -44,10 +44,10 @@ async function* readMmcif(input: FastaInput): AsyncGenerator<SourceProtein> {
 interface Entity {
   isPolypeptide?: boolean;
   chains?: readonly string[];
-  /** As the file writes it, or from its residues. */
+  /** Sequence as written in the file, or assembled from its residues. */
   written?: string;
   residues: string;
-  /** Of the last of these. */
+  /** Place of the latest residue. */
   place?: string;
   name?: string;
   organism?: string;
@@ -79,13 +79,13 @@ function createStructure(file: string) {
   };
 }
 
-/** What the file lists of its molecules, seen or not. */
+/** Collects the entities that the file lists, resolved or not. */
 function createEntities(backbones: Backbones) {
   const entities = new Map<string, Entity>();
   let gene: string | undefined;
   const entityOf = (id = ''): Entity => {
-    const known = entities.get(id);
-    if (known !== undefined) return known;
+    const existing = entities.get(id);
+    if (existing !== undefined) return existing;
     const entity: Entity = { residues: '' };
     backbones.spend(1 + id.length);
     entities.set(id, entity);
@@ -113,7 +113,7 @@ function createEntities(backbones: Backbones) {
   };
   return {
     readers,
-    /** Undefined where the file lists none. */
+    /** Undefined if the file lists no entities. */
     polypeptides(): StructureChain[] | undefined {
       const listed = [...entities.values()].filter(({ isPolypeptide }) => isPolypeptide !== undefined);
       if (listed.length === 0) return undefined;
@@ -137,7 +137,7 @@ function readPolymer(row: CifRow, entity: Entity, backbones: Backbones): void {
   backbones.spend((entity.written ?? '').length + strands.length);
 }
 
-/** Of residues that share a place the first counts, as in the sequence that a file writes. */
+/** Of several residues at one position the first counts, as in the written sequence. */
 function readResidue(row: CifRow, entity: Entity, backbones: Backbones): void {
   if (entity.place === row('num')) return;
   entity.place = row('num');
@@ -145,7 +145,7 @@ function readResidue(row: CifRow, entity: Entity, backbones: Backbones): void {
   backbones.spend(1);
 }
 
-/** Alpha carbons of the first model; calcium is a hetero atom without a place in a sequence. */
+/** Collects the alpha carbons of the first model. Calcium, also named CA, has no position in a sequence. */
 function createAtomReader(backbones: Backbones): (row: CifRow) => void {
   let firstModel: string | undefined;
   return (row) => {

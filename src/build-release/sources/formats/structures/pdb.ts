@@ -13,8 +13,8 @@ import {
 } from './structure.js';
 
 /**
- * PDB's old format, 80 columns a line: the sequence of each chain as SEQRES has it, seen in the structure or not; that
- * of the atoms of the first model where there is none.
+ * The legacy PDB format with lines of 80 columns. Each chain has its sequence of SEQRES, resolved or not. A file without
+ * SEQRES gives the residues of the first model's atoms.
  * Source  https://www.wwpdb.org/documentation/file-format-content/format33/v3.3.html
  */
 export const PDB: ProteinFormat = {
@@ -42,7 +42,7 @@ async function* readPdb(input: FastaInput): AsyncGenerator<SourceProtein> {
 function createStructure(file: string) {
   const backbones = createBackbones();
   const listed = new Map<string, string>();
-  /** Standard residues by the names of modified ones. */
+  /** Standard residue of each modified residue. */
   const standard = new Map<string, string>();
   let name = nameOfFile(file);
   let [title, isModel, isFirstModel] = ['', isModelName(name), true];
@@ -71,14 +71,14 @@ function createStructure(file: string) {
     ENDMDL: () => (isFirstModel = false),
   };
   const addAtom = (line: string, isHetero: boolean): void => {
-    // An alpha carbon; calcium stands a column further left.
+    // Alpha carbon. Calcium is written one column further left.
     if (!isFirstModel || line.slice(12, 16) !== ' CA ') return;
     const residue = line.slice(17, 20).trim();
     if (isHetero && letter(residue) === 'X') return;
     const chain = line.slice(21, 22).trim() || 'A';
     backbones.add(chain, line.slice(22, 27), letter(residue), Number(line.slice(60, 66)) || 0);
   };
-  /** MODRES may stand behind SEQRES. */
+  /** Applied at the end, because MODRES may follow SEQRES. */
   const sequenceOf = (residues: string): string => residues.trimEnd().split(' ').map(letter).join('');
   return {
     line(line: string): void {

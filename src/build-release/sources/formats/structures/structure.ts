@@ -4,7 +4,7 @@ import { FASTA_SEQUENCE_MAX_BYTES } from '../../../../limits.js';
 import type { AttributeValue } from '../../../../release/release.js';
 import { optionalFields, type SourceProtein } from '../../protein-source.js';
 
-/** What a structure tells of its proteins, in mmCIF and in PDB files alike. */
+/** Fields of the proteins of a structure, in mmCIF and in PDB files. */
 export const STRUCTURE_FIELDS = optionalFields([
   { name: 'name', type: 'string' },
   { name: 'organism', type: 'string' },
@@ -14,11 +14,11 @@ export const STRUCTURE_FIELDS = optionalFields([
   { name: 'structure', type: 'string' },
   { name: 'chain', type: 'string' },
   { name: 'chains', type: 'string_list' },
-  // From 0 to 100; of models only, whose files keep it where others keep B factors.
+  // Range 0..100. Only for models, whose files store it as B factor.
   { name: 'mean_plddt', type: 'number' },
 ]);
 
-/** Letters of all chains of the largest structures are some hundred thousand. */
+/** Limit on letters of all chains; the largest structures have some hundred thousand. */
 const MAX_CHARACTERS = 16 * FASTA_SEQUENCE_MAX_BYTES;
 const LETTERS: Readonly<Record<string, string>> = {
   ALA: 'A',
@@ -41,37 +41,37 @@ const LETTERS: Readonly<Record<string, string>> = {
   TRP: 'W',
   TYR: 'Y',
   VAL: 'V',
-  // Seen as often as these: selenomethionine for crystallographers, and the rare two.
+  // Selenomethionine, common in crystal structures, and the two rare amino acids.
   MSE: 'M',
   SEC: 'U',
   PYL: 'O',
 };
 
-/** Letter of a residue by its three; X for one that has none. */
+/** Returns the one-letter code of a three-letter code; X if there is none. */
 export function letterOf(residue: string): string {
   return LETTERS[residue] ?? 'X';
 }
 
-/** A protein of a structure; chains that are the same protein are one. */
+/** A protein of a structure, with all chains of the same sequence. */
 export interface StructureChain {
   readonly chains: readonly string[];
   readonly sequence: string;
   readonly attributes?: Readonly<Record<string, AttributeValue | undefined>>;
 }
 
-/** Alpha carbons of a chain, in their order. */
+/** Residues with an alpha carbon in a chain, in order. */
 export interface Backbone {
   sequence: string;
   bFactorSum: number;
   bFactorMax: number;
 }
 
-/** Backbones by chain: what is left of the atoms, and counts towards the bound of all that is kept. */
+/** Collects the residues of each chain from its alpha carbons, up to a limit over all chains. */
 export function createBackbones() {
   const chains = new Map<string, Backbone & { last: string }>();
-  let kept = 0;
+  let total = 0;
   return {
-    /** `residue` tells the residue from its neighbours: alternative places of one atom count once. */
+    /** Adds an alpha carbon. `residue` identifies the residue, so alternative locations count once. */
     add(chain: string, residue: string, letter: string, bFactor: number): void {
       const backbone = chains.get(chain) ?? { sequence: '', bFactorSum: 0, bFactorMax: 0, last: '' };
       if (backbone.last === residue) return;
@@ -84,15 +84,15 @@ export function createBackbones() {
     },
     get: (chain: string): Backbone | undefined => chains.get(chain),
     entries: (): Iterable<readonly [string, Backbone]> => chains.entries(),
-    /** Errors  RangeError beyond the bound */
+    /** Errors  RangeError beyond the limit */
     spend(characters: number): void {
-      kept += characters;
-      if (kept > MAX_CHARACTERS) throw new RangeError('it has more residues than any structure has');
+      total += characters;
+      if (total > MAX_CHARACTERS) throw new RangeError('the structure has too many residues');
     },
   };
 }
 
-/** Chains of equal sequence as one, in the order of the first of each; those without any amino acid are left out. */
+/** Merges chains of equal sequence, in order of first occurrence, and omits chains without amino acids. */
 export function distinctChains(chains: Iterable<readonly [string, string]>): StructureChain[] {
   const bySequence = new Map<string, string[]>();
   for (const [chain, sequence] of chains) {
@@ -104,7 +104,7 @@ export function distinctChains(chains: Iterable<readonly [string, string]>): Str
   return [...bySequence].map(([sequence, names]) => ({ chains: names, sequence }));
 }
 
-/** Name of a structure that does not tell it: that of its file, without folder, endings and version. */
+/** Returns the name of a structure from its file name, without folder, extensions and version. */
 export function nameOfFile(file: string): string {
   return basename(file)
     .replace(/\.(gz|zst|xz)$/i, '')
@@ -114,14 +114,14 @@ export function nameOfFile(file: string): string {
 
 export type Backbones = ReturnType<typeof createBackbones>;
 
-/** Whether a file of this name is a model of AlphaFold or ColabFold. */
+/** Whether the file name is that of a model of AlphaFold or ColabFold. */
 export function isModelName(name: string): boolean {
   return /^AF-\w+-F\d+|_(?:un)?relaxed_(?:rank|model)_/.test(name);
 }
 
 /**
- * Proteins of one structure. The id of a model of the AlphaFold database is its own, `AF-P12345-F1`; of others it is
- * the structure's name with the first chain.
+ * Returns the proteins of a structure. A model of the AlphaFold database keeps its id, `AF-P12345-F1`. Other ids are the
+ * structure's name with the first chain.
  */
 export function structureProteins(
   structure: { readonly name: string; readonly file: string; readonly isModel: boolean },
@@ -149,13 +149,13 @@ export function structureProteins(
   });
 }
 
-/** Some programs write shares of 1. Rounded to hundredths, as the files have them. */
+/** Returns the mean pLDDT, rounded to hundredths. Some programs write it as a fraction of 1, which is scaled to 100. */
 function meanPlddt({ sequence, bFactorSum, bFactorMax }: Backbone): number {
   const scale = bFactorMax <= 1 ? 100 : 1;
   return Math.round((scale * bFactorSum * 100) / sequence.length) / 100;
 }
 
-/** A structure that breaks a bound or a rule of its format, in a sentence with its place. */
+/** Returns the refusal of a malformed structure with its place; other errors unchanged. */
 export function refuseStructure(file: string, line: number, cause: unknown): unknown {
   if (!(cause instanceof RangeError)) return cause;
   return new Refusal('invalid_input', `${file}, line ${line}: ${cause.message}.`, { file, line });

@@ -1,7 +1,7 @@
 process GLOAMING_SEARCH {
     tag "$meta.id"
     label 'process_single'
-    // The work is the appliance's: 5 says that it was away or full.
+    // The appliance does the work. Exit code 5: it was unreachable or had no capacity.
     errorStrategy { task.exitStatus == 5 ? 'retry' : 'terminate' }
     maxRetries 3
 

@@ -1,0 +1,61 @@
+import type { HomologsSampled, Notice } from '../../pipelines/notices.js';
+import type { NoticeText } from '../terminal/pipeline.js';
+import { formatDuration } from '../terminal/progress.js';
+import { describeBuild, describeHomologSource } from './built.js';
+import { describeCalibration, describePhases, describePolicy, describeTransfer } from './evidence.js';
+
+/** Returns the text that a command prints for a notice of a build, a calibration or a qualification. */
+export function noticeText(notice: Notice): NoticeText {
+  switch (notice.kind) {
+    case 'input_recognised':
+      return toError(`${notice.input}\n`);
+    case 'homologs_lost': {
+      const rest = notice.isOwnPossible ? 'at most those found among its own proteins' : 'none';
+      return toError(
+        `${notice.slug} had homologs; without --relatives or --alignments the new release has ${rest}.\n`,
+      );
+    }
+    case 'homologs_sampled':
+      return toError(describeSample(notice));
+    case 'homologs_absent': {
+      const source = describeHomologSource(notice.homologSource);
+      return toError(
+        `No protein has homologs by ${source}: ${notice.slug} is built without, which finds more.\n`,
+      );
+    }
+    case 'job_submitted':
+      return toError(`Job ${notice.job}: ${notice.taskCount} tasks.\n`);
+    case 'built':
+      return toOutput(describeBuild(notice.report, notice.isServerDefault));
+    case 'calibration_planned':
+      return toError(describePhases(notice.phases));
+    case 'calibrated':
+      return toOutput(`\nCalibrated it.\n${describeCalibration(notice)}`);
+    case 'calibration_impossible':
+      return toOutput(`\n${notice.message}\n`);
+    case 'calibration_transferred':
+      return toOutput(`\n${describeTransfer(notice)}`);
+    case 'qualified':
+      return toOutput(`\nMeasured its approximate policy.\n${describePolicy(notice)}`);
+    case 'homolog_source_estimated':
+      return toOutput('');
+  }
+}
+
+function describeSample({ slug, proteins, related, allMs, decision }: HomologsSampled): string {
+  const time = formatDuration(allMs);
+  const next = {
+    too_few: 'too few for --relatives self.',
+    too_slow: `--relatives self finds more by them, and takes about ${time} here; a source for mmseqs is faster.`,
+    search_all: `homologs of all are searched now, in about ${time}. Until then ${slug} answers without.`,
+  };
+  return `Of ${proteins} sampled proteins ${related} have homologs among the others: ${next[decision]}\n`;
+}
+
+function toOutput(text: string): NoticeText {
+  return { stream: 'stdout', text };
+}
+
+function toError(text: string): NoticeText {
+  return { stream: 'stderr', text };
+}

@@ -1,0 +1,117 @@
+import {
+  CARD_FORMAT,
+  CONDITIONING_CONTEXT_ID,
+  ESTIMAND_ID,
+  MAXIMUM_LOG_EXTRAPOLATION,
+  METHOD_ID,
+  NULL_POPULATION_ID,
+  PROFILED_CONTEXT_ID,
+  PROFILED_FORMAT,
+  QUALIFICATION_ID,
+  TAIL_COORDINATE_ID,
+  type PopulationCard,
+} from '../significance/card.js';
+import type { Release } from '../release/release.js';
+import { referencePolicyId } from '../search/policy.js';
+import type { StratifiedBins } from './bins.js';
+import type { HubnessSample } from './hubness.js';
+import type { NullFit } from './null.js';
+import type { NullSample } from './sample.js';
+import type { CardContent } from './write.js';
+
+/** Largest supported length, as a multiple of the longest protein of the sample. */
+const LONGEST_FACTOR = 2;
+
+/** The results of a calibration. */
+export interface CalibrationResults {
+  readonly seed: number;
+  /** Target index of each sampled protein. */
+  readonly targets: Uint32Array;
+  readonly sample: HubnessSample;
+  readonly fit: NullFit;
+  readonly strata: StratifiedBins;
+  readonly populations: readonly PopulationCard[];
+  /** Rank of the moment sketches. */
+  readonly rank: number;
+  /** Shortest supported protein. Unit: residues. */
+  readonly fewestResidues: number;
+  /** Largest concentration of a sampled protein. */
+  readonly maximumConcentration: number;
+}
+
+/** Returns the card of a calibration without its files. */
+export function describeCard(release: Release, results: CalibrationResults): CardContent {
+  const { seed, targets, sample, fit, strata, populations, rank, fewestResidues } = results;
+  const longest = sample.lengths.reduce((most, length) => Math.max(most, length), 0);
+  const range = { minimum: fewestResidues, maximum: LONGEST_FACTOR * longest };
+  return {
+    format: sample.hasProfiles ? PROFILED_FORMAT : CARD_FORMAT,
+    release_id: release.id,
+    policy_id: referencePolicyId(release.manifest),
+    seed,
+    null_population_id: NULL_POPULATION_ID,
+    tail_coordinate_id: TAIL_COORDINATE_ID,
+    conditioning_context_id: sample.hasProfiles ? PROFILED_CONTEXT_ID : CONDITIONING_CONTEXT_ID,
+    method_id: METHOD_ID,
+    estimand_id: ESTIMAND_ID,
+    qualification_id: QUALIFICATION_ID,
+    maximum_log_extrapolation_factor: MAXIMUM_LOG_EXTRAPOLATION,
+    sample: describeSample(sample, fit),
+    supported: {
+      query_minimum_residues: range.minimum,
+      query_maximum_residues: range.maximum,
+      target_minimum_residues: range.minimum,
+      target_maximum_residues: range.maximum,
+      maximum_concentration: results.maximumConcentration,
+    },
+    stratum_edges: strata.edges,
+    pair_null: describePairNull(fit.pairNull),
+    bias: { ...sample.hubness, panel: Array.from(sample.referenceSet, (member) => targets[member]) },
+    bins: strata.bins,
+    populations,
+    moments: { dimension: release.manifest.encoder.dimension, rank },
+  };
+}
+
+function describeSample(sample: NullSample, fit: NullFit): CardContent['sample'] {
+  return {
+    protein_count: sample.proteinCount,
+    pair_count: sample.pairCount,
+    connected_pair_count: fit.connectedPairCount,
+    link_count: fit.linkCount,
+    link_log_probability: fit.linkLogProbability,
+    largest_component: fit.largestComponent,
+  };
+}
+
+function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardContent['pair_null'] {
+  const { profiles } = shape;
+  const { slopes, slowerShare } = pairNull.rate;
+  const [lengthSlope, meanSlope, spreadSlope, ...profileSlopes] = slopes;
+  const [profileMeanSlope, profileSpreadSlope, effectiveSlope, ...hubnessComponentSlopes] = profileSlopes;
+  const profileCard = profiles && {
+    log_mean: profiles.logMean,
+    log_spread: profiles.logSpread,
+    log_effective: profiles.logEffective,
+    mean_slope: profileMeanSlope,
+    spread_slope: profileSpreadSlope,
+    effective_slope: effectiveSlope,
+    leanings: pairNull.hubnessComponents,
+    leaning_slopes: hubnessComponentSlopes,
+  };
+  return {
+    log_shorter: shape.logShorter,
+    log_longer: shape.logLonger,
+    mean_cosine: shape.meanCosine,
+    cosine_spread: shape.cosineSpread,
+    bias: pairNull.hubness,
+    weights: pairNull.weights,
+    scale: pairNull.scale,
+    length_slope: lengthSlope,
+    mean_slope: meanSlope,
+    spread_slope: spreadSlope,
+    slower_share: slowerShare,
+    score_per_cosine: pairNull.scorePerCosine,
+    ...(profileCard === undefined ? {} : { profiles: profileCard }),
+  };
+}

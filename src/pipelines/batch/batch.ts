@@ -1,0 +1,233 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sha256Hex } from '../../canonical.js';
+import type { ApplianceConfig } from '../../config.js';
+import { readEvidenceIds } from '../../engine/open-engine.js';
+import { Refusal } from '../../errors.js';
+import { BATCH_MAX_TASKS, GIBIBYTE_BYTES } from '../../limits.js';
+import { openRelease } from '../../release/open.js';
+import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
+import { joinParquet } from '../../sql/join-parquet.js';
+import { openCatalog, selectOneRelease } from '../catalog.js';
+import { batchScript, runArray, taskName, type Cluster } from '../cluster/slurm.js';
+import type { PipelineEvents } from '../notices.js';
+import { sumOf, type TaskProgress } from '../progress.js';
+import {
+  batchFolder,
+  makePlan,
+  missingUnits,
+  readJson,
+  readPlan,
+  unitsOf,
+  type BatchFolder,
+  type BatchPlan,
+} from './plan.js';
+import { runUnits } from './task.js';
+
+export interface BatchOptions {
+  /** Slug of a database, or a release id. */
+  readonly database: string;
+  /** Absolute path of the Parquet file. */
+  readonly output: string;
+  readonly settings: Omit<SearchSettings, 'targetSpace'>;
+  /** As in the contract; null for all targets. */
+  readonly filter: unknown;
+  /** Partitions of the targets. Default 1. */
+  readonly parts?: number;
+  /** Memory for the tokens of one partition; excludes `parts`. Unit: GiB */
+  readonly memory?: number;
+  /** Divides the batch among tasks; absent where this process searches. */
+  readonly tasks?: TaskOptions;
+}
+
+export interface TaskOptions extends Cluster {
+  /** 1..BATCH_MAX_TASKS. */
+  readonly count: number;
+}
+
+export type BatchResult =
+  /** All chunks are in the output file. */
+  | {
+      readonly kind: 'searched';
+      readonly slug: string;
+      readonly releaseId: string;
+      readonly queryCount: number;
+      /** Chain of the digests of all results, in the order of the queries. */
+      readonly resultSha256: string;
+    }
+  /** Tasks still have to search; the script runs one of them. */
+  | { readonly kind: 'divided'; readonly missing: readonly number[]; readonly script: string };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Searches many queries, here or by tasks of a cluster, and joins the results into one Parquet file. A repeated call
+ * resumes. The file depends on the queries and the release only: neither on partitions nor on tasks. Notice:
+ * `job_submitted`. Stage: `compare`.
+ * Errors  Refusal `database_not_found`, `invalid_option`, `batch_running`, `calibration_changed`; those of the queries;
+ *         Faults of search and disk; the signal's reason
+ */
+export async function searchBatch(
+  queries: AsyncIterable<NamedQuery>,
+  options: BatchOptions,
+  config: ApplianceConfig,
+  environment: Environment,
+  events: PipelineEvents,
+): Promise<BatchResult> {
+  const folder = batchFolder(`${options.output}.work`);
+  const plan = await makePlan(folder, await describeBatch(options, config), queries);
+  const session = { folder, plan, config, events };
+  if (options.tasks === undefined) {
+    await searchHere(session, taskName(environment));
+  } else {
+    const pending = await searchByTasks(session, options.tasks);
+    if (pending !== undefined) return pending;
+  }
+  return collect(session, options.output);
+}
+
+/**
+ * Runs one task of a planned batch. Returns its number of units.
+ * @param task  0..taskCount−1
+ * Errors  Refusal `invalid_option` for a task out of range, `batch_not_found`; those of runUnits
+ */
+export async function runBatchTask(
+  path: string,
+  taskCount: number,
+  task: number,
+  config: ApplianceConfig,
+  environment: Environment,
+): Promise<number> {
+  if (!Number.isInteger(taskCount) || !Number.isInteger(task) || task < 0 || task >= taskCount) {
+    throw new Refusal(
+      'invalid_option',
+      `A batch of ${taskCount} tasks has the numbers 0 to ${taskCount - 1}.`,
+    );
+  }
+  const folder = batchFolder(path);
+  const places = unitsOf(await readPlan(folder))
+    .map((_, place) => place)
+    .filter((place) => place % taskCount === task);
+  await runUnits(folder, { places, name: taskName(environment) }, config);
+  return places.length;
+}
+
+/** Resolves the release and its evidence. Only this step reads the catalog: tasks read the plan. */
+function describeBatch(
+  options: BatchOptions,
+  config: ApplianceConfig,
+): Promise<Omit<BatchPlan, 'chunkStarts' | 'queryCount'>> {
+  return openCatalog(config, async (catalog) => {
+    const { directory, id, slug } = selectOneRelease(catalog, options.database);
+    const { targets, manifest } = await openRelease(directory);
+    const { calibrationId, qualificationId } = await readEvidenceIds(directory, {
+      id,
+      targetCount: targets.count,
+    });
+    const { relatives: homologs, ...settings } = options.settings;
+    return {
+      release: { directory, id, slug },
+      calibrationId,
+      qualificationId,
+      settings: { ...settings, ...(manifest.relatives !== undefined && { relatives: homologs }) },
+      filter: options.filter,
+      parts: partsOf(options, manifest.files.tokens.size_bytes),
+    };
+  });
+}
+
+/**
+ * Returns the number of partitions: the given one, or the smallest whose tokens fit the given memory.
+ * @param tokenBytes  size of all tokens
+ * Errors  Refusal `invalid_option` where both are given, or the number is out of range
+ */
+export function partsOf(
+  { parts, memory }: Pick<BatchOptions, 'parts' | 'memory'>,
+  tokenBytes: number,
+): number {
+  const count = memory === undefined ? (parts ?? 1) : Math.ceil(tokenBytes / (memory * GIBIBYTE_BYTES));
+  if (count >= 1 && count <= BATCH_MAX_TASKS && (parts === undefined || memory === undefined)) return count;
+  throw new Refusal(
+    'invalid_option',
+    `A batch has 1 to ${BATCH_MAX_TASKS} parts: by --parts, or by a --memory of ` +
+      `${(tokenBytes / GIBIBYTE_BYTES / BATCH_MAX_TASKS).toPrecision(2)} GiB at least.`,
+  );
+}
+
+interface Session {
+  readonly folder: BatchFolder;
+  readonly plan: BatchPlan;
+  readonly config: ApplianceConfig;
+  readonly events: PipelineEvents;
+}
+
+async function searchHere({ folder, plan, config, events }: Session, name: string): Promise<void> {
+  const { signal, onProgress } = events;
+  const places = await missingUnits(folder, plan);
+  const total = unitsOf(plan).length;
+  let done = total - places.length;
+  onProgress?.({ stage: 'compare', done, total });
+  if (places.length === 0) return;
+  const onUnit = (): void => onProgress?.({ stage: 'compare', done: (done += 1), total });
+  await runUnits(folder, { places, name, signal, onUnit }, config);
+}
+
+/** Has Slurm search and waits. Without a submission, writes the script and returns the tasks that a person submits. */
+async function searchByTasks(
+  { folder, plan, config, events }: Session,
+  { count, program, wish }: TaskOptions,
+): Promise<BatchResult | undefined> {
+  const total = unitsOf(plan).length;
+  const missingTasks = async (): Promise<readonly number[]> => {
+    const tasks = (await missingUnits(folder, plan)).map((place) => place % count);
+    return [...new Set(tasks)].sort((a, b) => a - b);
+  };
+  const missing = await missingTasks();
+  if (missing.length === 0) return undefined;
+  const script = join(folder.path, 'search.sbatch');
+  const job = {
+    name: `gloaming-${plan.release.slug}`,
+    command: [...program, 'batch', 'task', folder.path, String(count)],
+    environment: { GLOAMING_INDEXES: config.indexesFolder },
+    logFolder: folder.path,
+  };
+  await writeFile(script, batchScript(job));
+  if (wish === undefined) return { kind: 'divided', missing, script };
+  const { signal, onProgress, onNotice } = events;
+  const report = async (): Promise<void> => {
+    const tasks = tasksOf(total, count, await missingUnits(folder, plan));
+    onProgress?.({ stage: 'compare', ...sumOf(tasks), tasks });
+  };
+  const onSubmit = (submitted: string, taskCount: number): void =>
+    onNotice?.({ kind: 'job_submitted', job: submitted, taskCount });
+  await runArray({ script, wish, missing: missingTasks, onWait: report, onSubmit, signal });
+  await report();
+  return undefined;
+}
+
+/** Counts the units of each task. @param missing  places of unfinished units */
+export function tasksOf(
+  unitCount: number,
+  taskCount: number,
+  missing: readonly number[],
+): readonly TaskProgress[] {
+  const unfinished = new Uint32Array(taskCount);
+  for (const place of missing) unfinished[place % taskCount] += 1;
+  return Array.from(unfinished, (count, task) => {
+    const total = Math.ceil(Math.max(0, unitCount - task) / taskCount);
+    return { done: total - count, total };
+  });
+}
+
+/** Joins the chunks in their order and removes the folder. */
+async function collect({ folder, plan }: Session, output: string): Promise<BatchResult> {
+  let chain = sha256Hex('');
+  for (const chunk of plan.chunkStarts.keys()) {
+    const digests = await readJson<readonly string[]>(folder.digests(chunk));
+    for (const digest of digests) chain = sha256Hex(chain + digest);
+  }
+  await joinParquet([...plan.chunkStarts.keys()].map(folder.rows), output);
+  await rm(folder.path, { recursive: true, maxRetries: 5 });
+  const { slug, id: releaseId } = plan.release;
+  return { kind: 'searched', slug, releaseId, queryCount: plan.queryCount, resultSha256: chain };
+}

@@ -1,0 +1,145 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalJson } from '../../canonical.js';
+import { Fault, Refusal } from '../../errors.js';
+import { BATCH_PACK_MAX_QUERIES } from '../../limits.js';
+import { replaceFile } from '../../release/hashed-file.js';
+import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
+import { packsOf } from '../search.js';
+
+/*
+ * A batch has a folder, `<output>.work`, which the machines of all its tasks mount:
+ *
+ *   plan.json                BatchPlan: the search and its division.
+ *   queries/<c>.json         the normalised queries of chunk c.
+ *   surveys/<c>-<p>.bin      their partial results for partition p of the targets.
+ *   results/<c>.parquet      their candidates; replaces the partial results of the chunk.
+ *   results/<c>.json         their digests; written last, as the mark of a finished chunk.
+ *
+ * Chunks depend on the queries only, and results on chunk and release only. The numbers of partitions and tasks and the
+ * assignment of units to tasks change no byte of the output.
+ */
+
+export interface BatchPlan {
+  readonly release: { readonly directory: string; readonly id: string; readonly slug: string };
+  /** Null where the release has none. A task refuses to search with another one. */
+  readonly calibrationId: string | null;
+  readonly qualificationId: string | null;
+  readonly settings: Omit<SearchSettings, 'targetSpace'>;
+  /** As in the contract; null for all targets. */
+  readonly filter: unknown;
+  readonly parts: number;
+  /** Number of the first query of each chunk, ascending from 0. */
+  readonly chunkStarts: readonly number[];
+  readonly queryCount: number;
+}
+
+/** One chunk of the queries and one partition of the targets. */
+export interface Unit {
+  readonly chunk: number;
+  readonly part: number;
+}
+
+const PLAN_FILE = 'plan.json';
+
+/** Returns the paths in the folder of a batch. */
+export function batchFolder(path: string) {
+  return {
+    path,
+    plan: join(path, PLAN_FILE),
+    queries: (chunk: number): string => join(path, 'queries', `${chunk}.json`),
+    partialResult: ({ chunk, part }: Unit): string => join(path, 'surveys', `${chunk}-${part}.bin`),
+    rows: (chunk: number): string => join(path, 'results', `${chunk}.parquet`),
+    digests: (chunk: number): string => join(path, 'results', `${chunk}.json`),
+  };
+}
+
+export type BatchFolder = ReturnType<typeof batchFolder>;
+
+/**
+ * Writes the queries chunk by chunk and then the plan. Where they exist already, checks that they are the same.
+ * Errors  Refusal `batch_running` where the folder belongs to another batch; those of reading the queries
+ */
+export async function makePlan(
+  folder: BatchFolder,
+  described: Omit<BatchPlan, 'chunkStarts' | 'queryCount'>,
+  queries: AsyncIterable<NamedQuery>,
+): Promise<BatchPlan> {
+  for (const name of ['queries', 'surveys', 'results'])
+    await mkdir(join(folder.path, name), { recursive: true });
+  const isKnown = await exists(folder.plan);
+  const chunkStarts: number[] = [];
+  let queryCount = 0;
+  for await (const chunk of packsOf(queries, BATCH_PACK_MAX_QUERIES)) {
+    const path = folder.queries(chunkStarts.length);
+    const text = JSON.stringify(chunk);
+    if (isKnown && (await readFile(path, 'utf8').catch(() => '')) !== text) throw refuseOther(folder);
+    if (!isKnown) await writeFile(path, text);
+    chunkStarts.push(queryCount);
+    queryCount += chunk.length;
+  }
+  const plan: BatchPlan = { ...described, chunkStarts, queryCount };
+  if (isKnown && canonicalJson(await readPlan(folder)) !== canonicalJson(plan)) throw refuseOther(folder);
+  await replaceFile(folder.plan, JSON.stringify(plan));
+  return plan;
+}
+
+/** Reads the plan of a batch. Errors  Refusal `batch_not_found`; Fault where it is damaged */
+export async function readPlan({ path, plan }: BatchFolder): Promise<BatchPlan> {
+  if (await exists(plan)) return readJson<BatchPlan>(plan);
+  throw new Refusal('batch_not_found', `There is no batch in ${path}: it is done, or was not begun.`);
+}
+
+/** Reads a JSON file of a batch. Errors  Fault where it is damaged; those of the file system */
+export async function readJson<Value>(path: string): Promise<Value> {
+  const text = await readFile(path, 'utf8');
+  try {
+    return JSON.parse(text) as Value;
+  } catch (cause) {
+    throw new Fault(`${path} is damaged; remove it, and the same command makes it anew.`, { cause });
+  }
+}
+
+/** Reads the queries of a chunk. Errors  those of readJson */
+export function readQueriesOf(folder: BatchFolder, chunk: number): Promise<readonly NamedQuery[]> {
+  return readJson<readonly NamedQuery[]>(folder.queries(chunk));
+}
+
+/** Lists the units of a batch. Task t of n runs the units at places t, t + n, t + 2n … */
+export function unitsOf({ chunkStarts, parts }: BatchPlan): readonly Unit[] {
+  return chunkStarts.flatMap((_, chunk) => Array.from({ length: parts }, (__, part) => ({ chunk, part })));
+}
+
+/**
+ * Returns the places of unfinished units, ascending. A chunk that lacks only its merge is listed by its first unit.
+ * Errors  none
+ */
+export async function missingUnits(folder: BatchFolder, plan: BatchPlan): Promise<readonly number[]> {
+  const missing: number[] = [];
+  for (const chunk of plan.chunkStarts.keys()) {
+    if (await exists(folder.digests(chunk))) continue;
+    const first = chunk * plan.parts;
+    const places = Array.from({ length: plan.parts }, (_, part) => first + part);
+    const areThere = await Promise.all(
+      places.map((_, part) => exists(folder.partialResult({ chunk, part }))),
+    );
+    const left = places.filter((_, part) => !areThere[part]);
+    missing.push(...(left.length > 0 ? left : [first]));
+  }
+  return missing;
+}
+
+/** Whether a file exists and can be read. Errors  none */
+export async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function refuseOther({ path }: BatchFolder): Refusal {
+  return new Refusal(
+    'batch_running',
+    `${path} belongs to another batch: repeat that one to its end, name another --output, or remove the folder.`,
+  );
+}

@@ -1,0 +1,199 @@
+import { open, rename, rm } from 'node:fs/promises';
+import { openHomologSources } from '../../engine/homolog-sources.js';
+import { openTokens, openWithoutTokens, type EngineWithoutTokens } from '../../engine/open-engine.js';
+import type { ApplianceConfig } from '../../config.js';
+import { findEncoderVersion } from '../../encoder/encoder-store.js';
+import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
+import { Refusal } from '../../errors.js';
+import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
+import { BATCH_PACK_MAX_CANDIDATES } from '../../limits.js';
+import { compileFilter } from '../../release/filter/filter.js';
+import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
+import { openRelease } from '../../release/open.js';
+import { searchPartialResults } from '../../search/partitions/merge.js';
+import { scanRange, targetRanges, type PartialResult } from '../../search/partitions/scan.js';
+import { encodePartialResults } from '../../search/partitions/encoding.js';
+import type { NamedQuery, SearchResult, SearchSettings } from '../../search/search-types.js';
+import { ParquetEncoder } from '../../services/export/parquet.js';
+import { presentCandidate } from '../../services/search/present-candidates.js';
+import {
+  exists,
+  readPlan,
+  readQueriesOf,
+  unitsOf,
+  type BatchFolder,
+  type BatchPlan,
+  type Unit,
+} from './plan.js';
+import { readPartialResults } from './partial-results.js';
+
+/** Units of one process, which opens the release once for all of them. */
+export interface BatchTask {
+  /** Places of its units in `unitsOf`. */
+  readonly places: readonly number[];
+  /** Unique among running tasks: temporary files have it in their names. */
+  readonly name: string;
+  readonly signal?: AbortSignal;
+  readonly onUnit?: () => void;
+}
+
+/**
+ * Runs the unfinished ones of some units. A unit scans one partition of the targets with one chunk of the queries; the
+ * unit that completes a chunk merges it. Units that another task has finished are skipped.
+ * Errors  Refusal `batch_not_found`; `encoder_changed`, `calibration_changed` where the evidence of the
+ *         release differs from the plan; those of searching
+ */
+export async function runUnits(folder: BatchFolder, task: BatchTask, config: ApplianceConfig): Promise<void> {
+  const plan = await readPlan(folder);
+  const units = unitsOf(plan);
+  const opened = await openPlanned(plan, config);
+  const work: Work = { folder, plan, task, ...opened };
+  try {
+    for (const place of task.places) {
+      task.signal?.throwIfAborted();
+      await runUnit(units[place], work);
+      task.onUnit?.();
+    }
+  } finally {
+    await opened.close();
+  }
+}
+
+interface Work extends OpenedEngine {
+  readonly folder: BatchFolder;
+  readonly plan: BatchPlan;
+  readonly task: BatchTask;
+}
+
+async function runUnit(unit: Unit, work: Work): Promise<void> {
+  const { folder, plan, task } = work;
+  const { chunk } = unit;
+  if (await exists(folder.digests(chunk))) return;
+  const queries = await readQueriesOf(folder, chunk);
+  if (!(await exists(folder.partialResult(unit)))) {
+    const partialResults = await scanPartition(queries, unit, work);
+    await publish(folder.partialResult(unit), task.name, encodePartialResults(partialResults));
+  }
+  const parts = Array.from({ length: plan.parts }, (_, part) => folder.partialResult({ chunk, part }));
+  if (!(await Promise.all(parts.map(exists))).every(Boolean)) return;
+  try {
+    await finish(chunk, queries, parts, work);
+  } catch (cause) {
+    // Another task that merged the same chunk first has removed its partial results.
+    if (!(await exists(folder.digests(chunk)))) throw cause;
+  }
+}
+
+async function scanPartition(
+  queries: readonly NamedQuery[],
+  { part }: Unit,
+  work: Work,
+): Promise<readonly PartialResult[]> {
+  const { plan, task, settings, engine } = work;
+  const range = targetRanges(engine.release, plan.parts)[part];
+  const store = await openTokens(engine.release, engine.backend, range);
+  try {
+    return await scanRange(queries, settings, range, { ...engine, store }, task.signal);
+  } finally {
+    store.close();
+  }
+}
+
+async function finish(
+  chunk: number,
+  queries: readonly NamedQuery[],
+  paths: readonly string[],
+  { folder, plan, task, settings, engine: ranged }: Work,
+): Promise<void> {
+  const parts = await Promise.all(paths.map(readPartialResults));
+  const { slug } = plan.release;
+  const { searchedTargetCount: targetCount, searchedResidueCount: residueCount } = settings.targetSpace;
+  const file = new ParquetEncoder({ database: slug, targetCount, residueCount });
+  const pieces: Uint8Array[] = [];
+  const digests: string[] = [];
+  const { release, backend } = ranged;
+  const engine = { ...ranged, store: await openTokens(release, backend) };
+  try {
+    const size = Math.max(1, Math.floor(BATCH_PACK_MAX_CANDIDATES / settings.limit));
+    for (let start = 0; start < queries.length; start += size) {
+      const pack = queries.slice(start, start + size);
+      const partialResults = parts.map((part) => part.slice(start, start + size));
+      const results = await searchPartialResults(pack, settings, partialResults, engine, task.signal);
+      results.forEach((result: SearchResult, at) => {
+        const index = plan.chunkStarts[chunk] + start + at;
+        const candidates = result.candidates.map((each) =>
+          presentCandidate(each, result.queryLength, release),
+        );
+        pieces.push(file.add({ index, id: pack[at].id }, candidates));
+        digests.push(result.resultSha256);
+      });
+    }
+  } finally {
+    engine.store.close();
+  }
+  pieces.push(file.end());
+  await publish(folder.rows(chunk), task.name, Buffer.concat(pieces));
+  await publish(folder.digests(chunk), task.name, Buffer.from(JSON.stringify(digests)));
+  for (const path of paths) await rm(path, { force: true });
+}
+
+/** Writes a file atomically. Tasks may write the same file at once: their bytes are equal. */
+async function publish(path: string, name: string, bytes: Uint8Array): Promise<void> {
+  const own = `${path}.${name}`;
+  const handle = await open(own, 'w');
+  try {
+    await handle.writeFile(bytes);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(own, path);
+}
+
+interface OpenedEngine {
+  /** Each unit opens the tokens of its own partition. */
+  readonly engine: EngineWithoutTokens;
+  readonly settings: SearchSettings;
+  close(): Promise<void>;
+}
+
+/** Opens the release of a batch from its files. No catalog is read: a task may run on another machine. */
+async function openPlanned(
+  { release: { directory, id }, filter, settings, ...planned }: BatchPlan,
+  config: ApplianceConfig,
+): Promise<OpenedEngine> {
+  const release = await openRelease(directory);
+  const { id: encoderId, sha256 } = release.manifest.encoder;
+  const encoder = await loadEncoder(
+    await findEncoderVersion(encoderId, sha256, config),
+    encoderOptionsOf(config),
+  );
+  const homologSources = openHomologSources(encoder, config);
+  const close = async (): Promise<void> => {
+    await homologSources.close();
+    await encoder.close();
+  };
+  try {
+    const backend = await chooseBackend(backendWishOf(config));
+    const { threads } = config;
+    const engine = await openWithoutTokens({ release, encoder, backend, threads, homologSources });
+    const { calibration, qualification } = engine;
+    const isAsPlanned =
+      (calibration?.id ?? null) === planned.calibrationId &&
+      (qualification?.id ?? null) === planned.qualificationId;
+    if (!isAsPlanned) {
+      throw new Refusal(
+        'calibration_changed',
+        `Release ${id} was calibrated or qualified anew since the batch began.`,
+      );
+    }
+    const targetSpace =
+      filter === null
+        ? unfilteredSpace(release)
+        : compileTargetSpace(release, compileFilter(filter, release.fields, { place: ['filter'] }));
+    return { engine, settings: { ...settings, targetSpace }, close };
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+}

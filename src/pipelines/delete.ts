@@ -1,0 +1,57 @@
+import { readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { REMOVED_PREFIX, type FoundRelease } from '../release/catalog.js';
+import { syncFolder } from '../release/hashed-file.js';
+import type { IndexCatalog, LocatedRelease } from './catalog.js';
+
+/** Deletes releases with their evidence. Errors  those of the control store and the file system */
+export async function deleteReleases(
+  { table }: Pick<IndexCatalog, 'table'>,
+  releases: readonly LocatedRelease[],
+): Promise<void> {
+  for (const { slug, id, directory } of releases) {
+    // After the rename the release is gone, even if this process is killed before it updates the catalog.
+    const away = join(dirname(directory), `${REMOVED_PREFIX}${basename(directory)}`);
+    if (await moveAway(directory, away)) await syncFolder(dirname(directory));
+    await table.remove(id, slug);
+    await rm(away, { recursive: true, force: true });
+    await removeSidecars(directory);
+  }
+}
+
+/**
+ * Returns a release that stays and whose homolog source is this one.
+ * @param going  all releases that are deleted together
+ */
+export function homologSourceUser(
+  { scanned }: Pick<IndexCatalog, 'scanned'>,
+  { id }: LocatedRelease,
+  going: readonly LocatedRelease[],
+): FoundRelease | undefined {
+  const gone = new Set(going.map(({ directory }) => directory));
+  const staying = scanned.releases.filter(({ directory }) => !gone.has(directory));
+  if (staying.some((other) => other.id === id)) return undefined;
+  return staying.find(({ manifest }) => {
+    const homologSource = manifest.relatives?.background;
+    return homologSource?.method === 'search' && homologSource.release_id === id;
+  });
+}
+
+/** Removes the evidence of a release: folders `<release id>.<kind>` beside it. */
+async function removeSidecars(directory: string): Promise<void> {
+  for (const name of await readdir(dirname(directory)).catch(() => [])) {
+    if (!name.startsWith(`${basename(directory)}.`)) continue;
+    await rm(join(dirname(directory), name), { recursive: true });
+  }
+}
+
+/** Returns false where the files are already gone. */
+async function moveAway(directory: string, away: string): Promise<boolean> {
+  try {
+    await rename(directory, away);
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw cause;
+  }
+}

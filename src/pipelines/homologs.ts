@@ -1,0 +1,213 @@
+import type { ApplianceConfig } from '../config.js';
+import type { Encoder } from '../encoder/encoder.js';
+import { readEvidenceIds } from '../engine/open-engine.js';
+import { assert, Refusal } from '../errors.js';
+import { openAlignments } from '../find-homologs/alignments.js';
+import {
+  addHomologSource as addSource,
+  estimateHomologSource,
+  findHomologSource,
+} from '../find-homologs/homolog-sources.js';
+import { mmseqsVersion } from '../find-homologs/mmseqs.js';
+import { sampleHomologs } from '../find-homologs/sample.js';
+import { releaseDirectory, type FoundRelease } from '../release/catalog.js';
+import { openRelease } from '../release/open.js';
+import type { HomologSource } from '../release/release.js';
+import { readCalibrationCard } from '../significance/sidecar.js';
+import type { IndexCatalog } from './catalog.js';
+import { openHomologs, type OpenHomologs } from './cluster/homologs.js';
+import type { HomologsSampled, PipelineEvents } from './notices.js';
+
+/** Where the homologs of a build's proteins come from. */
+export interface HomologOptions {
+  /** Name of a database or homolog source, `self`, `none`, or `auto`: a sample decides between `self` and `none`. */
+  readonly homologs: string;
+  /** Folder of given alignments; excludes any other source. */
+  readonly alignments?: string;
+}
+
+/**
+ * Refuses options that name two sources.
+ * Errors  Refusal `invalid_option`
+ */
+export function checkHomologOptions({ homologs, alignments }: HomologOptions): void {
+  if (alignments === undefined || homologs === 'none') return;
+  throw new Refusal(
+    'invalid_option',
+    'Homologs come from --relatives or from --alignments; name one of them.',
+  );
+}
+
+/** Whether homologs are searched among the proteins themselves: then a release without homologs is built first. */
+export function isOfItself({ homologs }: Pick<HomologOptions, 'homologs'>): boolean {
+  return homologs === 'self' || homologs === 'auto';
+}
+
+/** Replaces `auto` by `none` where alignments are given, or where no search with E-values is possible. */
+export function settledHomologs(
+  { homologs, alignments }: HomologOptions,
+  {
+    embeddings,
+    calibrates,
+    shards,
+  }: { readonly embeddings?: string; readonly calibrates: boolean; readonly shards?: unknown },
+): string {
+  const isSettled =
+    alignments !== undefined || embeddings !== undefined || !calibrates || shards !== undefined;
+  return homologs === 'auto' && isSettled ? 'none' : homologs;
+}
+
+/*
+ * Thresholds of `auto`. Measured on development domains, as the share of family pairs before the first false one, of
+ * superfamily pairs likewise, and of pairs at one error per query by E-value. The first triple is without homologs.
+ * - 560 domains, a fifth with homologs: .41 .06 .17 and .41 .08 .20.
+ * - 2,239 domains, nearly half with homologs: .45 .07 .16 and .51 .11 .24.
+ * - 8,953 domains, two thirds with homologs: .60 .07 .14 and .71 .16 .22.
+ *
+ * A small share is enough. Where no domain has a homolog, .07 becomes .06.
+ */
+const SAMPLED_PROTEINS = 100;
+const LEAST_PROTEINS = 1_000;
+const LEAST_RELATED_SHARE = 0.25;
+/** `auto` never starts a longer search. Unit: ms */
+const LONGEST_MS = 3_600_000;
+
+/**
+ * Decides whether enough proteins of a database have homologs among the others, and whether the search for all of them
+ * takes at most an hour. Notice: `homologs_sampled`.
+ * Errors  those of openBuildHomologs but `significance_unavailable`: a release without calibration has no homologs
+ */
+export async function haveOwnHomologs(
+  plain: FoundRelease,
+  slug: string,
+  encoder: Encoder,
+  catalog: IndexCatalog,
+  { signal, onNotice }: PipelineEvents,
+): Promise<boolean> {
+  const { directory, manifest } = plain;
+  const { targets } = manifest.counts;
+  if (targets < LEAST_PROTEINS || (await readCalibrationCard(directory)) === undefined) return false;
+  const opened = await openBuildHomologs({ homologs: 'self' }, plain, encoder, catalog);
+  assert(opened !== undefined, 'a database that is its own homolog source has one');
+  try {
+    const release = await openRelease(directory);
+    const { finder } = opened.buildHomologs;
+    const sample = await sampleHomologs(release.targets, finder, SAMPLED_PROTEINS, signal);
+    const decision = decisionOf(sample);
+    onNotice?.({ kind: 'homologs_sampled', slug, ...sample, decision });
+    return decision === 'search_all';
+  } finally {
+    await opened.close();
+  }
+}
+
+function decisionOf({
+  proteins,
+  related,
+  allMs,
+}: Pick<HomologsSampled, 'proteins' | 'related' | 'allMs'>): HomologsSampled['decision'] {
+  if (related < LEAST_RELATED_SHARE * proteins) return 'too_few';
+  return allMs > LONGEST_MS ? 'too_slow' : 'search_all';
+}
+
+/** Rounds of mmseqs. A third round adds more drift than homologs. */
+const MMSEQS_ROUNDS = 2;
+
+/**
+ * Opens the homolog source of a build; undefined where its proteins are encoded without homologs.
+ * @param own  the release without homologs that the build has made or found: the meaning of `self`
+ * Errors  Refusal `background_not_found`, `encoder_changed`, `significance_unavailable`, `tool_missing`,
+ *         `invalid_alignment`
+ */
+export async function openBuildHomologs(
+  { homologs, alignments }: HomologOptions,
+  own: FoundRelease | undefined,
+  encoder: Encoder,
+  catalog: IndexCatalog,
+): Promise<OpenHomologs | undefined> {
+  const { config } = catalog;
+  if (alignments !== undefined) {
+    const { sha256 } = await openAlignments(alignments);
+    return openHomologs({ method: 'alignments', sha256 }, { encoder, config, alignments });
+  }
+  if (homologs === 'none') return undefined;
+  const isSelf = isOfItself({ homologs });
+  assert(own !== undefined || !isSelf, 'a build of itself has made or found its release');
+  const plain = isSelf ? own : plainReleaseOf(homologs, encoder, catalog);
+  const homologSource =
+    plain === undefined ? await nameSource(homologs, encoder, config) : await nameRelease(plain);
+  return openHomologs(homologSource, { encoder, config });
+}
+
+/**
+ * Makes a homolog source of FASTA files. Returns its number of sequences, or undefined where only the estimate was
+ * asked for. Notice: `homolog_source_estimated`.
+ * Errors  those of estimateHomologSource and addHomologSource
+ */
+export async function addHomologSource(
+  { indexesFolder }: Pick<ApplianceConfig, 'indexesFolder'>,
+  {
+    fasta,
+    name,
+    isEstimate,
+  }: { readonly fasta: readonly string[]; readonly name: string; readonly isEstimate: boolean },
+  { onNotice }: PipelineEvents,
+): Promise<number | undefined> {
+  const { bytes } = await estimateHomologSource(fasta);
+  onNotice?.({ kind: 'homolog_source_estimated', bytes });
+  return isEstimate ? undefined : (await addSource(indexesFolder, name, fasta)).sequences;
+}
+
+/** Returns the newest release of a database whose tokens are those of the encoder alone. */
+function plainReleaseOf(
+  name: string,
+  { digest }: Encoder,
+  { table, config }: IndexCatalog,
+): FoundRelease | undefined {
+  const row = table
+    .releases(name)
+    .find(({ manifest }) => manifest.relatives === undefined && manifest.encoder.sha256 === digest);
+  return row && { ...row, slug: name, directory: releaseDirectory(config.indexesFolder, name, row.id) };
+}
+
+async function nameRelease({ id, directory, manifest }: FoundRelease): Promise<HomologSource> {
+  const measured = { id, targetCount: manifest.counts.targets };
+  const { calibrationId, qualificationId, usesCodebook } = await readEvidenceIds(directory, measured);
+  if (calibrationId === null) {
+    throw new Refusal(
+      'significance_unavailable',
+      `Homologs are selected by E-value, and release ${id} has no calibration: calibrate it with ` +
+        `"gloaming index calibrate ${id}".`,
+    );
+  }
+  return {
+    method: 'search',
+    release_id: id,
+    calibration_id: calibrationId,
+    // A codebook prefilter loses distant homologs, which profiles are made of.
+    ...(qualificationId !== null && !usesCodebook && { qualification_id: qualificationId }),
+  };
+}
+
+async function nameSource(
+  name: string,
+  { card }: Encoder,
+  { indexesFolder }: ApplianceConfig,
+): Promise<HomologSource> {
+  const homologSource = await findHomologSource(indexesFolder, name);
+  if (homologSource === undefined) {
+    throw new Refusal(
+      'background_not_found',
+      `There is no database ${name} by the encoder ${card.id} and no homolog source of that name. ` +
+        '"gloaming index list" lists the databases; "gloaming background add" makes a homolog source of FASTA files.',
+    );
+  }
+  const version = await mmseqsVersion();
+  if (version === undefined) {
+    throw new Refusal(
+      'tool_missing',
+      `The homolog source ${name} is searched by mmseqs, which is not installed here (Debian: apt-get install mmseqs2).`,
+    );
+  }
+  return { method: 'mmseqs', name, sha256: homologSource.sha256, version, rounds: MMSEQS_ROUNDS };
+}

@@ -1,0 +1,62 @@
+import type { BuildReport } from '../build-release/build-options.js';
+import type { CalibratePhase } from '../fit-significance/options.js';
+import type { QualifiedRelease } from '../measure-recall/qualify.js';
+import type { HomologSource } from '../release/release.js';
+import type { CalibrationCard } from '../significance/card.js';
+import type { ProgressState } from './progress.js';
+
+export type { BuildReport } from '../build-release/build-options.js';
+export type { CalibratePhase } from '../fit-significance/options.js';
+
+/** Channels of a pipeline to its caller. */
+export interface PipelineEvents {
+  /** Ends the work between two steps; a repeated call resumes it. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (state: ProgressState) => void;
+  readonly onNotice?: (notice: Notice) => void;
+}
+
+/** Event of a pipeline that its caller may report, as a value. */
+export type Notice =
+  | { readonly kind: 'input_recognised'; readonly input: string }
+  /** The earlier release had homologs, and the new one has at most those found in its own proteins, or none. */
+  | { readonly kind: 'homologs_lost'; readonly slug: string; readonly isOwnPossible: boolean }
+  | HomologsSampled
+  /** No protein has a homolog in the source: the release is built without homologs. */
+  | { readonly kind: 'homologs_absent'; readonly slug: string; readonly homologSource: HomologSource }
+  | { readonly kind: 'job_submitted'; readonly job: string; readonly taskCount: number }
+  | { readonly kind: 'built'; readonly report: BuildReport; readonly isServerDefault: boolean }
+  | { readonly kind: 'calibration_planned'; readonly phases: readonly CalibratePhase[] }
+  | ({ readonly kind: 'calibrated' } & Calibrated)
+  | { readonly kind: 'calibration_impossible'; readonly message: string }
+  | ({ readonly kind: 'calibration_transferred' } & TransferredEvidence)
+  | ({ readonly kind: 'qualified' } & Qualified)
+  | { readonly kind: 'homolog_source_estimated'; readonly bytes: number };
+
+/** Sample of a database's proteins, searched for homologs among its others. */
+export interface HomologsSampled {
+  readonly kind: 'homologs_sampled';
+  readonly slug: string;
+  readonly proteins: number;
+  /** Sampled proteins with at least one homolog. */
+  readonly related: number;
+  /** Estimated time for all proteins. Unit: ms */
+  readonly allMs: number;
+  readonly decision: 'search_all' | 'too_few' | 'too_slow';
+}
+
+export interface Calibrated {
+  readonly card: CalibrationCard;
+  readonly elapsedMs: number;
+}
+
+export interface Qualified extends QualifiedRelease {
+  readonly elapsedMs: number;
+}
+
+/** Evidence that a release took over from one with the same proteins and tokens. */
+export interface TransferredEvidence {
+  /** Id of the measured release. */
+  readonly from: string;
+  readonly hasPolicy: boolean;
+}

@@ -1,0 +1,62 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import { loadConfig } from '#src/config.js';
+import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
+import { simulateProteins } from '#src/demo/simulate.js';
+import { findEncoder } from '#src/encoder/find.js';
+import { loadEncoder } from '#src/encoder/load.js';
+import { releaseDirectory, type FoundRelease } from '#src/release/catalog.js';
+import { readManifest } from '#src/release/manifest.js';
+
+/* Folders that many tests need, made once for one state of the code. Each caller gets a copy, which it may change. */
+
+/** A release of `count` simulated proteins in a folder of indexes, as `buildDemo` writes it. */
+export async function copyDemoRelease(
+  indexesFolder: string,
+  seed: number,
+  count: number,
+): Promise<FoundRelease> {
+  await copyFixture(`demo-${seed}-${count}`, indexesFolder, (folder) => buildDemoIn(folder, seed, count));
+  const [id] = readdirSync(join(indexesFolder, DEMO_SLUG)).filter((name) => name.startsWith('dbr_'));
+  const directory = releaseDirectory(indexesFolder, DEMO_SLUG, id!);
+  return { slug: DEMO_SLUG, id: id!, directory, manifest: await readManifest(directory) };
+}
+
+export async function buildDemoIn(indexesFolder: string, seed: number, count: number): Promise<void> {
+  const encoder = await loadEncoder(await findEncoder('baseline-1', loadConfig({})));
+  try {
+    await buildDemo(simulateProteins(seed, count), encoder, indexesFolder);
+  } finally {
+    await encoder.close();
+  }
+}
+
+/**
+ * Copies the files of a fixture into a folder. The first caller makes them.
+ * @param name states all that the files depend on, except for the code
+ */
+export async function copyFixture(
+  name: string,
+  into: string,
+  make: (folder: string) => Promise<void>,
+): Promise<void> {
+  const fixture = join(inject('fixturesFolder'), name);
+  if (!existsSync(fixture)) {
+    const made = mkdtempSync(`${fixture}-making-`);
+    await make(made);
+    moveTo(made, fixture);
+  }
+  mkdirSync(into, { recursive: true });
+  cpSync(fixture, into, { recursive: true });
+}
+
+/** Two processes may have made the same files: the first keeps its place. */
+function moveTo(made: string, fixture: string): void {
+  try {
+    renameSync(made, fixture);
+  } catch (error) {
+    rmSync(made, { recursive: true });
+    if (!existsSync(fixture)) throw error;
+  }
+}
