@@ -19,7 +19,7 @@ export interface LinkedAbort {
   /** Aborts with the reason that came first. */
   readonly signal: AbortSignal;
   abort(reason: unknown): void;
-  /** Lets go of the outer signals; whoever links an abort releases it when the work is over. */
+  /** Removes the listeners from the outer signals. Must be called when the work has ended. */
   readonly release: () => void;
 }
 

@@ -2,9 +2,9 @@ import { Slice } from './turns.js';
 import { MessageChannel } from 'node:worker_threads';
 
 /**
- * Gives the memory of bytes back that nobody reads any more; they are empty afterwards. Streams need it: collectors
- * look at JavaScript's own heap first, and let some 80 MB of buffers gather that have been written long ago.
- * Bytes that share their memory with others are left alone.
+ * Frees the memory of bytes that are no longer needed; they are empty afterwards. Streams call this, because the
+ * garbage collector looks at the JavaScript heap and lets about 80 MB of written buffers accumulate. Bytes that share
+ * their buffer with others are not freed.
  */
 export function freeBytes({ buffer, byteLength }: ArrayBufferView): void {
   if (byteLength === 0 || byteLength !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;

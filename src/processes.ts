@@ -98,14 +98,14 @@ async function removeStale(path: string, work: string): Promise<void> {
     const { pid } = holder;
     throw new Refusal('build_running', `${work} by process ${pid}; wait until it is done.`, { pid });
   }
-  // Whoever moves it away owns the stale lock; if it was another's fresh one by now, it goes back.
+  // The rename makes one process the owner of the stale lock. If the file was already a new lock, it is put back.
   const aside = `${path}.stale.${process.pid}`;
   if (!(await succeeds(rename(path, aside), 'ENOENT'))) return;
   if ((await readFile(aside, 'utf8')) !== text) await succeeds(link(aside, path), 'EEXIST');
   await rm(aside, { force: true });
 }
 
-/** Undefined of a lock that lost its bytes when the machine did: whoever held it is gone. */
+/** Returns the holder of a lock; undefined for an empty lock after a crash of the machine, whose holder has ended. */
 function holderIn(text: string): ProcessIdentity | undefined {
   try {
     return JSON.parse(text) as ProcessIdentity;

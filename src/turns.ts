@@ -1,6 +1,6 @@
 /*
- * Long work on the event loop, in slices: whoever works longer than a few milliseconds lets others have their turn. All
- * who pause go on one after the other with a round of the loop between them, so that ten slices never make one.
+ * Cooperative scheduling on the event loop: work of more than a few milliseconds is divided into slices. Paused tasks
+ * resume one per iteration of the loop, so that slices of several tasks never block the loop in a row.
  */
 
 /** How long a slice works before it pauses. */
@@ -8,7 +8,7 @@ const SLICE_MS = 4;
 
 const waiting: (() => void)[] = [];
 
-/** Resolves when others had their turn. */
+/** Resolves after other tasks have run. Errors  none */
 export function pause(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);

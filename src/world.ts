@@ -16,10 +16,10 @@ export interface World {
   readonly every: (ms: number, work: () => void) => () => void;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Nobody can guess them. */
+  /** Returns unpredictable bytes. */
   readonly randomBytes: (count: number) => Buffer;
   readonly newId: (prefix: EventPrefix) => string;
-  /** What threads beside this one are at: a simulation decides when their end is heard of. */
+  /** Awaits work of other threads. A simulation decides when such work ends. */
   readonly aside: <Result>(work: Promise<Result>) => Promise<Result>;
 }
 

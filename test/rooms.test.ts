@@ -47,7 +47,7 @@ const below = (folder: string): readonly string[] => sources.filter((path) => pa
 
 describe('the command line', () => {
   it('imports pipelines and services, and none of the folders below them', () => {
-    // `../../search/policy.js` from src/cli/search/verify.ts; files beside the folders are the ground of all.
+    // `../../search/plan.js` from src/cli/search/verify.ts; files beside the folders are the ground of all.
     const deep = below('cli/').flatMap((path) => {
       const up = '\\.\\./'.repeat(path.split('/').length - 1);
       const pattern = new RegExp(`from \\x27${up}([a-z-]+)/`, 'g');

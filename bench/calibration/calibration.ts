@@ -23,7 +23,8 @@ import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { median } from '../tools/statistics.js';
 
 /*
- * Measures how accurate E-values are on real proteins: observed false hits against claimed ones. The queries are domains
+ * Measures how accurate E-values are on real proteins: observed false hits against claimed ones. The queries are
+ * domains
  * of folds that the encoder was not trained on; the targets are all domains. A pair is false if the fold groups differ.
  * The calibration does not use the labels.
  *
@@ -31,7 +32,8 @@ import { median } from '../tools/statistics.js';
  *   npm run bench -- calibration --decoys [queries] [targets] [folder]      whole proteins (decoys.ts)
  *   npm run bench -- calibration --proteins [queries per band] [targets] [folder]   (proteins.ts)
  *
- * Some different SCOPe folds contain homologs of each other (related-folds.tsv). Ratios are given with and without them.
+ * Some different SCOPe folds contain homologs of each other (related-folds.tsv). Ratios are given with and without
+ * them.
  * The best false pairs are printed for inspection.
  */
 

@@ -12,7 +12,8 @@ import { quartileOf } from '../tools/labels.js';
 import { createTally, THRESHOLDS, type Tally } from './tally.js';
 
 /*
- * Measures how accurate E-values of whole proteins are. The queries are reversed and shuffled proteins, so that every hit
+ * Measures how accurate E-values of whole proteins are. The queries are reversed and shuffled proteins, so that every
+ * hit
  * is false. Whole proteins cause more false hits than domains, by low complexity, repeats and coiled coils.
  *
  *   npm run bench -- calibration --decoys [queries] [targets] [folder to keep the database in]

@@ -3,7 +3,8 @@ import type { DomainLabel } from '../tools/labels.js';
 
 /*
  * The false pairs with the smallest E-values. Many are homologs that SCOPe classifies in different folds;
- * related-folds.tsv lists such folds with reasons from the literature and from these lists. Most of the best false pairs
+ * related-folds.tsv lists such folds with reasons from the literature and from these lists. Most of the best false
+ * pairs
  * of dev are P-loops of c.37 and the dinucleotide-binding folds c.2, c.3 and c.66. They still count as false, because
  * only a fragment is thought to be homologous.
  */

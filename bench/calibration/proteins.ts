@@ -15,7 +15,8 @@ import { eachResult, wholeTargets } from './decoys.js';
 import { createTally, THRESHOLDS, type Tally } from './tally.js';
 
 /*
- * Measures how accurate E-values of natural multi-domain proteins are, by length. A hit of a natural query is false if no
+ * Measures how accurate E-values of natural multi-domain proteins are, by length. A hit of a natural query is false if
+ * no
  * evidence of homology connects the pair (connections.ts). Every hit of a reversed query is false.
  *
  *   npm run bench -- calibration --proteins [queries per band] [targets] [folder to keep the database in]

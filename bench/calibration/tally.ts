@@ -82,7 +82,9 @@ interface RankedPair {
 /** Number of pairs that a ranking adds between two sorts. */
 const UNSORTED_PAIRS = 200_000;
 
-/** Creates a ranking in bounded memory. Pairs below the last counted false pair are dropped, because they never count. */
+/**
+ * Creates a ranking in bounded memory. Pairs below the last counted false pair are dropped, because they never count.
+ */
 export function createRanking(falseCount: number): Ranking {
   let pairs: RankedPair[] = [];
   let sortedCount = 0;

@@ -1,6 +1,7 @@
 /*
- * Local alignments of pairs of proteins by parasail, BLOSUM62 with gaps 11/1: reads lines of two sequences with a tab
- * between them, prints for each the starts in both and the CIGAR (M for any pair, I for residues of the first alone).
+ * Aligns pairs of proteins locally with parasail, BLOSUM62 and gaps 11/1. Each input line has two sequences with a tab
+ * between them. Each output line has the starts in both sequences and the CIGAR. M is any pair, I is a residue of the
+ * first sequence without a partner.
  */
 #include <parasail.h>
 #include <parasail/matrices/blosum62.h>

@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/config.js';
 import { assert } from '../../src/errors.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import { eValueOf } from '../../src/search/candidate-significance.js';
-import { resolvePolicy } from '../../src/search/policy.js';
+import { resolvePolicy } from '../../src/search/plan.js';
 import { searchMany } from '../../src/search/search.js';
 import type { Guarantee, SearchEngine, SearchResult } from '../../src/search/search-types.js';
 import type { Bench } from '../main.js';

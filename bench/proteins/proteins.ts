@@ -21,7 +21,8 @@ import { writeHomologSource } from '../relatives/homolog-source.js';
 import { labelledProteins, type LabelledProteins } from './labelled.js';
 
 /*
- * Measures whether domains are found in whole proteins. The queries are domains of folds that the encoder was not trained
+ * Measures whether domains are found in whole proteins. The queries are domains of folds that the encoder was not
+ * trained
  * on. The targets are natural proteins, half of which have such a domain (labelled.ts). The metric is capped recall at
  * 10, for all policies, with and without homologs, beside BLASTP and MMseqs2. `remote` leaves out the targets that
  * mmseqs finds with the query domain at E ≤ 1e-10.

@@ -37,7 +37,8 @@ import { byPairHomologs, byQueryHomologs, homologsBin } from './breakdown.js';
  *
  *   npm run bench -- relatives [queries, evenly spaced, or "all"] [kinds, with commas between] [folder to keep] [every]
  *
- * `every` 4 takes every fourth domain, for a small database. A kind takes half an hour on two cores. Files in the folder
+ * `every` 4 takes every fourth domain, for a small database. A kind takes half an hour on two cores. Files in the
+ * folder
  * are reused.
  */
 

@@ -39,7 +39,9 @@ export function measureSensitivity(
   };
 }
 
-/** Returns, for each mark, the share of all true pairs in the pooled list up to that number of false pairs per query. */
+/**
+ * Returns, for each mark, the share of all true pairs in the pooled list up to that number of false pairs per query.
+ */
 function pooledSensitivity(
   pooled: readonly Hit[],
   queryCount: number,
@@ -61,7 +63,9 @@ function pooledSensitivity(
   return MARKS.map((_, index) => reached[index] ?? found / truePairs);
 }
 
-/** Numbers of domains by family, superfamily and fold group; `named` counts superfamilies without catch-all families. */
+/**
+ * Numbers of domains by family, superfamily and fold group; `named` counts superfamilies without catch-all families.
+ */
 type Sizes = Readonly<Record<'family' | 'superfamily' | 'foldGroup' | 'named', Map<string, number>>>;
 
 function countMembers(labels: ReadonlyMap<string, DomainLabel>): Sizes {
@@ -77,7 +81,9 @@ function countMembers(labels: ReadonlyMap<string, DomainLabel>): Sizes {
   return sizes;
 }
 
-/** Computes means over queries: shares of three levels before the first target of another fold group, capped recalls. */
+/**
+ * Computes means over queries: shares of three levels before the first target of another fold group, capped recalls.
+ */
 function toFirstFalse(
   pooled: readonly Hit[],
   queryIds: ReadonlySet<string>,

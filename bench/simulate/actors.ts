@@ -13,7 +13,7 @@ export interface Scene {
   readonly expectations: Expectations;
   readonly receivers: Receivers;
   readonly organizations: readonly string[];
-  /** Start of the current or last period with a full disk. Unit  simulated milliseconds */
+  /** Last time at which the disk was full; the current time while it is full. Unit  simulated milliseconds */
   readonly fullAtMs: () => number;
   readonly isOver: () => boolean;
 }

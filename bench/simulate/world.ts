@@ -144,9 +144,9 @@ export class Life {
   }
 
   /** Calls back at the kill. The returned function cancels the callback. */
-  onEnd(told: () => void): () => void {
-    this.#ends.add(told);
-    return () => this.#ends.delete(told);
+  onEnd(callback: () => void): () => void {
+    this.#ends.add(callback);
+    return () => this.#ends.delete(callback);
   }
 
   /** Registers cleanup by the machine after a kill. */
@@ -157,7 +157,7 @@ export class Life {
   /** Ends the life. Work of threads finishes, and its results are dropped. */
   async end(): Promise<void> {
     this.isAlive = false;
-    for (const told of this.#ends) told();
+    for (const callback of this.#ends) callback();
     await Promise.allSettled(this.#threads);
     for (const close of this.#closings) await close();
   }

@@ -71,8 +71,9 @@ async function* randomProteins(
 }
 
 /**
- * Random tokens: five bits per component up to dimension 64, four above, so that squared norms stay ≤ 16,384. Shape
- * [length × dimension]. Unit  int8 components
+ * Random tokens: five bits per component up to dimension 64, four above, so that squared norms stay ≤ 16,384.
+ * Shape   [length × dimension].
+ * Unit    int8 components
  */
 function randomTokens(random: Random, length: number, dimension: number): Int8Array {
   const bits = dimension <= 64 ? 5 : 4;

@@ -17,15 +17,15 @@ import type { BuildOptions } from './build-options.js';
  * Folder of an unfinished build: `<indexes>/<slug>/.building-<key>/`. The key is a digest of the input, the encoder and
  * the options. The same command resumes its own work, and commands with other input never share a folder.
  *
- *   lock             process that is building
- *   scratch/         temporary files of reading
- *   proteins.jsonl   the proteins, normalised and checked
- *   read.json        counts of the input; written when proteins.jsonl and taxonomy.arrow are complete
- *   encoded.json     checkpoint of encoding; a resumed build cuts the files off at this checkpoint
- *   self-scores.i32  self-score of each protein, little-endian int32
- *   families.f64     two float64 for each protein: number of homologs in its profile, effective number of sequences
- *   release/         files of the release; renamed into place when all are complete
- *   shards/          shards that several machines encode (shards/plan.ts)
+ *   lock             process that is building.
+ *   scratch/         temporary files of reading.
+ *   proteins.jsonl   the proteins, normalised and checked.
+ *   read.json        counts of the input; written when proteins.jsonl and taxonomy.arrow are complete.
+ *   encoded.json     checkpoint of encoding; a resumed build cuts the files off at this checkpoint.
+ *   self-scores.i32  self-score of each protein, little-endian int32.
+ *   families.f64     two float64 for each protein: number of homologs in its profile, effective number of sequences.
+ *   release/         files of the release; renamed into place when all are complete.
+ *   shards/          shards that several machines encode (shards/plan.ts).
  */
 export interface BuildFolder {
   readonly path: string;

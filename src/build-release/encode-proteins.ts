@@ -66,12 +66,13 @@ const BATCH_MAX_RESIDUES = 1_048_576;
 export const NO_RELATED: RelatedCounts = { targets: 0, relatives: 0 };
 
 /**
- * Encodes a range of the spooled proteins, in order, from the last checkpoint. Writes tokens.arrow and self-scores; with
- * homologs also profiles.arrow and families.f64. A protein's tokens depend only on the protein and the manifest, so an
- * interruption does not change the result.
+ * Encodes a range of the spooled proteins, in order, from the last checkpoint. Writes tokens.arrow and self-scores;
+ * with homologs also profiles.arrow and families.f64. A protein's tokens depend only on the protein and the manifest,
+ * so an interruption does not change the result.
  * Errors  Refusal `disk_full` at the start if the disk has too little free space; those of encoder, finder and file
  *         system; the signal's reason
- * Cost    those of encoder and finder; after an interruption also one read of the files written so far, for their digest
+ * Cost    those of encoder and finder; after an interruption also one read of the files written so far, for their
+ *         digest
  */
 export async function encodeProteins(
   source: ProteinTokens,

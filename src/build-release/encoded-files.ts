@@ -81,7 +81,10 @@ export async function readSelfScores(folder: Pick<EncodeFolder, 'scores'>): Prom
   return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / SCORE_BYTES);
 }
 
-/** Reads the homolog counts of a build with homologs and returns a look-up by target. Errors  errors of the file system */
+/**
+ * Reads the homolog counts of a build with homologs and returns a look-up by target.
+ * Errors  errors of the file system
+ */
 export async function readTargetHomologs(
   folder: Pick<EncodeFolder, 'homologSets'>,
 ): Promise<(row: number) => TargetHomologs> {

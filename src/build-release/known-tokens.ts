@@ -57,9 +57,9 @@ const SOURCE_UNIT = 2 ** 32;
 /**
  * Finds the sequences of a build in earlier releases: those of its own database first, newest first.
  *
- * Tokens depend only on the sequence, the encoder, the homolog source and the rules. All of them are compared by digest,
- * and the files of a release are hashed before use, so reused tokens equal new ones. Releases from precomputed embeddings
- * or from alignment files are never used, because their tokens depend on more than the sequence.
+ * Tokens depend only on the sequence, the encoder, the homolog source and the rules. All of them are compared by
+ * digest, and the files of a release are hashed before use, so reused tokens equal new ones. Releases from precomputed
+ * embeddings or from alignment files are never used, because their tokens depend on more than the sequence.
  * Errors  errors of the file system; the signal's reason
  * Cost    a digest for each protein of the build and of the examined releases; a read of the releases that are used;
  *         memory of 32 to 64 bytes per distinct sequence, and 8 to 24 per target of these releases
@@ -206,7 +206,7 @@ async function openSource(
 ): Promise<{ readonly source?: Source; readonly note?: string }> {
   const { directory, manifest, slug, id } = release;
   const { targets, tokens, profiles } = manifest.files;
-  const note = `Release ${id.slice(0, 16)} of ${slug} is damaged and was not reused; run gloaming index verify for details.`;
+  const note = `Release ${id.slice(0, 16)} of ${slug} is damaged and was not reused (gloaming index verify).`;
   if (!(await isIntact(join(directory, TARGETS_FILE), targets.sha256))) return { note };
   const placed = await placeSequences(directory, search, profiles !== undefined);
   if (placed.residues < manifest.counts.residues * LEAST_SHARE) return {};

@@ -32,7 +32,9 @@ export interface ProteinTokens {
  */
 const AHEAD_MAX_PROTEINS = 1_024;
 
-/** Tokens of the encoder alone. The encoder serves calls in order, so that little work is lost if the process is killed. */
+/**
+ * Tokens of the encoder alone. The encoder serves calls in order, so that little work is lost if the process is killed.
+ */
 export function plainTokens(encoder: Encoder): ProteinTokens {
   return {
     dimension: encoder.card.dimension,

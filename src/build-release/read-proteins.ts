@@ -31,7 +31,8 @@ export interface Corpus {
  * Reads the input once, and normalises, checks and spools every protein. Errors of the input are reported before the
  * hours of encoding, and the total number of residues is known.
  * Errors  Refusal with file, line and record: those of normaliseProtein, `duplicate_id`, `invalid_id`,
- *         `attribute_too_long`, `release_too_large`; those of the source; errors of the file system; the signal's reason
+ *         `attribute_too_long`, `release_too_large`; those of the source; errors of the file system; the signal's
+ *         reason
  */
 export async function readProteins(
   source: ProteinSource,

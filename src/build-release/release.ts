@@ -28,9 +28,9 @@ import { gatherShards } from './shards/gather.js';
 import { openPlan, type PlannedShards } from './shards/plan.js';
 
 /**
- * Builds a release: read → encode what no earlier release has → write → rename into place. If the process is killed, the
- * same call resumes the build (build-folder.ts), and the bytes of the release are the same. The caller publishes the
- * release in the catalog.
+ * Builds a release: read → encode what no earlier release has → write → rename into place. If the process is killed,
+ * the same call resumes the build (build-folder.ts), and the bytes of the release are the same. The caller publishes
+ * the release in the catalog.
  * Errors  Refusal with file, line and record for invalid input; Refusal `disk_full`, `build_running`, `invalid_slug`,
  *         `invalid_embeddings`, `build_incomplete`, `release_damaged`; those of encoder, finder and file system; the
  *         signal's reason
@@ -43,11 +43,11 @@ export async function buildRelease(options: BuildOptions): Promise<BuildReport> 
 
 /**
  * Reads the input of a build and divides its encoding into shards. Tasks on any machine that shares the folder encode
- * them (shards/encode-shard.ts), and `buildRelease` with the same `shardCount` gathers them. The release has the bytes of
- * a build on one machine if all machines have the same encoder and homolog source.
- * Returns undefined if an identical release exists already.
- * Errors  those of reading the input; Refusal `build_running`, `disk_full`, `invalid_slug`; Refusal `invalid_option` for
- *         a count out of range
+ * them (shards/encode-shard.ts), and `buildRelease` with the same `shardCount` gathers them. The release has the bytes
+ * of a build on one machine if all machines have the same encoder and homolog source. Returns undefined if an identical
+ * release exists already.
+ * Errors  those of reading the input; Refusal `build_running`, `disk_full`, `invalid_slug`; Refusal `invalid_option`
+ *         for a count out of range
  */
 export async function planShards(
   options: BuildOptions,
@@ -193,7 +193,7 @@ function noteEmbedded(targets: number, embedded: EmbeddingCheck | undefined): re
   const { targets: embeddedTargets, sampleCount, lowestCosine } = embedded;
   return [
     `Proteins with precomputed embeddings: ${embeddedTargets}; encoded now: ${targets - embeddedTargets}.`,
-    `A sample of ${sampleCount} was encoded again for comparison: the lowest mean cosine is ${lowestCosine.toFixed(3)}.`,
+    `A sample of ${sampleCount} was encoded again: the lowest mean cosine is ${lowestCosine.toFixed(3)}.`,
   ];
 }
 

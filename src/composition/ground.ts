@@ -27,7 +27,8 @@ export interface Ground {
 }
 
 /**
- * Opens settings, kernels and control state. Errors  Fault if data folder, addon or configured device cannot be used
+ * Opens settings, kernels and control state.
+ * Errors  Fault if data folder, addon or configured device cannot be used
  */
 export async function openGround(config: ApplianceConfig, world: World = realWorld): Promise<Ground> {
   const backend = await chooseBackend(backendWishOf(config));

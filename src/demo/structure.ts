@@ -3,7 +3,8 @@ import type { Random } from '../random.js';
 import { integer } from './draws.js';
 
 /*
- * The position of a site in the fold determines its amino-acid frequencies and its rate. Real homologs share the sequence
+ * The position of a site in the fold determines its amino-acid frequencies and its rate. Real homologs share the
+ * sequence
  * pattern of their structure. Without this model simulated homologs would share only residues.
  */
 
@@ -16,7 +17,8 @@ const LOOP_BURIED = 4;
 const LOOP_EXPOSED = 5;
 
 /**
- * Equilibrium frequency of each amino acid in each environment. It is proportional to the background frequency times the
+ * Equilibrium frequency of each amino acid in each environment. It is proportional to the background frequency times
+ * the
  * propensity for helix or strand (Chou & Fasman 1978), or for neither in a loop. A third factor is linear in the
  * hydropathy of Kyte & Doolittle 1982: rising for buried sites, falling for exposed ones.
  * Shape  [environment][amino acid]; each row sums to 1

@@ -42,11 +42,10 @@ export function encoderOptionsOf({
 }
 
 /**
- * Loads an encoder's folder: checks the card and the digests of its files, and starts its workers.
- * A protein's tokens depend on the protein, the encoder and the device only: each stretch is a model run of
- * its own in a single-threaded session (model.ts says why), so neighbours, order and threads change
- * nothing.
- * Another device than the CPU is held against the CPU first, because a query's tokens decide its result.
+ * Loads an encoder from its folder: checks the card and the digests of its files, and starts its workers.
+ * A protein's tokens depend only on the protein, the encoder and the device. Each stretch is one model run in a
+ * single-threaded session (reasons in model.ts), so other proteins, order and threads change nothing.
+ * A device other than the CPU is first compared with the CPU, because tokens determine results.
  * Errors  Refusal `invalid_encoder_card` where card or files are wrong; Fault where the model or device
  *         cannot be used, or gives other tokens than the CPU
  */

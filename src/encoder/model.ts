@@ -23,12 +23,13 @@ export interface EncoderModel {
 /**
  * Loads the model of a checked card.
  *
- * One thread a session and one stretch a run, by measurement (gloaming-1, Zen 5): two threads inside a
- * session changed the last bits at 4 of 16 lengths and did not halve the time; batches, even of equal
- * lengths, changed them too (by 1.5e-7) and were 18 % faster. So a protein's vectors depend on nothing but
- * the protein and the model, and all parallelism is between sessions. Patterns of memory are not kept,
- * because each length would add one; the arena keeps the room of the longest stretch (without it a
- * transformer spends 70 % of its time at 1,022 residues on getting memory anew).
+ * A session has one thread, and a run has one stretch, so that vectors depend only on the protein and the model. All
+ * parallelism is between sessions. Measured with gloaming-1 on Zen 5: two threads in a session changed the last bits at
+ * 4 of 16 lengths and did not halve the time. Batches, even of equal lengths, changed values by 1.5e-7 and were 18 %
+ * faster.
+ *
+ * Memory patterns are disabled, because each length would add one. The arena keeps the memory of the longest stretch;
+ * without it a transformer spends 70 % of its time at 1,022 residues on allocation.
  * Errors  Fault where the model or the device cannot be used; there is no fall-back to another device
  */
 export async function openEncoderModel(

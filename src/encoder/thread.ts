@@ -5,7 +5,7 @@ import type { EncodeTask, EncodedWindow, WorkerAnswer, WorkerRequest, WorkerSett
 /** A worker thread that holds the model, seen from outside. */
 export interface EncodeThread {
   readonly pendingCount: number;
-  /** True from the moment it ended, whoever ended it. */
+  /** True after the thread has ended, for any reason. */
   readonly isEnded: boolean;
   /**
    * What the task's run of the model gave.

@@ -12,12 +12,10 @@ export interface EncodeWindow {
 }
 
 /**
- * Windows that cover a protein longer than its model sees at once: as long as the model allows, evenly
- * spread, so that neighbours share at least the overlap asked for. In the middle of what two windows share
- * they fade into each other over half that overlap: a quarter at either side keeps the fade away from their
- * edges, where the model lacks neighbours, and no vector jumps where one window takes over from another,
- * however far the model looks. Depends on the length alone, so a protein's vectors depend on nothing but the
- * protein.
+ * Divides a protein that is longer than the model's input into windows of full length at even distances. Neighbouring
+ * windows share at least the requested overlap. Over the middle half of the shared stretch their vectors are blended,
+ * so that no vector jumps between windows. The outer quarters are not blended, because the model lacks context there.
+ * The windows depend only on the length.
  * Unit    zero-based half-open residue coordinates of the protein
  * Range   overlap ≤ residues ÷ 3 (the card's check), so that a fade ends before the next begins
  */

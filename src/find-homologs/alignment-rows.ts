@@ -35,8 +35,8 @@ export function stockholmRows(text: string, file: string): readonly AlignmentRow
 }
 
 /**
- * Aligns a row to the protein by the columns of both rows. Residues of the protein in insertions (lower case) count too.
- * Returns undefined if no pair of residues shares a column, or if the rows differ in their number of columns.
+ * Aligns a row to the protein by the columns of both rows. Residues of the protein in insertions (lower case) count
+ * too. Returns undefined if no pair of residues shares a column, or if the rows differ in their number of columns.
  */
 export function overProtein(row: AlignmentRow, own: AlignmentRow, sequence: string): Homolog | undefined {
   const [protein, homolog] = [columnsOf(own.text), columnsOf(row.text)];

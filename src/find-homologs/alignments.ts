@@ -40,8 +40,8 @@ export async function openAlignments(path: string): Promise<AlignmentFolder> {
 }
 
 /**
- * Returns a finder that reads homologs from alignment files. Rows have no E-value and all count as homologs, except rows
- * with low coverage and near copies.
+ * Returns a finder that reads homologs from alignment files. Rows have no E-value and all count as homologs, except
+ * rows with low coverage and near copies.
  * Errors  none here; the finder rejects with Refusal `invalid_alignment`, which names the file
  */
 export function alignedHomologs({ path }: Pick<AlignmentFolder, 'path'>, rules: HomologRules): HomologFinder {

@@ -52,8 +52,8 @@ export async function findHomologSource(
 }
 
 /**
- * Estimates the size of a homolog source from the size of its FASTA files. mmseqs stores letters and headers uncompressed,
- * with an index.
+ * Estimates the size of a homolog source from the size of its FASTA files. mmseqs stores letters and headers
+ * uncompressed, with an index.
  * Errors  errors of the file system
  */
 export async function estimateHomologSource(fasta: readonly string[]): Promise<{ readonly bytes: number }> {

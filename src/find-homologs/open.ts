@@ -8,7 +8,8 @@ import type {
   RelativesManifest as HomologsManifest,
   ReleaseManifest,
 } from '../release/release.js';
-import { profileTokenFormOf } from '../search/family-form.js';
+import { profileTokenFormOf } from '../homologs/token-form.js';
+import { PROFILE_SCALE } from '../release/profile-affine.js';
 import type { SearchEngine } from '../search/search-types.js';
 import { homologSourceDatabase, findHomologSource } from './homolog-sources.js';
 import { mmseqsHomologs, mmseqsVersion } from './mmseqs.js';
@@ -33,7 +34,7 @@ export function openProfileEncoder(
   encoder: Encoder,
   sources: HomologSourceDeps,
 ): ProfileEncoder | undefined {
-  const form = profileTokenFormOf(manifest);
+  const form = profileTokenFormOf(manifest, PROFILE_SCALE);
   const { relatives: homologs } = manifest;
   if (homologs === undefined || form === undefined) return undefined;
   return createProfileEncoder(encoder, openFinder(homologs.background, rulesOf(homologs), sources), form);
@@ -92,7 +93,8 @@ async function openHomologSource(
       `release ${releaseId} had calibration ${calibrationId} when the targets were encoded, and now has ${now}.`,
     );
   }
-  // Targets' homologs came from an exhaustive search. A policy qualified later must not change how queries are searched.
+  // Targets' homologs came from an exhaustive search. A policy qualified later must not change how queries are
+  // searched.
   if (qualificationId === undefined) return { ...engine, qualification: undefined };
   if (engine.qualification?.id === qualificationId) return engine;
   const now = engine.qualification?.id ?? 'none';

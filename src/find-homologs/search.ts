@@ -19,7 +19,8 @@ const BATCH_PROTEINS = 32;
 /**
  * Returns a finder that searches a release: nearest targets by MaxSim, alignments by affine score, E-values by the
  * release's calibration. Homologs get the vectors that the release stores, so only the protein itself is encoded.
- * Errors  none here; the finder rejects with those of `open`, with Faults of encoder and kernels, or the signal's reason
+ * Errors  none here; the finder rejects with those of `open`, with Faults of encoder and kernels, or the signal's
+ *         reason
  * @param open  returns the engine of a calibrated release; called for each search, because engines may be closed in
  *              between
  */

@@ -13,8 +13,9 @@ import { withoutHomologs } from '../homologs/finder.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
 import { controlScores } from '../search/control.js';
-import { profileTokenFormOf } from '../search/family-form.js';
-import { maxsimDistances } from '../search/maxsim.js';
+import { profileTokenFormOf } from '../homologs/token-form.js';
+import { PROFILE_SCALE } from '../release/profile-affine.js';
+import { maxsimDistances } from '../search/rank.js';
 import type { HubnessSample } from './hubness.js';
 import type { CheckpointedFit } from './checkpointed-fit.js';
 import type { CalibrateOptions, CalibrationAccess } from './options.js';
@@ -92,7 +93,7 @@ async function encodeDecoy(
   sequence: string,
   { encoder, release, signal }: CalibrateOptions,
 ): Promise<QueryTokens> {
-  const form = profileTokenFormOf(release.manifest);
+  const form = profileTokenFormOf(release.manifest, PROFILE_SCALE);
   const [tokens] =
     form === undefined
       ? await encoder.encode([sequence], { signal })

@@ -12,7 +12,7 @@ import {
   type PopulationCard,
 } from '../significance/card.js';
 import type { Release } from '../release/release.js';
-import { referencePolicyId } from '../search/policy.js';
+import { referencePolicyId } from '../search/plan.js';
 import type { StratifiedBins } from './bins.js';
 import type { HubnessSample } from './hubness.js';
 import type { NullFit } from './null.js';

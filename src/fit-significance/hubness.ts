@@ -18,7 +18,7 @@ import {
 import { sampleDistinct, type Random } from '../random.js';
 import type { KernelBackend, KernelOptions, TokenStore } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
-import { maxsimDistances } from '../search/maxsim.js';
+import { maxsimDistances } from '../search/rank.js';
 import { readMoments } from './moments.js';
 import type { NullSample } from './sample.js';
 import type { TokenReader } from '../release/rows/token-reader.js';

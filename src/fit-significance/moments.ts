@@ -17,9 +17,13 @@ import { runPhase } from './checkpoints.js';
 import type { CalibrationAccess } from './options.js';
 import { leadingDirections } from './statistics/leading-directions.js';
 
-/** Length of a sketch. On SCOPe domains 64 components preserve 99 % of the variance of cosine spreads; 32 preserve 97 %. */
+/**
+ * Length of a sketch. On SCOPe domains 64 components preserve 99 % of the variance of cosine spreads; 32 preserve 97 %.
+ */
 const RANK = 64;
-/** Upper bound of the proteins that determine the basis. It is large enough to include membrane and metal-binding ones. */
+/**
+ * Upper bound of the proteins that determine the basis. It is large enough to include membrane and metal-binding ones.
+ */
 const BASIS_PROTEINS = 1_500;
 
 /**

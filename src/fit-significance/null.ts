@@ -25,7 +25,8 @@ export interface NullFit {
 const ROUNDS = 3;
 
 /**
- * Fits the null model of a sample that contains unlabelled homologs. A pair is a link if less than one unrelated pair of
+ * Fits the null model of a sample that contains unlabelled homologs. A pair is a link if less than one unrelated pair
+ * of
  * the sample is expected to reach its score. All pairs within a group of linked proteins are left out, whatever their
  * scores, so that the null is hardly truncated.
  * @param labels  optional group of each protein (cluster, family); proteins with equal labels are linked

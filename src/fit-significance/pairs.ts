@@ -5,7 +5,8 @@ import type { TokenReader } from '../release/rows/token-reader.js';
 import { runPhase, type CheckpointFolder } from './checkpoints.js';
 
 /**
- * Kernel results of every unordered pair of a sample of targets. Row i holds the pairs of protein i with i + 1, i + 2, …
+ * Kernel results of every unordered pair of a sample of targets. Row i holds the pairs of protein i with i + 1, i + 2,
+ * …
  * Shape  [count × (count − 1) ÷ 2] each
  * Unit   affine: Smith–Waterman scores; sums: MaxSim sums of int8 products, from row to column protein and back
  */

@@ -21,8 +21,10 @@ const DECOYS = 64;
 export const decoyCountOf = (sampleCount: number): number => 2 * Math.min(DECOYS, sampleCount);
 
 /**
- * Counts how often populations that the fit has not used reach the tail: pairs of held-out proteins, reversed decoys and
- * shuffled decoys. Other tools calibrate on such decoys. Their observed counts lie far below the expected ones, which is
+ * Counts how often populations that the fit has not used reach the tail: pairs of held-out proteins, reversed decoys
+ * and
+ * shuffled decoys. Other tools calibrate on such decoys. Their observed counts lie far below the expected ones, which
+ * is
  * why this null is fitted to real proteins.
  * Errors  those of `eachDecoy`
  */

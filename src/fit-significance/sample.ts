@@ -1,7 +1,7 @@
 import { pairOf, type PairMoments, type ProjectedMoments } from '../significance/moments.js';
 import { pairEvidence, type PairShape } from '../significance/pair-null.js';
 import type { Release } from '../release/release.js';
-import { maxsimDistances } from '../search/maxsim.js';
+import { maxsimDistances } from '../search/rank.js';
 import { pairStart, type PairScores } from './pairs.js';
 
 /** Role of a protein in the fit. Pairs of two different roles belong neither to the fit nor to the hold-out. */

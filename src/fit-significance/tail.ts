@@ -38,7 +38,8 @@ export function isSmallSample(pairCount: number): boolean {
 }
 
 /**
- * Fits one tail to the pooled exceedances of all bins. By construction of the tail coordinate, bins differ only in their
+ * Fits one tail to the pooled exceedances of all bins. By construction of the tail coordinate, bins differ only in
+ * their
  * thresholds. A single bin has too few exceedances to separate unrelated pairs from homologs.
  *
  * A large sample gets the mixture. In a small sample, or one of mostly homologs, a mixture would assign unrelated pairs

@@ -35,7 +35,8 @@ import { sha256Hex } from '../canonical.js';
 export type CardContent = Omit<CalibrationCard, 'files'>;
 
 /**
- * Writes a calibration beside its release and replaces an existing one. A process that opens the release meanwhile reads
+ * Writes a calibration beside its release and replaces an existing one. A process that opens the release meanwhile
+ * reads
  * the old calibration, none, or the new one, but no incomplete one.
  * Errors  those of the file system
  */

@@ -2,8 +2,8 @@ import { Fault } from '../errors.js';
 import { CigarWriter } from '../sequence/cigar.js';
 
 /*
- * A protein and its homologs as every finder returns them: pairwise alignments to the protein. Sequence weights, profiles
- * and tokens are computed from these values alone.
+ * A protein and its homologs as every finder returns them: pairwise alignments to the protein. Sequence weights,
+ * profiles and tokens are computed from these values alone.
  */
 
 /** A homolog with its alignment to a protein. */
@@ -54,7 +54,9 @@ export interface AlignedStretch {
   readonly targetEnd: number;
 }
 
-/** Cuts the aligned stretch with its flanks out of the target. A flank is FLANK_RESIDUES longer than the protein's end. */
+/**
+ * Cuts the aligned stretch with its flanks out of the target. A flank is FLANK_RESIDUES longer than the protein's end.
+ */
 export function cropOf(
   target: string,
   { start, end, length, targetStart, targetEnd }: AlignedStretch,

@@ -14,8 +14,8 @@ const LAMBDA = 0.3176;
 const BALANCE_ROUNDS = 50;
 
 /**
- * Estimates the amino-acid frequencies of each column. Pseudocounts from BLOSUM62 have a larger share where the rows are
- * less varied.
+ * Estimates the amino-acid frequencies of each column. Pseudocounts from BLOSUM62 have a larger share where the rows
+ * are less varied.
  *
  * Shape   float64 [length × 20] in the order of AMINO_ACIDS, row-major
  * Unit    frequencies; the sum of each row is 1
@@ -42,7 +42,9 @@ export function homologProfile(alignment: HomologAlignment): Float64Array {
   return profile;
 }
 
-/** Returns the weighted letter frequencies of each column, and the background frequencies for a column without letters. */
+/**
+ * Returns the weighted letter frequencies of each column, and the background frequencies for a column without letters.
+ */
 function observedFrequencies(alignment: HomologAlignment): Float64Array {
   const { length, rows } = alignment;
   const weights = rowWeights(alignment);
@@ -80,8 +82,8 @@ function smoothedVariety(observed: Float64Array): Float64Array {
 }
 
 /**
- * Returns the log odds of a profile against the background frequencies p, each multiplied by √p. Rows are scaled to unit
- * length.
+ * Returns the log odds of a profile against the background frequencies p, each multiplied by √p. Rows are scaled to
+ * unit length.
  * Shape   profile float64 [length × 20]; result float64 [length × 20], row-major
  * Unit    profile: frequencies > 0; result: dimensionless
  * Range   −1..1; a row of zeros stays zero

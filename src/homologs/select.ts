@@ -4,8 +4,9 @@ import { withoutHomologs, type SelectedHomologSet } from './finder.js';
 import type { HomologRules } from './rules.js';
 
 /**
- * Selects the homologs of a profile: within the rules, each id once, and no near copy of a homolog with a smaller E-value.
- * Of more than `profileCount` homologs, it takes that many at even ranks from the smallest to the largest E-value.
+ * Selects the homologs of a profile: within the rules, each id once, and no near copy of a homolog with a smaller
+ * E-value. Of more than `profileCount` homologs, it takes that many at even ranks from the smallest to the largest
+ * E-value.
  * Errors  Fault where an alignment runs past the end of its sequences
  */
 export function selectHomologs(hits: HomologSet, rules: HomologRules): SelectedHomologSet {
@@ -29,8 +30,8 @@ export function selectHomologs(hits: HomologSet, rules: HomologRules): SelectedH
 }
 
 /**
- * Returns the hits within E-value and coverage in ascending order of E-value, near copies included. Of several hits with
- * one id, the first counts.
+ * Returns the hits within E-value and coverage in ascending order of E-value, near copies included. Of several hits
+ * with one id, the first counts.
  */
 export function listHomologs<Listed extends Homolog>(
   hits: readonly Listed[],

@@ -16,14 +16,14 @@ import type {
   TokenStore,
 } from './kernels.js';
 
-/** Handles of kernels/node/addon.cpp; nothing but the addon can look inside. */
+/** Opaque handles of kernels/node/addon.cpp. */
 declare const handle: unique symbol;
 export type StoreHandle = { readonly [handle]: 'store' };
 export type CodesHandle = { readonly [handle]: 'codes' };
 export type SearchHandle = { readonly [handle]: 'search' };
 export type Callback<Result> = (error: Error | undefined, result: Result) => void;
 
-/** What kernels.node exports; documented in kernels/node/addon.cpp. */
+/** Exports of kernels.node; documented in kernels/node/addon.cpp. */
 export interface Addon {
   variants(): readonly NativeVariant[];
   choose(variant: string | undefined): string;
@@ -34,7 +34,7 @@ export interface Addon {
     tokens: RowSource,
     profiles: RowSource | undefined,
   ): StoreHandle;
-  /** Bytes of files mapped from now on that stay in memory; what is beyond them is read anew by each search. */
+  /** Bytes of later mapped files that stay in memory. Each search reads the rest from disk again. */
   limitMemory(bytes: number): void;
   close(store: StoreHandle): void;
   abandon(store: StoreHandle): void;
@@ -52,7 +52,7 @@ export interface Addon {
   sweep(
     store: StoreHandle,
     queries: readonly QueryTokens[],
-    /** Lists of each query's own are for the CPU only. */
+    /** One list per query is supported on the CPU only. */
     eligible: Uint32Array | undefined | readonly Uint32Array[],
     floor: number,
     isOnGpu: boolean,
@@ -117,12 +117,12 @@ export interface Addon {
   secondMoments(rows: Int8Array, dimension: number): Int32Array;
 }
 
-/** GPUs that the addon can use, or the half sentence that says why there are none. */
+/** GPUs that the addon can use, or the reason, as half a sentence, why there are none. */
 export type GpuReport =
   | {
       readonly obstacle?: undefined;
       readonly gpus: readonly Gpu[];
-      /** GPUs that do not serve, each with the reason: `GPU 1: Tesla V100 has compute capability 7.0, …`. */
+      /** GPUs that are not used, each with the reason: `GPU 1: Tesla V100 has compute capability 7.0, …`. */
       readonly unused: readonly string[];
       /** CUDA version of the driver, 13000 for 13.0. */
       readonly driverVersion: number;
@@ -130,21 +130,21 @@ export type GpuReport =
   | { readonly obstacle: string };
 
 export interface Gpu {
-  /** As the driver counts all GPUs of the machine. */
+  /** Index of the GPU in the driver's list. */
   readonly ordinal: number;
   readonly name: string;
   /** `9.0`. */
   readonly computeCapability: string;
-  /** Which kernels it runs. */
+  /** Kernels for this GPU. */
   readonly kernels: 'hopper' | 'portable';
   readonly totalBytes: number;
   readonly freeBytes: number;
-  /** Releases of which a part lies here, loaded by this process, and the bytes of these parts. */
+  /** Releases that this process has loaded here in whole or in part, and the bytes of these parts. */
   readonly residentCount: number;
   readonly residentBytes: number;
 }
 
-/** One instruction set that was compiled in, and whether this machine runs it. */
+/** A compiled instruction set, and whether this machine runs it. */
 export interface NativeVariant {
   readonly name: string;
   readonly isRunnable: boolean;
@@ -164,7 +164,7 @@ export function loadAddon(): Addon {
   }
 }
 
-/** The calls of the CPU, which any store takes. */
+/** Calls of the CPU, for any store. */
 export function storeCalls(
   addon: Addon,
 ): Pick<KernelBackend, 'maxsim' | 'sweep' | 'sweepLists' | 'affineScores' | 'measure' | 'affineAlign'> {
@@ -186,10 +186,11 @@ export function storeCalls(
   };
 }
 
-/** Affine scores and measures, of the CPU or of the GPUs; these take no profiles. */
+/** Affine scores and measures on the CPU or on the GPUs. The GPU calls take no profiles. */
 export function scoreCalls(addon: Addon, isOnGpu: boolean): Pick<KernelBackend, 'affineScores' | 'measure'> {
+  const scores = affineCall<Int32Array>(addon, 'scores', isOnGpu);
   return {
-    affineScores: affineCall<Int32Array>(addon, 'scores', isOnGpu),
+    affineScores: async (...call) => ({ scores: await scores(...call) }),
     measure: affineCall<PairMeasures>(addon, 'measures', isOnGpu),
   };
 }
@@ -217,7 +218,7 @@ function affineCall<Result>(addon: Addon, work: 'scores' | 'measures' | 'alignme
     );
 }
 
-/** A store that all calls of the addon take. */
+/** Opens a store for all calls of the addon. */
 export function openControlStore(addon: Addon, variant: string, source: TokenSource): NativeStore {
   const { dimension, residueStarts, tokens, profiles } = source;
   const store = withShapes(() => addon.open(variant, residueStarts, dimension, tokens, profiles));
@@ -237,7 +238,7 @@ export function openControlStore(addon: Addon, variant: string, source: TokenSou
   };
 }
 
-/** What the addon gives at once, with its errors as the project's kinds. */
+/** Runs a synchronous call of the addon and translates its errors. */
 export function withShapes<Result>(call: () => Result): Result {
   try {
     return call();
@@ -252,8 +253,9 @@ export function handleOf(store: TokenStore): StoreHandle {
 }
 
 /**
- * Starts a search and waits for its callback. An abort rejects at once with the signal's reason: the search keeps its
- * own memory while its threads stop, or while it still waits for them.
+ * Starts a search and waits for its callback. An abort rejects at once with the signal's reason. The search keeps its
+ * memory until its threads have stopped, or until its turn comes if it has not started.
+ * Errors  an assertion for a wrong shape; Fault of the file, the memory or the device; the signal's reason
  */
 export async function run<Result>(
   addon: Addon,
@@ -282,7 +284,7 @@ export async function run<Result>(
   }
 }
 
-/** The addon's errors as the project's kinds: a wrong shape is our bug, anything else is the machine's. */
+/** Translates an error of the addon: a wrong shape is a bug of this code, any other error is a Fault. */
 function explain(error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error;
   assert(error.code !== 'KERNEL_SHAPE', error.message);
@@ -293,12 +295,12 @@ function explain(error: unknown): unknown {
 const BUSY_CODE = 'KERNEL_BUSY';
 const DEVICE_CODES = new Set<unknown>(['KERNEL_DEVICE', BUSY_CODE]);
 
-/** Whether a GPU failed, and not the file, the memory or the caller. */
+/** Whether a GPU failed, as opposed to the file, the memory or the caller. */
 export function isDeviceFault(error: unknown): error is Fault {
   return DEVICE_CODES.has(codeOf(error));
 }
 
-/** Whether other searches use what this one needs of the GPUs; it may succeed when they have ended. */
+/** Whether other searches use the GPU memory that a search needs. It may succeed after they end. */
 export function isDeviceBusy(error: unknown): boolean {
   return codeOf(error) === BUSY_CODE;
 }

@@ -18,13 +18,13 @@ export interface BackendWish {
    * Default  GLOAMING_KERNELS of the environment, then the fastest that runs here
    */
   readonly variant?: string;
-  /** Lets the CPU do what a GPU failed at (device cuda). Default false. */
+  /** Repeats failed GPU calls on the CPU (device cuda). Default false. */
   readonly retriesOnCpu?: boolean;
-  /** Bytes of databases that stay in memory, of all that this process opens; results do not depend on it. */
+  /** Bytes of all opened databases that stay in memory; results do not depend on it. */
   readonly memoryBytes?: number;
 }
 
-/** What the settings wish for. */
+/** Backend options of the configuration. */
 export function backendWishOf({
   device,
   onDeviceError,
@@ -38,8 +38,8 @@ export function backendWishOf({
 }
 
 /**
- * The backend that serves all kernels of this process.
- * Errors  Fault where the wanted device or instruction set cannot serve; there is no silent fall-back
+ * Chooses the backend that serves all kernels of this process.
+ * Errors  Fault if the configured device or instruction set cannot serve; there is no silent fall-back
  */
 export async function chooseBackend({
   device,
@@ -49,17 +49,17 @@ export async function chooseBackend({
 }: BackendWish): Promise<KernelBackend> {
   const native = nativeBackend(variant ?? process.env.GLOAMING_KERNELS);
   if (memoryBytes !== undefined) limitMemory(memoryBytes);
-  // That CUDA is not verified is known without a look at the GPUs, which opens them all and takes memory of each.
+  // CUDA_IS_VERIFIED is tested first, because a look at the GPUs opens all of them and takes memory of each.
   const isAutoCpu = device === 'auto' && (!CUDA_IS_VERIFIED || whyNoGpu(device) !== undefined);
   if (device === 'cpu' || isAutoCpu) return native;
   const obstacle = gpuObstacle(device);
   if (obstacle !== undefined) {
-    throw new Fault(`The device is ${device}, but ${obstacle}. Mend that, or set device to cpu.`);
+    throw new Fault(`The device is ${device}, but ${obstacle}. Fix this, or set device to cpu.`);
   }
   return device === 'tensorflow' ? openTensorflowGpu(native) : cudaBackend(native, { retriesOnCpu });
 }
 
-/** Which backend serves an operation, as `gloaming doctor` prints it. */
+/** An operation and its backend, as `gloaming doctor` prints it. */
 export interface ServedOperation {
   readonly operation: 'maxsim' | 'sampled sweep' | 'sweep of pools' | 'affine score' | 'affine alignment';
   /** `native avx512vnni`. */
@@ -68,7 +68,7 @@ export interface ServedOperation {
   readonly reason: string;
 }
 
-/** Which backend serves which operation, and why. */
+/** Lists the operations, each with its backend and the reason. */
 export function servedOperations(backend: KernelBackend): readonly ServedOperation[] {
   const affine = hasAffineBackend(backend) ? backend.affineBackend : backend;
   return [
@@ -80,18 +80,18 @@ export function servedOperations(backend: KernelBackend): readonly ServedOperati
   ];
 }
 
-/** Why a GPU is not used with this device setting; undefined where it is. One sentence. */
+/** Returns in one sentence why no GPU is used with this device setting; undefined if one is used. */
 export function whyNoGpu(device: Device, report?: GpuReport): string | undefined {
   const obstacle = gpuObstacle(device, report);
   if (obstacle !== undefined) return `No GPU is used: ${obstacle}.`;
   if (device === 'cpu') return 'No GPU is used: the device setting is cpu.';
   if (device === 'auto' && !CUDA_IS_VERIFIED) {
-    return 'No GPU is used: the CUDA backend has not been verified on a GPU yet; the device setting cuda takes it.';
+    return 'No GPU is used: the CUDA backend is not verified on a GPU yet; the device setting cuda selects it.';
   }
   return undefined;
 }
 
-/** Each GPU in one line, as `gloaming doctor` prints it, also those that do not serve; none where none can. */
+/** Describes each GPU in one line, as `gloaming doctor` prints it, unused ones too; empty if no GPU can serve. */
 export function describeGpus(report = gpuReport()): readonly string[] {
   if (report.obstacle !== undefined) return [];
   const driver = `${Math.floor(report.driverVersion / 1000)}.${Math.floor((report.driverVersion % 1000) / 10)}`;
@@ -117,14 +117,14 @@ function servedBy(backend: KernelBackend): Omit<ServedOperation, 'operation'> {
 function servedScore(backend: CudaBackend): Omit<ServedOperation, 'operation'> {
   const { name, variant } = backend.affineBackend;
   const onGpu = servedBy(backend);
-  return { ...onGpu, reason: `${onGpu.reason} Where profiles score, ${name} ${variant} does.` };
+  return { ...onGpu, reason: `${onGpu.reason} Scores with profiles are computed by ${name} ${variant}.` };
 }
 
 function onError(backend: KernelBackend): string {
   if (!isCudaBackend(backend)) return '';
   return backend.retriesOnCpu
-    ? ' Where a GPU fails, the CPU does the search again (on_device_error).'
-    : ' Where a GPU fails, the search fails (on_device_error).';
+    ? ' If a GPU fails, the CPU repeats the search (on_device_error).'
+    : ' If a GPU fails, the search fails (on_device_error).';
 }
 
 function nativeReason(variant: string): string {
@@ -133,10 +133,10 @@ function nativeReason(variant: string): string {
     0,
     all.findIndex(({ name }) => name === variant),
   );
-  if (faster.some(({ isRunnable }) => isRunnable)) return 'GLOAMING_KERNELS asks for these kernels.';
-  if (faster.length === 0) return 'They are the fastest kernels in this build.';
+  if (faster.some(({ isRunnable }) => isRunnable)) return 'GLOAMING_KERNELS selects these kernels.';
+  if (faster.length === 0) return 'These are the fastest kernels of this build.';
   const missing = faster.map(({ name }) => name).join(', ');
-  return `They are the fastest that this processor runs; it lacks ${missing}.`;
+  return `These are the fastest kernels that this processor runs; it lacks ${missing}.`;
 }
 
 function gpuObstacle(device: Device, report?: GpuReport): string | undefined {

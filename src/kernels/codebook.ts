@@ -2,24 +2,24 @@ import { loadAddon, run, withShapes, type CodesHandle as CodebookHandle } from '
 import type { CodedSums as CodebookSums, KernelOptions, QueryTokens } from './kernels.js';
 
 /*
- * Releases searched by the codes of their residues. Words are rows on two levels, 4,096 parents with 16 children each;
- * a residue's code is the child that it is closest to. The CPU serves all of it, whatever backend serves the rest.
+ * Search by the centroid ids of residues. Centroids are rows on two levels, 4,096 parents with 16 children each. The
+ * centroid id of a residue names its closest child. The CPU computes all of it, with any backend.
  */
 
-/** Words in all: as many as 16 bits name. */
+/** Centroids in all: every value of 16 bits. */
 export const CENTROID_COUNT = 65_536;
 export const WORD_CHILDREN = 16;
-/** Queries that are looked up together; fewer take as long. */
+/** Queries of one look-up; fewer queries take as long. */
 export const CODED_QUERIES = 32;
-/** Dot products are looked up in eight bits: so many of the low ones are cut off. */
+/** Low bits that are cut off, so that a dot product of the table fits in eight bits. */
 export const TABLE_SHIFT = 7;
 
-/** What is searched: the words, and a file with the code of each residue of each target, little-endian uint16. */
+/** Centroids, and a file with the centroid id of each residue of each target, little-endian uint16. */
 export interface CodebookSource {
   readonly dimension: number;
   /** As in TokenSource. */
   readonly residueStarts: Uint32Array;
-  /** [CODE_COUNT × dimension], squared norm of each row ≤ 32,767. */
+  /** [CENTROID_COUNT × dimension], squared norm of each row ≤ 32,767. */
   readonly centroids: Int8Array;
   readonly path: string;
 }
@@ -39,9 +39,9 @@ export interface Codebook {
 }
 
 /**
- * Opens the codes of a release; the file stays mapped until nobody holds them any more.
+ * Opens the centroid ids of a release. The file stays mapped until the last reference is gone.
  * Default  variant: GLOAMING_KERNELS of the environment, then the fastest that runs here; the result is the same
- * Errors   Fault where the file cannot be read or is too short; an assertion where a shape is wrong
+ * Errors   Fault if the file cannot be read or is too short; an assertion for a wrong shape
  */
 export function openCodebook(
   { dimension, residueStarts, centroids, path }: CodebookSource,
@@ -64,9 +64,11 @@ export function openCodebook(
 }
 
 /**
- * The word that each row is closest to, of equally close ones the first: a parent or, where there are children, the
- * parent × WORD_CHILDREN + the child.
+ * Returns the closest centroid of each row, the first of equally close ones: a parent or, if there are children,
+ * parent × WORD_CHILDREN + child.
  * Shape   parents [1..4,096 × dimension], children WORD_CHILDREN rows for each of them, rows [count × dimension]
+ * Unit    centroid ids
+ * Range   0..CENTROID_COUNT − 1
  * Errors  those of a KernelBackend
  * Cost    a dot product with each parent, and with the children of one
  */

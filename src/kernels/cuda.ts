@@ -13,6 +13,7 @@ import {
 } from './addon.js';
 import type {
   AffineParameters,
+  AffineScores,
   KernelBackend,
   KernelOptions,
   KernelRetry,
@@ -24,31 +25,31 @@ import type {
 import { createTurns } from './turns.js';
 
 /**
- * Whether kernels-cuda-equality has passed on a real GPU. Until then nothing takes the GPU by itself: its numbers are
- * proven on emulated lanes only.
+ * Whether kernels-cuda-equality has passed on a real GPU. While it is false, the device setting `auto` is the CPU: the
+ * results are tested on emulated lanes only.
  */
 export const CUDA_IS_VERIFIED: boolean = false;
 
 export interface CudaOptions {
-  /** Lets the CPU do what a GPU failed at, and tell of it; without it, such a search fails. Default false. */
+  /** Repeats a failed GPU call on the CPU and reports the retry. Otherwise such a search fails. Default false. */
   readonly retriesOnCpu?: boolean;
-  /** Default: the package's own. Tests bring one that needs no GPU. */
+  /** Default: the addon of this package. Tests pass one that needs no GPU. */
   readonly addon?: Addon;
 }
 
-/** What CUDA serves, and the backend that serves the rest: alignments, and scores of profiles. */
+/** CUDA backend, with the CPU backend that serves alignments and profile scores. */
 export interface CudaBackend extends KernelBackend {
   readonly affineBackend: KernelBackend;
   readonly retriesOnCpu: boolean;
-  /** Work that the CPU did after an error of a GPU, since the start. */
+  /** Calls that the CPU repeated after an error of a GPU, since the start. */
   retryCount(): number;
-  /** The listener hears of each retry from now on. */
+  /** Calls the listener at each later retry. */
   watchRetries(listener: (retry: KernelRetry) => void): void;
-  /** GPUs and what lies on them at this moment. */
+  /** GPUs and the memory in use on them. */
   report(): GpuReport;
 }
 
-/** Opens the driver at its first call, which may take a second. */
+/** Lists the GPUs. The first call opens the driver, which may take a second. */
 export function gpuReport(): GpuReport {
   return loadAddon().gpus();
 }
@@ -58,12 +59,11 @@ export function isCudaBackend(backend: KernelBackend): backend is CudaBackend {
 }
 
 /**
- * MaxSim, sweeps of shared targets and affine scores on the GPUs of this machine, whose memory holds whole releases. On
- * the CPU stay sweeps of lists, because pools are few targets and each query's are others, alignments, and scores of
- * profiles.
- * A release that has given way to another comes back with its next search. One that finds no room beside those in use
- * waits until their searches have ended, and those that come later wait for it.
- * Errors  Fault where no GPU can serve; open rejects with one that says how much memory is missing
+ * Computes MaxSim, sweeps of shared targets and affine scores on the GPUs of this machine, whose memory holds whole
+ * releases. The CPU computes alignments, profile scores and sweeps of lists, which are few targets per query.
+ * A release that was evicted is loaded again by its next search. A release without room waits until the searches of
+ * the loaded ones end, and later searches wait for it.
+ * Errors  Fault if no GPU can serve; open rejects with a Fault that states the missing memory
  */
 export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): CudaBackend {
   const { retriesOnCpu = false, addon = loadAddon() } = options;
@@ -95,7 +95,7 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
       const load = (): Promise<void> =>
         run(addon, {}, (_threads, _isLowPriority, callback) => addon.load(handleOf(store), callback));
       try {
-        // Where it has no room now, each search tries again to bring it there.
+        // If the release has no room now, each search tries to load it again.
         await serve(load, () => Promise.resolve());
         return store;
       } catch (error) {
@@ -109,7 +109,7 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
   };
 }
 
-/** What the GPU gives or, where that is allowed and the GPU fails, what the CPU gives. */
+/** Result of the GPU, or of the CPU if the GPU fails and a retry is allowed. */
 type Serve = <Result>(
   onGpu: () => Promise<Result>,
   onCpu: (retry: KernelRetry) => Promise<Result>,
@@ -130,7 +130,7 @@ function servedCalls(
           ),
         async (retry) => {
           const sums = await calls.maxsim(store, queries, eligible, options);
-          return sums.map((found) => ({ ...found, retry }));
+          return sums.map((ofQuery) => ({ ...ofQuery, retry }));
         },
         options,
       ),
@@ -142,7 +142,7 @@ function servedCalls(
           ),
         async (retry) => {
           const sums = await calls.sweep(store, queries, eligible, floor, options);
-          return sums.map((found) => ({ ...found, retry }));
+          return sums.map((ofQuery) => ({ ...ofQuery, retry }));
         },
         options,
       ),
@@ -155,7 +155,7 @@ function servedCalls(
         async (retry) => {
           const targets = eligible ?? Uint32Array.from({ length: store.targetCount }, (_, target) => target);
           const sums = await calls.maxsim(store, queries, eligible, options);
-          return sums.map((found) => ({ targets, ...found, retry }));
+          return sums.map((ofQuery) => ({ targets, ...ofQuery, retry }));
         },
         options,
       ),
@@ -170,15 +170,12 @@ function servedScores(
   const onGpu = scoreCalls(addon, true);
   return {
     affineScores(store, query, targets, parameters, options = {}) {
-      const scoreOnCpu = (): Promise<Int32Array> =>
+      const scoreOnCpu = (): Promise<AffineScores> =>
         calls.affineScores(store, query, targets, parameters, options);
       if (hasProfiles(parameters)) return scoreOnCpu();
       return serve(
         () => onGpu.affineScores(store, query, targets, parameters, options),
-        (retry) => {
-          options.onRetry?.(retry);
-          return scoreOnCpu();
-        },
+        async (retry) => ({ ...(await scoreOnCpu()), retry }),
         options,
       );
     },
@@ -195,12 +192,12 @@ function servedScores(
   };
 }
 
-/** Whether profiles score: GPUs hold a release's tokens only. */
+/** Whether profiles score. GPUs hold tokens and no profiles. */
 function hasProfiles({ profileWeight }: AffineParameters): boolean {
   return profileWeight !== undefined && profileWeight > 0;
 }
 
-/** Counts what the given backend did in a GPU's place, and tells those who want to hear of it. */
+/** Counts the retries on a backend and calls the listeners. */
 function retryLog({ name, variant }: KernelBackend) {
   const listeners: ((retry: KernelRetry) => void)[] = [];
   let count = 0;

@@ -11,17 +11,17 @@ export interface QueryTokens {
   readonly values: Int8Array;
   readonly length: number;
   /**
-   * Which amino acids a protein's relatives have at each of its residues: [length × PROFILE_WIDTH], row-major, absent
-   * where nothing is known of them. A value is round(scale × frequency ÷ √background), at most 127, so that the dot
-   * product of two rows is scale² × Σ q p ÷ background, symmetric in both.
+   * Amino acid frequencies of a protein's homologs at each residue: [length × PROFILE_WIDTH], row-major; absent without
+   * homologs. A value is round(scale × frequency ÷ √background), at most 127. The dot product of two rows is therefore
+   * scale² × Σ q p ÷ background, symmetric in both.
    * Range  values 0..127, squared norm of each row ≤ 32,767
    */
   readonly profile?: Int8Array;
-  /** How many sequences of equal weight the profile is worth, 1..65; there where it is. No kernel reads it. */
+  /** Effective number of sequences of the profile, 1..65; present with a profile. No kernel reads it. */
   readonly effectiveSequences?: number;
 }
 
-/** Where a release's tokens are. Targets are ragged: target t owns rows residueStarts[t] … residueStarts[t + 1] − 1. */
+/** Location of a release's tokens. Target t has rows residueStarts[t] … residueStarts[t + 1] − 1. */
 export interface TokenSource {
   /** 32, 64, 96, 128 … 256; a multiple of 32. */
   readonly dimension: number;
@@ -29,7 +29,7 @@ export interface TokenSource {
   readonly residueStarts: Uint32Array;
   /** Row-major int8 tokens: a range of a file (mapped, never read whole) or memory. */
   readonly tokens: RowSource;
-  /** Their profiles, row by row (`QueryTokens`); absent where the release has none. */
+  /** Profiles of the same rows (`QueryTokens`); absent if the release has none. */
   readonly profiles?: RowSource;
 }
 
@@ -37,13 +37,13 @@ export interface TokenSource {
 export type RowSource =
   { readonly path: string; readonly byteOffset: number } | { readonly values: Int8Array };
 
-/** Tokens that a backend has opened. Closing it while a call runs is safe: the memory goes when the call has ended. */
+/** Tokens that a backend has opened. A store may be closed during a call: its memory is freed when the call ends. */
 export interface TokenStore {
   readonly dimension: number;
   readonly targetCount: number;
   readonly residueCount: number;
   close(): void;
-  /** Closes it when nobody has it any more: others may be between two calls. */
+  /** Closes the store when the last reference is gone, because other searches may be between two calls. */
   abandon(): void;
 }
 
@@ -51,17 +51,15 @@ export interface KernelOptions {
   readonly signal?: AbortSignal;
   /** 1..256; default: the backend's own choice (the cores of the machine). The result does not depend on it. */
   readonly threads?: number;
-  /** Gives way to calls that are not: somebody waits for those. Default false; a backend that cannot takes turns. */
+  /** Yields to calls without this option. Default false; a backend that cannot yield runs calls in turn. */
   readonly isLowPriority?: boolean;
-  /** Hears of a retry where the result itself does not tell of it. */
-  readonly onRetry?: (retry: KernelRetry) => void;
 }
 
 /** A device failed, and the CPU did its work; the result is the same. */
 export interface KernelRetry {
   /** `native:avx512vnni`. */
   readonly servedBy: string;
-  /** What the device said; for the log. */
+  /** Error of the device; for the log. */
   readonly cause: Error;
 }
 
@@ -75,43 +73,51 @@ export interface MaxSimSums {
   readonly queryToTarget: Int32Array;
   /** Σ over target rows of the best dot product with any row of the query. */
   readonly targetToQuery: Int32Array;
-  /** Present where another backend than the one that was asked had to serve. */
+  /** Present if a device failed and the CPU served in its place. */
   readonly retry?: KernelRetry;
 }
 
-/** What a sweep with few rows of a query tells of each target. */
+/** Sums of a sweep with a few rows of a query. */
 export interface SweptSums extends MaxSimSums {
-  /** Σ over query rows of how far the best dot product with any row of the target is above the floor. */
+  /** Σ over query rows of max(0, best dot product with any row of the target − floor). */
   readonly queryExcess: Int32Array;
 }
 
 /**
- * Sums over the residues of each target, by their codes, in the order of the eligible list.
- * Unit  dot products >> TABLE_SHIFT (codes.ts), none below 0
+ * Sums over the residues of each target, by their centroid ids, in the order of the eligible list.
+ * Unit  dot products >> TABLE_SHIFT (codebook.ts)
+ * Range 0 and more
  */
 export interface CodedSums {
-  /** Of the best with any row of the query. */
+  /** Σ of the best dot product with any row of the query. */
   readonly closeness: Uint32Array;
-  /** Of how far that is above the floor. */
+  /** Σ of max(0, best dot product − floor). */
   readonly excess: Uint32Array;
 }
 
-/** Both that a pair is judged by, of the same dot products. */
-export interface PairMeasures extends MaxSimSums {
-  /** Best local scores. */
+/**
+ * Affine scores of a query with listed targets, in list order.
+ * Unit  best local alignment score
+ */
+export interface AffineScores {
   readonly scores: Int32Array;
+  /** Present if a device failed and the CPU served in its place. */
+  readonly retry?: KernelRetry;
 }
+
+/** MaxSim sums and affine scores of the same pairs, computed from the same dot products. */
+export interface PairMeasures extends MaxSimSums, AffineScores {}
 
 /** Sums of some of the eligible targets. */
 export interface NearestSums extends MaxSimSums {
-  /** What the sums are of, ascending. */
+  /** Targets of the sums, ascending. */
   readonly targets: Uint32Array;
 }
 
 /**
  * Parameters of affine local alignment.
- * The substitution score of two residues is ((dot × multiplier) >> 16) − offset, with an arithmetic shift, and what
- * their letters and their profiles score. A gap of k residues costs gapOpen + (k − 1) × gapExtend.
+ * The substitution score of two residues is ((dot × multiplier) >> 16) − offset, with an arithmetic shift, plus the
+ * scores of their letters and profiles. A gap of k residues costs gapOpen + (k − 1) × gapExtend.
  *
  * Two profiles whose rows have the dot product x score (L × profileWeight) >> 16, where L = log2((x + 1) ÷ 2) in
  * 1,024ths, linear between powers of two: 1,024 × (e − 2) + ((x + 1) << 10 >> e) with e = floor(log2(x + 1)).
@@ -123,20 +129,20 @@ export interface AffineParameters {
   readonly offset: number;
   readonly gapOpen: number;
   readonly gapExtend: number;
-  /** 1..32,767: a doubled dot product of profiles scores a 64th of it. Absent where profiles score nothing; else query
-   * and store must have them. */
+  /** 1..32,767: a doubled dot product of profiles scores a 64th of it. Absent if profiles do not score. If present,
+   * query and store must have profiles. */
   readonly profileWeight?: number;
-  /** Absent where letters score nothing. */
+  /** Absent if letters do not score. */
   readonly letters?: AffineLetters;
 }
 
-/** What the letters of a query and of listed targets score. A letter is the low five bits of its character. */
+/** Scores of the letters of a query and of listed targets. A letter is the low five bits of its character. */
 export interface AffineLetters {
   /** [32 × 32], by query and target letter, each −127..127. */
   readonly scores: Int8Array;
-  /** A character for each row of the query. */
+  /** One character per row of the query. */
   readonly query: Uint8Array;
-  /** The same of the targets, one after the other in list order. */
+  /** One character per row of the targets, one target after the other in list order. */
   readonly targets: Uint8Array;
 }
 
@@ -149,7 +155,7 @@ export const RUN_DELETION = 2;
 
 /**
  * Best local alignment of the query with one target. Coordinates are zero-based and half-open.
- * Where no pair of rows scores above zero: score 0, all coordinates 0, no runs.
+ * If no pair of rows scores above zero, score and coordinates are 0 and there are no runs.
  */
 export interface AffineAlignment {
   readonly score: number;
@@ -157,7 +163,7 @@ export interface AffineAlignment {
   readonly queryEnd: number;
   readonly targetStart: number;
   readonly targetEnd: number;
-  /** (length << 2 | kind) from start to end; neighbours differ in kind. */
+  /** (length << 2 | kind) from start to end; adjacent runs differ in kind. */
   readonly runs: Uint32Array;
 }
 
@@ -180,7 +186,7 @@ export interface KernelBackend {
     options?: KernelOptions,
   ): Promise<readonly MaxSimSums[]>;
   /**
-   * The same with, for each target, how far the query's rows stand out.
+   * The sums of `maxsim`, and for each target the excess of the query's rows above a floor.
    * Range  floor 0..32,767, a dot product
    */
   sweep(
@@ -190,7 +196,7 @@ export interface KernelBackend {
     floor: number,
     options?: KernelOptions,
   ): Promise<readonly SweptSums[]>;
-  /** The same of each query with targets of its own (ascending, a list for each): each is read once for all queries. */
+  /** The sums of `sweep` with a list of targets per query, ascending. Each target is read once for all queries. */
   sweepLists(
     store: TokenStore,
     queries: readonly QueryTokens[],
@@ -199,8 +205,8 @@ export interface KernelBackend {
     options?: KernelOptions,
   ): Promise<readonly SweptSums[]>;
   /**
-   * Sums of `maxsim` for the targets that could be among the best `count` of each query in rank order (search/rank.ts):
-   * those, all that tie with the last of them, and perhaps others. Absent where all sums are at hand as soon as some.
+   * Sums of `maxsim` for the targets that can be among the best `count` of each query in rank order (search/rank.ts):
+   * at least those and all ties with the last one. Absent if a backend has all sums in main memory anyway.
    */
   nearest?(
     store: TokenStore,
@@ -209,15 +215,15 @@ export interface KernelBackend {
     count: number,
     options?: KernelOptions,
   ): Promise<readonly NearestSums[]>;
-  /** Best local score of the query with each listed target, in list order; `onRetry` hears of a retry. */
+  /** Best local score of the query with each listed target, in list order. */
   affineScores(
     store: TokenStore,
     query: QueryTokens,
     targets: Uint32Array,
     parameters: AffineParameters,
     options?: KernelOptions,
-  ): Promise<Int32Array>;
-  /** The same with the sums of `maxsim`, in list order: on the CPU hardly more than the scores alone. */
+  ): Promise<AffineScores>;
+  /** Scores and sums of `maxsim`, in list order. On the CPU, it takes hardly longer than the scores alone. */
   measure(
     store: TokenStore,
     query: QueryTokens,

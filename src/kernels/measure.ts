@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Fault } from '../errors.js';
 
-/** What kernels-bench measured on this machine; names are those of its JSON. */
+/** Figures of kernels-bench on this machine, with the names of its JSON. */
 export interface KernelFigures {
   readonly kernels: string;
   readonly maxsim: {
@@ -17,12 +17,12 @@ export interface KernelFigures {
   readonly affine: {
     /** 10⁹ cells a second on one core, dot products of dimension 64 included. */
     readonly gcups_core: number;
-    /** Of what the multiply-adds of these dot products alone would take at the peak; 0 where there is no probe. */
+    /** Share of the peak that the multiply-adds of these dot products reach; 0 without a probe. */
     readonly peak_share: number;
     readonly align_gcups_core: number;
     /** 1,000 targets of 350 residues for a query of 300, two threads, by the clock. */
     readonly ms_1000x350: number;
-    /** The same where profiles score, too; their twenty products count at the peak. */
+    /** The same with profile scores; their twenty products count at the peak. */
     readonly profile_gcups_core: number;
     readonly profile_peak_share: number;
     readonly profile_align_gcups_core: number;
@@ -30,16 +30,16 @@ export interface KernelFigures {
 }
 
 export interface DimensionFigures {
-  /** Of the multiply-adds that a loop on registers alone reaches in the same run; 0 where there is no such probe. */
+  /** Share of the multiply-adds that a loop on registers alone reaches in the same run; 0 without such a probe. */
   readonly peak_share: number;
   /** 10⁹ int8 operations a second on one core; a multiply-add is two. */
   readonly gops: number;
 }
 
 /**
- * Runs the kernels' own bench, which checks an answer before it times anything; under 30 seconds.
+ * Runs kernels-bench, which checks an answer before it measures. It takes less than 30 seconds.
  * Default  variant: the fastest that this machine runs
- * Errors   Fault if it is not built, cannot run here, or finds a wrong answer
+ * Errors   Fault if the bench is not built, cannot run here, or finds a wrong answer
  */
 export async function measureKernels(variant?: string): Promise<KernelFigures> {
   // From dist/src/kernels the executable is in dist/kernels.

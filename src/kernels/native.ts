@@ -5,13 +5,13 @@ import type { AffineParameters, KernelBackend, QueryTokens } from './kernels.js'
 /** Version of the kernels' results and interface; it goes into receipts. */
 export const KERNELS_VERSION = '1.2.0';
 
-/** Compiled instruction sets, fastest first. Errors: Fault if the addon was not built or cannot be loaded. */
+/** Compiled instruction sets, fastest first. Errors  Fault if the addon was not built or cannot be loaded */
 export function nativeVariants(): readonly NativeVariant[] {
   return loadAddon().variants();
 }
 
 /**
- * The CPU kernels of kernels/, on their own threads, off the event loop.
+ * Returns the CPU kernels of kernels/, which run on their own threads.
  * Default  variant: the fastest that this machine runs; tests and `doctor` name another one
  * Errors   Fault if the addon was not built, or the variant is unknown or cannot run here
  */
@@ -27,7 +27,7 @@ export function nativeBackend(variant?: string): KernelBackend {
   };
 }
 
-/** How many bytes of the stores opened from now on stay in memory; the rest is read anew by each search. */
+/** Limits the bytes of later opened stores that stay in memory. Each search reads the rest from disk again. */
 export function limitMemory(bytes: number): void {
   loadAddon().limitMemory(bytes);
 }
@@ -45,10 +45,12 @@ function chooseVariant(addon: Addon, variant: string | undefined): string {
 /**
  * Upper triangle, row by row, of the sum of all rows' outer products.
  * Shape   rows int8 [count × dimension], at most 65,535 rows; result [dimension × (dimension + 1) ÷ 2]
+ * Unit    sums of int8 products
+ * Range   int32
  * Errors  Fault if the addon was not built
  */
 export function secondMoments(rows: Int8Array, dimension: number): Int32Array {
-  assert(rows.length % dimension === 0, 'second moments are those of whole rows');
+  assert(rows.length % dimension === 0, 'second moments need whole rows');
   addon ??= loadAddon();
   return addon.secondMoments(rows, dimension);
 }
@@ -65,5 +67,5 @@ export function selfScore(query: QueryTokens, dimension: number, parameters: Aff
   return addon.selfScore(query, dimension, parameters);
 }
 
-/** Finding the addon takes longer than its work on one protein. */
+/** Cached, because loading the addon takes longer than its work on one protein. */
 let addon: Addon | undefined;

@@ -2,7 +2,9 @@ import { assert } from '../errors.js';
 import { TOKEN_MAX_SQUARED_NORM } from '../limits.js';
 
 /**
- * int8 residue tokens of unit vectors: round(x × inverseStep), halves upwards, clamped to ±127.
+ * Quantises unit vectors to int8 tokens: round(x × inverseStep), halves upwards, clamped to ±127.
+ * Shape   vectors and tokens [count × dimension], row-major
+ * Unit    1 ÷ inverseStep of the vectors' unit
  * Range   squared norms stay ≤ 32,767: rounding adds at most √dimension ÷ 2 to a norm of inverseStep, and the
  *         card's check keeps that sum under √32,767; clamping only shortens
  */

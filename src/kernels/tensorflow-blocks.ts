@@ -9,8 +9,8 @@ export interface TargetBlock {
 }
 
 /**
- * Sorts the targets by length and cuts them into blocks of at most maxRows padded rows, so that padding is
- * rare; a longer target is a block of its own.
+ * Sorts the targets by length and divides them into blocks of at most maxRows padded rows, so that little is padded.
+ * A longer target is a block of its own.
  */
 export function planBlocks(residueStarts: Uint32Array, maxRows: number): readonly TargetBlock[] {
   const lengthOf = (target: number): number => residueStarts[target + 1] - residueStarts[target];
@@ -29,9 +29,9 @@ export function planBlocks(residueStarts: Uint32Array, maxRows: number): readonl
 /** Reads tokens block by block, from memory or from a range of a file. */
 export interface BlockReader {
   /**
-   * Tokens of a block, [targets × rows × dimension]. A target is padded by its own first row: a repeated row
+   * Tokens of a block, [targets × rows × dimension]. A target is padded by its own first row, because a repeated row
    * changes no maximum over the target's rows.
-   * Errors  Fault where the file ends too early
+   * Errors  Fault if the file ends too early
    */
   read(block: TargetBlock): Promise<Float32Array>;
   close(): Promise<void>;

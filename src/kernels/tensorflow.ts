@@ -13,7 +13,7 @@ import { openBlockReader, planBlocks, type BlockReader, type TargetBlock } from 
 
 /* MaxSim by matrix products, for GPUs that TensorFlow drives; the same integers as every other backend. */
 
-/** What is used of @tensorflow/tfjs and its kin; they are not needed to build this project. */
+/** Used members of @tensorflow/tfjs and its variants. The packages are not needed to build this project. */
 export interface TensorFlow {
   readonly version_core: string;
   tensor(values: Float32Array, shape: number[], type: 'float32'): Tensor;
@@ -31,7 +31,7 @@ export interface Tensor {
 }
 
 export interface TensorflowOptions {
-  /** Device as it is shown to people: `gpu`, `tfjs-cpu`. */
+  /** Displayed name of the device: `gpu`, `tfjs-cpu`. */
   readonly variant: string;
   /**
    * Padded target rows of one product.
@@ -39,14 +39,13 @@ export interface TensorflowOptions {
    */
   readonly blockRows?: number;
   /**
-   * Query rows of one product, so that it holds at most blockRows × queryRows numbers (longer targets
-   * excepted).
+   * Query rows of one product. A product holds at most blockRows × queryRows numbers, except for longer targets.
    * Default  1,024
    */
   readonly queryRows?: number;
 }
 
-/** What TensorFlow serves, and the backend that serves the rest. */
+/** TensorFlow backend, with the CPU backend that serves the other operations. */
 export interface TensorflowBackend extends KernelBackend {
   readonly affineBackend: KernelBackend;
 }
@@ -56,16 +55,15 @@ interface TensorflowStore extends TokenStore {
   readonly reader: BlockReader;
   readonly lengthOf: (target: number) => number;
   readonly affineStore: TokenStore;
-  /** Runs while the store is kept open, also past close(). */
+  /** Runs work while the store stays open, even after close(). */
   use<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 const GPU_PACKAGE = '@tensorflow/tfjs-node-gpu';
 
 /**
- * The backend of a machine with a GPU and the optional package; affine operations stay with the given
- * backend.
- * Errors  Fault where the package or the GPU cannot be used; TensorFlow itself would fall back to the CPU
+ * Opens the backend of a machine with a GPU and the optional package. The given backend serves affine operations.
+ * Errors  Fault if the package or the GPU cannot be used; TensorFlow itself would fall back to the CPU
  */
 export async function openTensorflowGpu(affine: KernelBackend): Promise<TensorflowBackend> {
   let tf: TensorFlow & { backend(): { readonly isUsingGpuDevice?: boolean } };
@@ -79,12 +77,11 @@ export async function openTensorflowGpu(affine: KernelBackend): Promise<Tensorfl
 }
 
 /**
- * MaxSim on TensorFlow, sampled sweeps and affine operations on the given backend.
+ * Returns a backend that computes MaxSim with TensorFlow, and sampled sweeps and affine operations with `affine`.
  *
- * Products of int8 rows are sums of at most 32,767 in magnitude at every step (Cauchy–Schwarz), so float32
- * holds them exactly; TF32 does too, because the factors fit its ten bits. Sums of maxima pass 2^24 and are
- * made in int32. Tokens travel to the device with every search, so memory is bounded by one block and the
- * host feeds the device.
+ * Products of int8 rows are at most 32,767 in magnitude at every step (Cauchy–Schwarz), so float32 holds them exactly.
+ * TF32 does too, because the factors fit its ten bits. Sums of maxima exceed 2^24 and are computed in int32. Every
+ * search copies the tokens to the device, so memory is bounded by one block and the copies limit the rate.
  */
 export function tensorflowBackend(
   tf: TensorFlow,
@@ -154,7 +151,7 @@ interface Users {
   readonly leave: () => void;
 }
 
-/** Closes a reader when the last has left; the first is the store that it was opened for. */
+/** Closes a reader after its last user. The first user is the store that opened it. */
 function usersOf(reader: BlockReader): Users {
   let count = 1;
   return {
@@ -166,7 +163,7 @@ function usersOf(reader: BlockReader): Users {
   };
 }
 
-/** Stores that nobody has closed and nobody has any more. What is kept of one here must not lead back to it. */
+/** Closes the readers of unreachable stores. The held value must not refer to the store. */
 const forgotten = new FinalizationRegistry<Users>(({ leave }) => leave());
 
 async function maxsim(
@@ -195,8 +192,7 @@ async function maxsim(
     const tokens = tf.tensor(values, [block.targets.length * block.rows, store.dimension], 'float32');
     try {
       for (const [q, query] of queries.entries()) {
-        // TensorFlow's promises settle within one turn of the event loop, in which no cancellation can
-        // arrive.
+        // TensorFlow's promises settle within one turn of the event loop, in which no cancellation can arrive.
         await setImmediate();
         signal?.throwIfAborted();
         const found = await blockSums(tf, { tokens, block }, query, store.dimension, queryRows);
@@ -209,7 +205,7 @@ async function maxsim(
   return sums;
 }
 
-/** Takes the sums of a block's eligible targets over into the result. */
+/** Copies the sums of a block's eligible targets to the result. */
 function record(
   { queryToTarget, closest }: BlockSums,
   { targets, rows }: TargetBlock,
@@ -239,7 +235,7 @@ interface BlockSums {
   readonly closest: Int32Array;
 }
 
-/** Where a target stands in the eligible list; undefined where it does not. */
+/** Position of a target in the eligible list; undefined if it is not eligible. */
 function placesOf(
   store: TensorflowStore,
   eligible: Uint32Array | undefined,
@@ -253,7 +249,7 @@ function placesOf(
   return (target) => places.get(target);
 }
 
-/** Both sums of a query with each target of a block, the query taken in pieces. */
+/** Both sums of a query with each target of a block, computed in chunks of query rows. */
 async function blockSums(
   tf: TensorFlow,
   { tokens, block }: PreparedBlock,
@@ -271,7 +267,7 @@ async function blockSums(
       const piece = tf.tensor(Float32Array.from(values), [pieceLength, dimension], 'float32');
       const flat = tf.matMul(tokens, piece, false, true);
       const products = tf.reshape(flat, [targets.length, rows, pieceLength]);
-      // Casting before the sum keeps it exact: it passes 2^24, up to which float32 holds every integer.
+      // The cast before the sum keeps it exact: the sum can exceed 2^24, beyond which float32 skips integers.
       return [tf.sum(tf.cast(tf.max(products, 1), 'int32'), 1), tf.max(flat, 1)] as const;
     });
     const [pieceSums, pieceMaxima] = await Promise.all([sums.data(), maxima.data()]);

@@ -2,20 +2,20 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { untilAborted } from '../abort.js';
 import { GPU_BUSY_MAX_ATTEMPTS, GPU_BUSY_PAUSE_MS } from '../limits.js';
 
-/** Work that shares the memory of the GPUs, and work that finds room there only when the rest has ended. */
+/** Runs work that shares the GPU memory, and work that fits there only alone. */
 export interface Turns {
   /**
-   * Beside all other work or, where that leaves no room, alone: when what is at work has ended, and before what comes
-   * later. Work at work never waits for other work, so every wait ends.
+   * Runs work beside all other work. If there is no room, it runs alone: after the running work and before later work.
+   * Running work never waits for other work, so every wait ends.
    * Errors  those of the work; the signal's reason, at once
    */
   take<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
 }
 
-/** The predicate tells the error of work that did nothing because others have what it needs. */
+/** @param isBusy  whether work failed without effect because other work has the memory that it needs */
 export function createTurns(isBusy: (error: unknown) => boolean): Turns {
   const atWork = new Set<Promise<unknown>>();
-  /** Resolves when all that asked to be alone have been. */
+  /** Resolves when all work that must run alone has ended. */
   let gate: Promise<unknown> = Promise.resolve();
 
   const share = <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -42,7 +42,7 @@ export function createTurns(isBusy: (error: unknown) => boolean): Turns {
   };
 }
 
-/** A search that was cancelled has its memory until its threads have stopped, although nobody waits for it any more. */
+/** Retries while the memory is busy: a cancelled search holds its memory until its threads have stopped. */
 async function persist<Result>(
   work: () => Promise<Result>,
   isBusy: (error: unknown) => boolean,

@@ -1,11 +1,11 @@
 import type { KernelOptions, MaxSimSums, PairMeasures, QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
-import { ascending, bestOf, excessFloor, prefilterCountsOf } from '../search/prefilter/rescore-candidates.js';
-import { bestByCodebook, codebookCountsOf, lookUp } from '../search/prefilter/codebook.js';
-import { maxsimDistances } from '../search/maxsim.js';
+import { ascending, bestOf, excessFloor, prefilterCountsOf } from '../search/prefiltered.js';
+import { bestByCodebook, codebookCountsOf, lookUp } from '../search/codebook.js';
+import { maxsimDistances } from '../search/rank.js';
 import { rank } from '../search/rank.js';
-import type { Scored } from '../search/rescore.js';
-import { COARSE_ROWS, FINE_ROWS, sampleTokens } from '../search/prefilter/sampling.js';
+import type { Scored } from '../search/search-types.js';
+import { COARSE_ROWS, FINE_ROWS, sampleTokens } from '../search/sampling.js';
 import type { EncodedQuery, RescoreCounts, SearchEngine } from '../search/search-types.js';
 import { createJudge } from '../search/significance.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
@@ -43,7 +43,8 @@ const NEAREST_COUNT = 100;
 type Measured = QualifyOptions & { readonly counts: RescoreCounts };
 
 /**
- * Searches the release with some of its own proteins, exhaustively and with the prefilter. Each query is left out of its
+ * Searches the release with some of its own proteins, exhaustively and with the prefilter. Each query is left out of
+ * its
  * own results. Queries use the stored tokens and profiles of the release, so that no homologs are searched for.
  * @param options  `counts` limits the ranks that are measured
  * Shape   aligned [any number]

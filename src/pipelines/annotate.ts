@@ -5,7 +5,7 @@ import type { InputFiles } from '../build-release/sources/input-files.js';
 import { openRelease } from '../release/open.js';
 import { readCalibrationCard } from '../significance/sidecar.js';
 import { publishBuilt, type IndexCatalog, type LocatedRelease } from './catalog.js';
-import type { PipelineEvents, TransferredEvidence } from './notices.js';
+import type { PipelineEvents, TransferredEvidence } from './events/notices.js';
 import { transferMeasured } from './transfer.js';
 
 export interface AnnotateOptions extends Pick<InputFiles, 'metadata' | 'taxonomy'> {

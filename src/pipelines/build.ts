@@ -31,7 +31,7 @@ import {
   type HomologOptions,
 } from './homologs.js';
 import { openInput, type InputOptions, type OpenInput } from './input.js';
-import type { PipelineEvents } from './notices.js';
+import type { PipelineEvents } from './events/notices.js';
 import { qualifyBuilt } from './qualify.js';
 
 export interface BuildOptions extends HomologOptions {
@@ -205,7 +205,7 @@ async function openGiven(
 ): Promise<GivenEmbeddings | undefined> {
   if (embeddings === undefined) return undefined;
   if (homologs !== 'none' || alignments !== undefined) {
-    throw new Refusal('invalid_option', '--embeddings are of single proteins: their homologs have none.');
+    throw new Refusal('invalid_option', '--embeddings are of proteins alone: their homologs have none.');
   }
   if (shards !== undefined) {
     throw new Refusal(

@@ -7,7 +7,7 @@ import { calibrationId } from '../significance/card.js';
 import { readCalibrationCard } from '../significance/sidecar.js';
 import type { IndexCatalog, LocatedRelease } from './catalog.js';
 import { withEncoderOf, withMeasuringEngine, type Workplace } from './measure.js';
-import type { PipelineEvents } from './notices.js';
+import type { PipelineEvents } from './events/notices.js';
 import { qualifyIfPossible } from './qualify.js';
 import { transferMeasured } from './transfer.js';
 

@@ -16,7 +16,7 @@ import type { HomologSource } from '../release/release.js';
 import { readCalibrationCard } from '../significance/sidecar.js';
 import type { IndexCatalog } from './catalog.js';
 import { openHomologs, type OpenHomologs } from './cluster/homologs.js';
-import type { HomologsSampled, PipelineEvents } from './notices.js';
+import type { HomologsSampled, PipelineEvents } from './events/notices.js';
 
 /** Where the homologs of a build's proteins come from. */
 export interface HomologOptions {
@@ -176,7 +176,7 @@ async function nameRelease({ id, directory, manifest }: FoundRelease): Promise<H
   if (calibrationId === null) {
     throw new Refusal(
       'significance_unavailable',
-      `Homologs are selected by E-value, and release ${id} has no calibration: calibrate it with ` +
+      `Homologs are selected by E-value, and release ${id} has none: calibrate it with ` +
         `"gloaming index calibrate ${id}".`,
     );
   }
@@ -206,7 +206,7 @@ async function nameSource(
   if (version === undefined) {
     throw new Refusal(
       'tool_missing',
-      `The homolog source ${name} is searched by mmseqs, which is not installed here (Debian: apt-get install mmseqs2).`,
+      `The homolog source ${name} needs mmseqs, which is not installed here (Debian: apt-get install mmseqs2).`,
     );
   }
   return { method: 'mmseqs', name, sha256: homologSource.sha256, version, rounds: MMSEQS_ROUNDS };

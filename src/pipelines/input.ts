@@ -4,7 +4,7 @@ import { inputBytes, filesInput, type InputFiles } from '../build-release/source
 import type { DuplicateRule, ProteinInput } from '../build-release/sources/protein-source.js';
 import { spoolStandardInput } from '../build-release/sources/standard-input.js';
 import { Refusal } from '../errors.js';
-import type { PipelineEvents } from './notices.js';
+import type { PipelineEvents } from './events/notices.js';
 
 /** Names of the formats that a build reads. */
 export const INPUT_FORMATS: readonly string[] = FORMATS.map(({ name }) => name);

@@ -4,7 +4,7 @@ import { policyKindOf, qualificationId, type PolicyKind } from '../recall/policy
 import { readPolicyCard } from '../recall/policy-sidecar.js';
 import type { IndexCatalog, LocatedRelease } from './catalog.js';
 import { withEncoderOf, withMeasuringEngine, type Workplace } from './measure.js';
-import type { PipelineEvents } from './notices.js';
+import type { PipelineEvents } from './events/notices.js';
 
 export interface QualifyOptions {
   /** Default `sampled`. */

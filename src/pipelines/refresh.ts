@@ -12,7 +12,7 @@ import { verifyRelease } from '../release/verify.js';
 import { readCalibrationCard } from '../significance/sidecar.js';
 import { build } from './build.js';
 import { selectOneRelease, shortId, type IndexCatalog } from './catalog.js';
-import type { PipelineEvents } from './notices.js';
+import type { PipelineEvents } from './events/notices.js';
 
 export interface RefreshOptions {
   /** http(s) address of a FASTA file, path of one, or a folder of them: the whole database. */

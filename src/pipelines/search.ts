@@ -1,10 +1,5 @@
 import { Refusal } from '../errors.js';
-import {
-  BATCH_PACK_MAX_CANDIDATES,
-  BATCH_PACK_MAX_PAIRS,
-  BATCH_PACK_MAX_QUERIES,
-  BATCH_PACK_MAX_RESIDUES,
-} from '../limits.js';
+import { batchesOf, largestBatchSize } from '../search/batches.js';
 import { searchMany } from '../search/search.js';
 import type { NamedQuery, SearchEngine, SearchResult, SearchSettings } from '../search/search-types.js';
 import { type FastaInput, readFasta, refuseRecord } from '../sequence/fasta.js';
@@ -76,37 +71,8 @@ export async function* searchAll(
   engine: SearchEngine,
   signal: AbortSignal,
 ): AsyncGenerator<SearchedQuery> {
-  // Every query of a batch holds its sums for all targets, and its candidates until they are written.
-  const size = Math.min(
-    BATCH_PACK_MAX_QUERIES,
-    Math.floor(BATCH_PACK_MAX_PAIRS / Math.max(1, settings.targetSpace.searchedTargetCount)),
-    Math.floor(BATCH_PACK_MAX_CANDIDATES / settings.limit),
-  );
-  for await (const pack of packsOf(queries, Math.max(1, size))) {
-    const results = await searchMany(pack, settings, engine, signal);
-    for (const [index, result] of results.entries()) yield { query: pack[index], result };
+  for await (const batch of batchesOf(queries, largestBatchSize(settings))) {
+    const results = await searchMany(batch, settings, engine, signal);
+    for (const [index, result] of results.entries()) yield { query: batch[index], result };
   }
-}
-
-/**
- * Packs queries in their order.
- * @param size  queries of a pack at most; its residues are bounded too, unless a single query exceeds the bound
- * Errors  those of the queries
- */
-export async function* packsOf(
-  queries: AsyncIterable<NamedQuery>,
-  size: number,
-): AsyncGenerator<NamedQuery[]> {
-  let pack: NamedQuery[] = [];
-  let residues = 0;
-  for await (const query of queries) {
-    residues += query.sequence.length;
-    if (pack.length > 0 && (pack.length === size || residues > BATCH_PACK_MAX_RESIDUES)) {
-      yield pack;
-      pack = [];
-      residues = query.sequence.length;
-    }
-    pack.push(query);
-  }
-  if (pack.length > 0) yield pack;
 }

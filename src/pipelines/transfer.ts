@@ -3,7 +3,7 @@ import { qualificationId } from '../recall/policy-card.js';
 import { scanReleases } from '../release/catalog.js';
 import { calibrationId } from '../significance/card.js';
 import type { IndexCatalog } from './catalog.js';
-import type { TransferredEvidence } from './notices.js';
+import type { TransferredEvidence } from './events/notices.js';
 
 /**
  * Gives a release the calibration of an identically measured release and names it in the catalog. Returns undefined

@@ -5,9 +5,9 @@ import type { Engines } from '../engine/engines.js';
 import { Refusal } from '../errors.js';
 import { RETAINED_MAX_CANDIDATES } from '../limits.js';
 import type { ReleaseManifest } from '../release/release.js';
-import { referencePolicyId, resolvePolicy } from '../search/policy.js';
+import { planSearch, referencePolicyId } from '../search/plan.js';
 import { search } from '../search/search.js';
-import type { SearchEngine, SearchRequest } from '../search/search-types.js';
+import type { SearchEngine, SearchPlan, SearchRequest } from '../search/search-types.js';
 import type { TargetSpaces } from '../services/search/target-spaces.js';
 import type { ControlStore } from '../store/control-store.js';
 import { ReceiptTable } from '../store/tables/receipts.js';
@@ -45,8 +45,9 @@ export async function verifyReceipt(named: string, place: ReceiptPlace): Promise
   const content = await readReceipt(named, place);
   const engine = await place.engines.open(releaseOf(content, place));
   const request = requestOf(content, engine, place);
-  refuseOtherPolicy(content, request, engine);
-  const result = await search(request, engine);
+  const plan = planSearch(engine, request);
+  refuseOtherPolicy(content, plan);
+  const result = await search(request, engine, undefined, plan);
   if (result.resultSha256 === content.result_sha256) return content.result_sha256;
   const isTokensEqual = result.queryTokensSha256 === content.query.tokens_sha256;
   throw new Refusal(
@@ -136,8 +137,7 @@ function releaseOf({ release_id: releaseId }: ReceiptContent, { releases }: Rece
 }
 
 /** Refuses a receipt whose policy the release no longer offers. The reference policy is always offered. */
-function refuseOtherPolicy(content: ReceiptContent, request: SearchRequest, engine: SearchEngine): void {
-  const { id } = resolvePolicy(engine, request);
+function refuseOtherPolicy(content: ReceiptContent, { policy: { id } }: SearchPlan): void {
   if (id === content.policy_id) return;
   throw new Refusal(
     'receipt_differs',

@@ -83,8 +83,8 @@ interface Opened {
 }
 
 /**
- * Negotiates TLS if the client requests it. Returns undefined if the client disconnected or sent a cancellation. Errors
- * ProtocolFault
+ * Negotiates TLS if the client requests it. Returns undefined if the client disconnected or sent a cancellation.
+ * Errors  ProtocolFault
  */
 async function openStream(socket: Socket, parts: ConnectionParts): Promise<Opened | undefined> {
   let stream: Socket = socket;

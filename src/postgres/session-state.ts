@@ -66,7 +66,8 @@ export class SessionState {
   }
 
   /**
-   * Executes a statement about the session. Returns undefined if the statement is for the engine. Errors  ProtocolFault
+   * Executes a statement about the session. Returns undefined if the statement is for the engine.
+   * Errors  ProtocolFault
    */
   command(text: string): CommandAnswer | undefined {
     const answer = this.peek(text);

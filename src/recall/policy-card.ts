@@ -141,7 +141,8 @@ export function qualificationId(card: PolicyCard): string {
 }
 
 /**
- * Returns whether the recalls reach the required ones. A sampled policy needs all three. A codebook policy needs that of
+ * Returns whether the recalls reach the required ones. A sampled policy needs all three. A codebook policy needs that
+ * of
  * the nearest ten, and the evident one with its own lower requirement.
  */
 export function isQualifiedPolicy(card: PolicyCard): boolean {

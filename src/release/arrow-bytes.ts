@@ -3,11 +3,10 @@ import { FileBlock, Footer } from 'apache-arrow/ipc/metadata/file';
 import { BufferRegion, FieldNode, Message, RecordBatch } from 'apache-arrow/ipc/metadata/message';
 
 /*
- * Arrow IPC files, byte by byte: `ARROW1\0\0`, schema message, record batches, end mark, footer, `ARROW1`.
- * Apache Arrow's JavaScript writer wants whole batches in memory and aligns to 8 bytes; here only its
- * encoders of the flatbuffer metadata are used, and bodies are written by whoever has them. Every message,
- * body and buffer starts at a multiple of 64 bytes in the file, so that a mapped buffer is aligned for any
- * instruction set.
+ * Arrow IPC files, byte by byte: `ARROW1\0\0`, schema message, record batches, end mark, footer, `ARROW1`. Apache
+ * Arrow's JavaScript writer needs whole batches in memory and aligns to 8 bytes. Therefore only its encoders of the
+ * flatbuffer metadata are used, and callers write the bodies. Every message, body and buffer starts at a multiple of 64
+ * bytes in the file, so that a mapped buffer is aligned for every instruction set.
  * Source  https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format
  */
 

@@ -36,7 +36,9 @@ export interface ScannedReleases {
 export const BUILDING_PREFIX = '.building-';
 /** A release takes this prefix before its files are deleted one by one. */
 export const REMOVED_PREFIX = '.removed-';
-/** An empty file with the id: whoever built the release wanted it beside the default, and the catalog may not know. */
+/**
+ * Empty file named by the id of a release that must not become the default, for a catalog that has no row for it yet.
+ */
 const BESIDE_DEFAULT_PREFIX = '.beside-default-';
 
 const SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/;
@@ -68,10 +70,9 @@ export function besideDefaultMark(indexesFolder: string, slug: string, id: strin
 }
 
 /**
- * Every release below the indexes folder, by slug and id. The folders are the truth: a lost catalog is
- * filled again by publishing what this lists (cli/index/catalog.ts); only which of its releases was a
- * database's default, and with whom it was shared, is known nowhere else.
- * Errors  those of the file system, but a missing indexes folder is empty
+ * Lists every release below the indexes folder by slug and id. The folders are authoritative: publishing this list
+ * restores a lost catalog (cli/index/catalog.ts). Only defaults and sharing of databases cannot be restored.
+ * Errors  errors of the file system; a missing indexes folder counts as empty
  */
 export async function scanReleases(indexesFolder: string): Promise<ScannedReleases> {
   const releases: FoundRelease[] = [];

@@ -16,27 +16,25 @@ import { arrowBatchStart, arrowFileEnd, arrowFileStart, padded } from './arrow-b
 import type { AttributeType, FilterField } from './release.js';
 
 /*
- * What a release is on disk: the folder `indexes/<slug>/<release id>/` with these files and no other.
+ * Files of a release in the folder `indexes/<slug>/<release id>/`, which has no others.
  *
- *   manifest.json     ReleaseManifest (release.ts); its canonical SHA-256 is the release id, and it names
- *                     the size and SHA-256 of every other file
- *   targets.arrow     id, sequence, length, self_score; a row per target, in the order of the input. Where targets have
- *                     relatives, relatives and effective_sequences, too
- *   attributes.arrow  a nullable column per field of the filter schema; the same rows
- *   tokens.arrow      `token`: int8 × dimension, a row per residue of all targets, one after the other
- *   profiles.arrow    `profile`: int8 × 32, what the relatives of each residue are (kernels.ts); the same rows as
- *                     tokens.arrow. Only where targets have relatives
- *   taxonomy.arrow    taxid, parent_taxid, rank, name of each taxon on the lineage of a target; only where
- *                     the build was given a taxonomy
- *   names.index       words of ids and names with the targets that have them (names-format.ts); not in
- *                     releases of before there was such a file
+ *   manifest.json     ReleaseManifest (release.ts). Its canonical SHA-256 is the release id, and it names
+ *                     the size and SHA-256 of every other file.
+ *   targets.arrow     id, sequence, length, self_score; a row per target, in the order of the input. A release with
+ *                     homologs also has relatives and effective_sequences.
+ *   attributes.arrow  A nullable column per field of the filter schema; the same rows.
+ *   tokens.arrow      `token`: int8 × dimension, a row per residue of all targets, in order.
+ *   profiles.arrow    `profile`: int8 × 32, the quantised profile (kernels.ts); the same rows as tokens.arrow.
+ *                     Only in a release with homologs.
+ *   taxonomy.arrow    taxid, parent_taxid, rank, name of each taxon on the lineage of a target. Only in a release
+ *                     that was built with a taxonomy.
+ *   names.index       Words of ids and names with the targets that have them (names/format.ts). Missing in releases of
+ *                     early versions.
  *
- * The .arrow files are Arrow IPC files, not compressed.
- * tokens.arrow and profiles.arrow are ONE record batch each, whose values are one contiguous
- * range that starts at a multiple of 64 bytes (`values_byte_offset` in the manifest), so that it can be
- * mapped. The others come in batches of BATCH_ROWS rows (the last may be shorter), which keeps 32-bit
- * offsets inside a batch however large the release is, and makes a row's batch and place in it a shift and
- * a mask.
+ * The .arrow files are uncompressed Arrow IPC files. tokens.arrow and profiles.arrow are ONE record batch each. Its
+ * values are one contiguous range that starts at a multiple of 64 bytes (`values_byte_offset` in the manifest), so that
+ * it can be mapped. The other files have batches of BATCH_ROWS rows; the last may be shorter. Offsets within a batch
+ * therefore fit in 32 bits, and a shift and a mask give a row's batch and its position there.
  */
 
 export const RELEASE_FORMAT = 'gloaming-release/1';

@@ -1,16 +1,18 @@
 import type { AffineParameters, QueryTokens } from '../kernels/kernels.js';
 import type { PairAffine, Release, ReleaseAffine } from '../release/release.js';
 
-/** What is aligned with targets: a protein and its tokens. */
+/** A protein and its tokens. */
 export interface AlignedProtein {
   readonly sequence: string;
   readonly tokens: QueryTokens;
 }
 
 /**
- * The release's affine parameters for one query and listed targets, with their letters where those score: those for
- * profiles where the query has one, too.
- * @param texts  of the same targets, where the caller has them at hand
+ * Affine parameters of the release for one query and listed targets: those for profiles if the query has one. They
+ * include the letters of the query and of the targets if letters score.
+ * Shape   letters: one character per residue, one target after the other in list order
+ * Unit    as of `AffineParameters`
+ * @param texts  sequences of the same targets (`targetTexts`), if the caller has them
  */
 export function affineParameters(
   release: Pick<Release, 'affine' | 'targets'>,
@@ -24,7 +26,7 @@ export function affineParameters(
   return { ...parameters, letters };
 }
 
-/** How a protein with these tokens scores with the release's targets. */
+/** Affine parameters of a query with these tokens. */
 export function pairAffine(
   { withProfiles, ...affine }: ReleaseAffine,
   { profile }: Pick<QueryTokens, 'profile'>,
@@ -32,7 +34,11 @@ export function pairAffine(
   return profile === undefined ? affine : (withProfiles ?? affine);
 }
 
-/** The sequences of listed targets, one after the other; empty where their letters score nothing. */
+/**
+ * Sequences of listed targets, one after the other; empty if letters do not score.
+ * Shape   one character per residue, in list order
+ * Unit    ASCII codes
+ */
 export function targetTexts(
   { affine, targets }: Pick<Release, 'affine' | 'targets'>,
   list: Uint32Array,

@@ -1,27 +1,51 @@
-import { RUN_DELETION, RUN_INSERTION, RUN_PAIR, type AffineAlignment } from '../kernels/kernels.js';
-import type { Release } from '../release/release.js';
+import {
+  RUN_DELETION,
+  RUN_INSERTION,
+  RUN_PAIR,
+  type AffineAlignment,
+  type KernelOptions,
+} from '../kernels/kernels.js';
 import { CigarWriter } from '../sequence/cigar.js';
 import { mapInTurns } from '../turns.js';
-import type { Candidate, PairwiseAlignment, ProteinQuery } from './search-types.js';
+import { eValueOf } from './candidate-significance.js';
+import { findPaths } from './rescore.js';
+import type {
+  Candidate,
+  EncodedQuery,
+  PairwiseAlignment,
+  SearchEngine,
+  SearchSettings,
+} from './search-types.js';
 
 const RUN_KIND_MASK = 3;
 
-/** The candidates with the alignments that their paths stand for; as they are where there are no paths. */
+/**
+ * Adds alignments to the candidates that need one: those within the largest E-value of the settings.
+ * Errors  Fault of the kernels; the signal's reason
+ * @param paths  of all candidates, if they are known; otherwise only the paths of aligned candidates are computed
+ */
 export async function align(
-  { sequence }: ProteinQuery,
+  query: EncodedQuery,
   candidates: readonly Candidate[],
   paths: readonly AffineAlignment[] | undefined,
-  { targets }: Pick<Release, 'targets'>,
+  { evidence, alignedMaxEValue = Infinity }: Pick<SearchSettings, 'evidence' | 'alignedMaxEValue'>,
+  engine: SearchEngine,
+  options: KernelOptions,
 ): Promise<readonly Candidate[]> {
-  if (paths === undefined) return candidates;
-  return mapInTurns(candidates, (candidate, order) => ({
-    ...candidate,
-    alignment: tracePath(paths[order], sequence, targets.sequence(candidate.targetIndex)),
-  }));
+  if (evidence === 'candidate_measurement') return candidates;
+  const isAligned = (candidate: Candidate): boolean => (eValueOf(candidate) ?? Infinity) <= alignedMaxEValue;
+  const pathsInOrder = paths ?? (await findPaths(query, candidates.filter(isAligned), engine, options));
+  const next = pathsInOrder.values();
+  const { targets } = engine.release;
+  return mapInTurns(candidates, (candidate) => {
+    if (!isAligned(candidate)) return candidate;
+    const alignment = tracePath(next.next().value!, query.sequence, targets.sequence(candidate.targetIndex));
+    return { ...candidate, alignment };
+  });
 }
 
 /**
- * Follows the kernel's path from pair to pair: extended CIGAR and counts.
+ * Follows an alignment path from pair to pair, for the extended CIGAR and the counts.
  * Unit    identity = identical residues ÷ alignment columns (pairs and gap residues), as BLAST counts it;
  *         coverage = share of a sequence between the alignment's two ends
  * Range   an alignment of score 0 has an empty CIGAR and zero counts and ratios

@@ -1,7 +1,7 @@
 import type { Calibration, TailJudgement } from '../significance/calibration.js';
 import type { BinCard, BinStatus } from '../significance/card.js';
 
-/** Judgement of one candidate: how surprising it would be if query and target were unrelated. */
+/** Judgement of one candidate: the evidence against the null hypothesis that query and target are unrelated. */
 export type CandidateSignificance =
   | { readonly kind: 'not_requested' }
   | { readonly kind: 'not_available'; readonly reason: 'no_qualified_calibration' }
@@ -24,47 +24,47 @@ export type UnsupportedReason =
   | 'no_affine_score'
   | Exclude<BinStatus, 'qualified'>;
 
-/** A candidate with a tail probability, and what follows from it for the searched targets. */
+/** Judgement of a candidate with a tail probability. */
 export interface SupportedSignificance {
   readonly kind: 'supported';
   readonly calibration: CalibrationIdentity;
   readonly population: SearchedPopulation;
-  /** Lengths of query and target, which the null pairs share. */
+  /** Null pairs with similar lengths of query and target. */
   readonly bin: BinCard;
-  /** How far the sample backs the tail; `beyond_extrapolation_limit` is an exponential that nothing has checked. */
+  /** Support of the tail by the sample; `beyond_extrapolation_limit` is an unchecked exponential. */
   readonly support: TailJudgement['support'];
-  /** ln of the chance that one unrelated pair scores at least this well. */
+  /** ln of the probability that one unrelated pair scores at least this well. */
   readonly logTailProbability: number;
   /** E-value: expected number of unrelated targets that score at least this well. */
   readonly eValue: number;
-  /** Its natural logarithm, which does not underflow, and the least at which this bin's tail was checked. */
+  /** Natural logarithm of the E-value, which does not underflow, and the least checked value of this bin's tail. */
   readonly logEValue: number;
   readonly logEValueMinimum: number;
-  /** Chance that any unrelated target scores this well. */
+  /** Probability that any unrelated target scores at least this well. */
   readonly familyWiseProbability: number;
   /** Bound on the false discovery rate among candidates with at least this evidence; the same for every limit. */
   readonly qValue: number;
-  /** The exponential that gives this probability at this score; undefined below the threshold of the tail. */
+  /** Exponential through the tail at this score; undefined below the threshold of the tail. */
   readonly tangent: TailJudgement['tangent'];
 }
 
-/** A calibration as its judgements keep it: without its tables, which may be large. */
+/** Id and card of a calibration, without its large tables. */
 export type CalibrationIdentity = Pick<Calibration, 'id' | 'card'>;
 
-/** The searched targets, and those of them that can have a tail probability with the query. */
+/** The searched targets, and how many of them can have a tail probability with the query. */
 export interface SearchedPopulation {
   /** The target space or, unfiltered, the release. */
   readonly id: string;
   readonly targetCount: number;
   readonly residueCount: number;
-  /** ln of the targets that false hits are expected among, and the length strata that they are in. */
+  /** ln of the number of targets that an E-value counts among, and the number of their length strata. */
   readonly logCount: number;
   readonly strataCount: number;
-  /** False where some searched targets lie outside: a false hit among them has no E-value and is not counted. */
+  /** False if some searched targets are not calibrated. The E-value counts no false hits among them. */
   readonly isComplete: boolean;
 }
 
-/** The candidate's E-value; undefined where its judgement has none. */
+/** E-value of a candidate; undefined if its judgement has none. */
 export function eValueOf({
   significance,
 }: {

@@ -4,10 +4,13 @@ import { affineParameters, type AlignedProtein } from './affine.js';
 import type { SearchEngine } from './search-types.js';
 
 /**
- * Affine scores of the query read backwards with listed targets: the controls of pairs that strike
- * (significance/control.ts). What is known of the relatives of its residues is read backwards with them.
+ * Reversed-query control of listed targets: affine scores of the query read backwards (significance/control.ts). The
+ * rows of a profile are reversed with the residues.
+ * Shape   one score per listed target, in list order
+ * Unit    affine score, as of `KernelBackend.affineScores`
+ * Range   0 and more
  * Errors  Fault of encoder or kernels; the signal's reason
- * Cost    an alignment for each target, and one more encoding of a query without relatives
+ * Cost    one alignment per target, and one more encoding of a query without profile
  */
 export async function controlScores(
   { sequence, tokens }: AlignedProtein,
@@ -21,7 +24,8 @@ export async function controlScores(
       ? await encoder.encode([backwards], { signal: options.signal })
       : [reversedTokens(tokens, release.manifest.encoder.dimension)];
   const parameters = affineParameters(release, { sequence: backwards, tokens: encoded }, targets);
-  return backend.affineScores(store, encoded, targets, parameters, options);
+  const { scores } = await backend.affineScores(store, encoded, targets, parameters, options);
+  return scores;
 }
 
 function reversedTokens(tokens: QueryTokens, dimension: number): QueryTokens {

@@ -3,9 +3,8 @@ import { withoutHomologs } from '../homologs/finder.js';
 import type { EncodedQuery, ProteinQuery, SearchEngine, SearchRequest } from './search-types.js';
 
 /**
- * The tokens of each query: by the encoder alone or, in a release whose targets have relatives, as its own relatives
- * make them.
- * Errors  Fault of the encoder; the family source's; the signal's reason
+ * Returns the tokens of each query: of the encoder alone, or of its homologs if the release's targets have homologs.
+ * Errors  Fault of the encoder; those of the homolog source; the signal's reason
  */
 export async function encode(
   queries: readonly ProteinQuery[],

@@ -1,21 +1,16 @@
 import type { Release } from '../release/release.js';
-import { maxsimDistances } from './maxsim.js';
-import type { Candidate, Compared } from './search-types.js';
+import type { Candidate, Compared, Ranked } from './search-types.js';
 import { roundingOf, shortlist, type ValuesOf } from './shortlist.js';
 
-/** A candidate as its rank leaves it. */
-export type Ranked = Pick<
-  Candidate,
-  'rank' | 'targetIndex' | 'queryToTargetSum' | 'targetToQuerySum' | 'maxsim'
->;
-
 /**
- * The best `limit` targets by bidirectional MaxSim distance, nearest first; equal distances by ascending target id.
+ * Returns the best `limit` targets by bidirectional MaxSim distance, nearest first, equal distances by ascending id.
  *
- * For one query the distance falls as Sqt + Lq·Stq / Lt rises (S the integer sums, L the lengths), so ranks compare
- * the exact fractions (Sqt·Lt + Lq·Stq) / Lt. Their numerators stay under 2⁴⁸ and are exact in a double; the one
- * division rounds, so doubles decide except where they are within two roundings of each other, and there the
- * cross-multiplied integers do.
+ * For one query the distance falls as Sqt + Lq·Stq / Lt rises (S the integer sums, L the lengths). Ranks therefore
+ * compare the exact fractions (Sqt·Lt + Lq·Stq) / Lt. The numerators are below 2⁴⁸ and exact in a double. The division
+ * rounds once. Doubles within two roundings of each other are compared by their cross-multiplied integers.
+ * Shape   sums: one element per target of `targets`
+ * Unit    sums of int8 products
+ * Errors  none
  */
 export async function rank(
   { sums, targets: compared }: Pick<Compared, 'sums' | 'targets'>,
@@ -50,21 +45,37 @@ export async function rank(
     .slice(0, limit)
     .map((position, above) => {
       const targetIndex = targetAt(position);
-      const found = {
-        queryToTarget: sums.queryToTarget[position],
-        targetToQuery: sums.targetToQuery[position],
-      };
+      const [queryToTarget, targetToQuery] = [sums.queryToTarget[position], sums.targetToQuery[position]];
       return {
         rank: above + 1,
         targetIndex,
-        queryToTargetSum: found.queryToTarget,
-        targetToQuerySum: found.targetToQuery,
+        queryToTargetSum: queryToTarget,
+        targetToQuerySum: targetToQuery,
         maxsim: maxsimDistances(
-          found,
+          { queryToTarget, targetToQuery },
           queryLength,
           targets.length(targetIndex),
           manifest.encoder.inverse_step,
         ),
       };
     });
+}
+
+/**
+ * Mean closest cosine distances from the integer sums of one target.
+ * Unit    1 − cosine: 0 for equal directions, 2 for opposite ones; `bidirectional` is the mean of both directions
+ * Range   1 ± 32,767 ÷ inverseStep² (Cauchy–Schwarz). Rounding of the tokens can make the distance of a protein to
+ *         itself slightly negative; it is not clamped
+ * Source  cosine = dot / inverseStep², fixed by the encoder
+ */
+export function maxsimDistances(
+  sums: { readonly queryToTarget: number; readonly targetToQuery: number },
+  queryLength: number,
+  targetLength: number,
+  inverseStep: number,
+): Candidate['maxsim'] {
+  const unit = inverseStep * inverseStep;
+  const queryToTarget = 1 - sums.queryToTarget / (unit * queryLength);
+  const targetToQuery = 1 - sums.targetToQuery / (unit * targetLength);
+  return { bidirectional: (queryToTarget + targetToQuery) / 2, queryToTarget, targetToQuery };
 }

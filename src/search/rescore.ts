@@ -1,49 +1,53 @@
 import { assert } from '../errors.js';
-import type { AffineAlignment, KernelOptions, KernelRetry } from '../kernels/kernels.js';
+import type { AffineAlignment, KernelOptions } from '../kernels/kernels.js';
 import { affineParameters } from './affine.js';
-import type { Ranked } from './rank.js';
-import type { Candidate, Compared, EncodedQuery, EvidenceRequest, SearchEngine } from './search-types.js';
+import type {
+  Candidate,
+  Compared,
+  EncodedQuery,
+  Ranked,
+  Rescored,
+  Scored,
+  SearchEngine,
+} from './search-types.js';
 import { diagonalSelfScore } from './self-score.js';
 
-/** A candidate before it is judged and aligned. */
-export type Scored = Ranked & Pick<Candidate, 'affine'>;
-
-/** One query's candidates with their affine scores, by rank. */
-interface Rescored {
-  readonly candidates: readonly Scored[];
-  /** How each score comes about; absent where no alignment was asked for. */
-  readonly paths?: readonly AffineAlignment[];
-  /** Present where a device failed at the scores. */
-  readonly retry?: KernelRetry;
-}
-
 /**
- * Affine local alignment of the query with every ranked target: the score always, the path where it is asked for.
+ * Adds the affine score of the query with every ranked target.
  * Errors  Fault of the kernels; the signal's reason
  */
 export async function rescore(
   query: EncodedQuery,
   ranked: readonly Ranked[],
-  evidence: EvidenceRequest,
   engine: SearchEngine,
   options: KernelOptions,
 ): Promise<Rescored> {
-  if (evidence === 'candidate_measurement') {
-    const { backend, store, release } = engine;
-    const targets = Uint32Array.from(ranked, ({ targetIndex }) => targetIndex);
-    const parameters = affineParameters(release, query, targets);
-    let retry: KernelRetry | undefined;
-    const onRetry = (made: KernelRetry): void => void (retry = made);
-    const heard = { ...options, onRetry };
-    const scores = await backend.affineScores(store, query.tokens, targets, parameters, heard);
-    return { candidates: withScores(ranked, scores, query, engine), retry };
-  }
+  const { backend, store, release } = engine;
+  const targets = Uint32Array.from(ranked, ({ targetIndex }) => targetIndex);
+  const parameters = affineParameters(release, query, targets);
+  const { scores, retry } = await backend.affineScores(store, query.tokens, targets, parameters, options);
+  return { candidates: withScores(ranked, scores, query, engine), retry };
+}
+
+/**
+ * Adds the affine score of the query with every ranked target, and the alignment path of each.
+ * Errors  Fault of the kernels; the signal's reason
+ */
+export async function rescoreWithPaths(
+  query: EncodedQuery,
+  ranked: readonly Ranked[],
+  engine: SearchEngine,
+  options: KernelOptions,
+): Promise<Rescored> {
   const paths = await findPaths(query, ranked, engine, options);
   const scores = Int32Array.from(paths, ({ score }) => score);
   return { candidates: withScores(ranked, scores, query, engine), paths };
 }
 
-/** How the affine score of the query with each candidate comes about. */
+/**
+ * Alignment path of the query with each candidate.
+ * Errors  Fault of the kernels; the signal's reason
+ */
 export async function findPaths(
   query: EncodedQuery,
   candidates: readonly Pick<Candidate, 'targetIndex'>[],
@@ -51,35 +55,30 @@ export async function findPaths(
   options: KernelOptions,
 ): Promise<readonly AffineAlignment[]> {
   const targets = Uint32Array.from(candidates, ({ targetIndex }) => targetIndex);
-  return backend.affineAlign(
-    store,
-    query.tokens,
-    targets,
-    affineParameters(release, query, targets),
-    options,
-  );
+  const parameters = affineParameters(release, query, targets);
+  return backend.affineAlign(store, query.tokens, targets, parameters, options);
 }
 
-/** Ranked finalists with the affine scores that they were compared with. */
-export function withFoundScores(
+/** Adds the affine scores that were computed with the sums. */
+export function withComparedScores(
   ranked: readonly Ranked[],
   { targets, affineScores }: Pick<Compared, 'targets' | 'affineScores'>,
   query: EncodedQuery,
   engine: SearchEngine,
 ): readonly Scored[] {
-  assert(targets !== undefined && affineScores !== undefined, 'finalists are scored as they are compared');
+  assert(targets !== undefined && affineScores !== undefined, 'a prefilter policy scores what it compares');
   const scoreOf = new Map(Array.from(targets, (target, at) => [target, affineScores[at]]));
   const scores = Int32Array.from(ranked, ({ targetIndex }) => scoreOf.get(targetIndex)!);
   return withScores(ranked, scores, query, engine);
 }
 
-/** Unit  a normalised score is a share of what the smaller of both proteins scores with itself */
+/** Unit  a normalised score is a share of the smaller of both proteins' self-scores */
 function withScores(
   ranked: readonly Ranked[],
   scores: Int32Array,
   { tokens, sequence }: EncodedQuery,
   { release }: SearchEngine,
-): Rescored['candidates'] {
+): readonly Scored[] {
   const querySelfScore = diagonalSelfScore(
     tokens,
     sequence,
@@ -89,7 +88,7 @@ function withScores(
   return ranked.map((candidate, order) => {
     const rawScore = scores[order];
     const selfScore = Math.min(querySelfScore, release.targets.selfScore(candidate.targetIndex));
-    // A protein whose tokens do not even match themselves has no scale to be measured on.
+    // A protein with self-score 0 has no scale for normalisation.
     const normalizedScore = selfScore === 0 ? 0 : rawScore / selfScore;
     return { ...candidate, affine: { rawScore, normalizedScore } };
   });

@@ -10,11 +10,14 @@ import type {
   SearchResult,
 } from './search-types.js';
 
-/** The result of one query under the digest that names it. */
+/**
+ * Returns the result of one query with its digest.
+ * Errors  none
+ */
 export async function seal(
   { tokens, relatives: homologs }: EncodedQuery,
   candidates: readonly Candidate[],
-  served: Pick<SearchResult, 'policy' | 'kernelRetry'>,
+  served: Pick<SearchResult, 'policy' | 'kernelRetry' | 'funnel'>,
   { targetSpace, limit }: Pick<SearchRequest, 'targetSpace' | 'limit'>,
   { release, calibration }: SearchEngine,
 ): Promise<SearchResult> {
@@ -37,13 +40,17 @@ export async function seal(
   };
 }
 
-/** Digest of a query's int8 tokens, their profile and their shape: what the promise of equal bits starts from. */
+/**
+ * Digest of a query's int8 tokens, their profile and their shape. Equal digests of results need equal tokens.
+ * Shape   values [length × dimension], profile [length × PROFILE_WIDTH], row-major
+ * Unit    SHA-256, lower-case hexadecimal
+ */
 export function tokensSha256(
   { values, profile, effectiveSequences, length }: QueryTokens,
   dimension: number,
 ): string {
-  const family = profile && { profile: rowsSha256(profile), effective_sequences: effectiveSequences };
-  return canonicalSha256({ bytes: rowsSha256(values), dimension, length, ...family });
+  const ofProfile = profile && { profile: rowsSha256(profile), effective_sequences: effectiveSequences };
+  return canonicalSha256({ bytes: rowsSha256(values), dimension, length, ...ofProfile });
 }
 
 function rowsSha256({ buffer, byteOffset, byteLength }: Int8Array): string {
@@ -51,11 +58,11 @@ function rowsSha256({ buffer, byteOffset, byteLength }: Int8Array): string {
 }
 
 /**
- * Names what was found: integers and ids only, nothing that carries a time, a request, a cache or a float, so that
- * equal searches have equal digests on every machine, with any threads, backend and load.
+ * Digest of a result. It covers integers and ids only: no time, request, cache state or float. Equal searches therefore
+ * have equal digests on every machine, with any number of threads, backend and load.
  */
 function resultSha256(
-  found: {
+  pinned: {
     readonly release: Release;
     readonly targetSpace: TargetSpace;
     readonly policy: ResolvedPolicy;
@@ -65,18 +72,18 @@ function resultSha256(
   candidates: readonly Candidate[],
 ): Promise<string> {
   return canonicalSha256InTurns({
-    calibration_id: found.calibrationId ?? null,
+    calibration_id: pinned.calibrationId ?? null,
     candidates: candidates.map((candidate) => ({
       affine_score: candidate.affine.rawScore,
       coordinates: candidate.alignment === undefined ? null : coordinates(candidate.alignment),
-      id: found.release.targets.id(candidate.targetIndex),
+      id: pinned.release.targets.id(candidate.targetIndex),
       query_to_target_sum: candidate.queryToTargetSum,
       target_to_query_sum: candidate.targetToQuerySum,
     })),
-    policy_id: found.policy.id,
-    query_tokens_sha256: found.queryTokensSha256,
-    release_id: found.release.id,
-    target_space_id: found.targetSpace.id ?? null,
+    policy_id: pinned.policy.id,
+    query_tokens_sha256: pinned.queryTokensSha256,
+    release_id: pinned.release.id,
+    target_space_id: pinned.targetSpace.id ?? null,
   });
 }
 

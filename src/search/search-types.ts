@@ -3,11 +3,13 @@ import type { Qualification } from '../recall/policy-sidecar.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import type { Codebook } from '../kernels/codebook.js';
 import type {
+  AffineAlignment,
   KernelBackend,
   KernelOptions,
   KernelRetry,
   MaxSimSums,
   QueryTokens,
+  SweptSums,
   TokenStore,
 } from '../kernels/kernels.js';
 import type { Encoder } from '../encoder/encoder.js';
@@ -20,7 +22,7 @@ export type SignificanceRequirement = 'not_requested' | 'if_available' | 'requir
 
 /** A protein query after sequence/protein.ts: upper case, documented letters only, 1..65,535 residues. */
 export interface ProteinQuery {
-  /** The caller's own name for it (FASTA id); absent over HTTP. */
+  /** The caller's own name (FASTA id); absent over HTTP. */
   readonly id?: string;
   readonly sequence: string;
   readonly normalizationId: string;
@@ -32,24 +34,24 @@ export interface NamedQuery extends ProteinQuery {
   readonly description?: string;
 }
 
-/** Whether a query is given relatives, as the targets of its release were, or is compared as it stands. */
+/** Whether a query gets homologs, as the targets of its release did, or is compared without. */
 export type QueryHomologs = 'as_release' | 'none';
 
 /** A query and its tokens. */
 export interface EncodedQuery extends ProteinQuery {
   readonly tokens: QueryTokens;
-  /** Present where the release's targets have relatives. */
+  /** Present if the release's targets have homologs. */
   readonly relatives?: SearchedHomologs;
 }
 
-/** What a query's relatives were, and what it took to find them. */
+/** Homologs of one query. */
 export interface SearchedHomologs {
   readonly count: number;
-  /** For all queries of the call; next to nothing where they were known. */
+  /** Time to find them for all queries of the call; near 0 if they were cached. */
   readonly elapsedMs: number;
 }
 
-/** What is asked of one release. */
+/** A search of one release with one query. */
 export interface SearchRequest {
   readonly query: ProteinQuery;
   readonly targetSpace: TargetSpace;
@@ -58,77 +60,182 @@ export interface SearchRequest {
   readonly evidence: EvidenceRequest;
   readonly guarantee: Guarantee;
   readonly significance: SignificanceRequirement;
-  /** Default `as_release`; without meaning where the targets have no relatives. */
+  /** Default `as_release`; ignored if the targets have no homologs. */
   readonly relatives?: QueryHomologs;
 }
 
-/** What a search works with: a release, its tokens in a backend, and the encoder that made them. */
+/** Release, its tokens in a backend, the encoder that made them, and the cards of the release. */
 export interface SearchEngine {
   readonly release: Release;
   readonly encoder: Encoder;
   readonly backend: KernelBackend;
   readonly store: TokenStore;
-  /** Present where the targets have relatives: gives queries theirs. */
+  /** Finds the homologs of queries; present if the targets have homologs. */
   readonly profileEncoder?: ProfileEncoder;
-  /** Qualified null of the release; absent where it has none. */
+  /** Qualified null model of the release; absent if it has none. */
   readonly calibration?: Calibration;
-  /** What the release's approximate policy has been measured to keep; absent where none is qualified. */
+  /** Measured recall of the release's approximate policy; absent if no policy is qualified. */
   readonly qualification?: Qualification;
-  /** Codes of the targets' residues, where the qualified policy looks them up. */
+  /** Centroid ids of the targets' residues; present if the qualified policy looks them up. */
   readonly codebook?: Codebook;
   /** Threads for the kernels; the result does not depend on it. */
   readonly threads?: number;
-  /** Lets searches that somebody waits for go first; the result does not depend on it. */
+  /** Lets direct searches go first; the result does not depend on it. */
   readonly isLowPriority?: boolean;
-  /** How others look at the targets in our place (parts/); absent where they are looked at here. */
+  /** Scan by other appliances (partitions/); absent if this process scans the targets. */
   readonly scan?: Scan;
-  /** Latest monotonic time at which those others may begin; absent = no start deadline. */
+  /** Latest monotonic time at which other appliances may start; absent = no start deadline. */
   readonly startDeadlineMs?: number;
 }
 
-/** What all queries of one call share. */
+/** Settings that all queries of one call share. */
 export interface SearchSettings extends Omit<SearchRequest, 'query'> {
-  /** Where alignments are asked for: candidates with larger E-values, or none, go without. Default: all are aligned. */
+  /** Largest E-value of a candidate that is aligned, if alignments are requested. Default: all are aligned. */
   readonly alignedMaxEValue?: number;
 }
 
 /**
- * Looks at all eligible targets, for every query; what is left to measure of one is measured when it is asked for. The
- * settings are those of the search, but for a significance that the policy itself needs.
+ * A search policy as a value (plan.ts). `search.ts` calls its functions in this order and takes no decision on the
+ * policy itself.
+ */
+export interface SearchPlan {
+  readonly policy: ResolvedPolicy;
+  /** Significance that the policy needs; at least the requested one. */
+  readonly significance: SignificanceRequirement;
+  /** Partial results that partitions of the release contribute. */
+  readonly partial: PartialScan;
+  /** Most targets that are ranked for one query; Infinity for all that were compared. */
+  readonly rankedCount: number;
+  /** Compares each query; the remaining work of one query starts when its function is called. */
+  compare(
+    queries: readonly EncodedQuery[],
+    scanned: ScannedTargets,
+    work: ScanWork,
+  ): Promise<readonly (() => Promise<Compared>)[]>;
+  rescore(
+    query: EncodedQuery,
+    ranked: readonly Ranked[],
+    compared: Compared,
+    engine: SearchEngine,
+    options: KernelOptions,
+  ): Promise<Rescored>;
+  /** Selects the listed candidates among the judged ones. */
+  choose(candidates: readonly Candidate[]): readonly Candidate[];
+}
+
+/**
+ * Opens a scan of the eligible targets. The kernels run when one of its sums is requested.
+ * Errors  of the functions: Refusal `encoder_changed` if partial results are of other tokens
  */
 export type Scan = (
   queries: readonly EncodedQuery[],
   settings: SearchSettings,
   work: ScanWork,
-) => Promise<readonly (() => Promise<Compared>)[]>;
+) => ScannedTargets;
+
+/** Sums of each query, in the order of the queries. Errors  those of the kernels, or of the workers */
+export interface ScannedTargets {
+  /** Exact sums with all eligible targets, or with those that can be among the `limit` nearest. */
+  nearest(): Promise<readonly TargetSums[]>;
+  /** Sums of at most COARSE_ROWS rows with all eligible targets, or with those that can be prefilter hits. */
+  sweep(counts: RescoreCounts): Promise<readonly TargetSweep[]>;
+}
+
+export interface TargetSums extends MaxSimSums {
+  /** Targets of the sums, ascending; undefined for all targets of the release. */
+  readonly targets: Uint32Array | undefined;
+}
+
+export interface TargetSweep extends SweptSums {
+  /** Targets of the sums, ascending; undefined for all targets of the release. */
+  readonly targets: Uint32Array | undefined;
+}
 
 export interface ScanWork {
-  readonly policy: ResolvedPolicy;
   readonly engine: SearchEngine;
-  /** Of what is done for all queries together. */
+  /** For work on all queries together. */
   readonly options: KernelOptions;
-  /** Of what is done for one query while others are at work: with its share of the threads. */
+  /** For work on one query while others are at work: with its share of the threads. */
   readonly optionsOf: (query: EncodedQuery) => KernelOptions;
 }
 
-/** One query's sums, before they are ranked. */
+/** The scan of one partition by one policy. */
+export interface PartialScan {
+  /** Columns of a partial result: targets and two sums, and the excess if the sums are of a few rows. */
+  readonly columns: 3 | 4;
+  /** Counts of the sampled policy; undefined for exact sums. */
+  readonly sampled: RescoreCounts | undefined;
+  /** Bounds on the targets of a partial result, among so many eligible targets of the partition. */
+  countsAmong(eligibleCount: number): PartialResultCounts;
+  scan(
+    queries: readonly QueryTokens[],
+    targets: PartitionTargets,
+    engine: Pick<SearchEngine, 'release' | 'backend' | 'store'>,
+    options: KernelOptions,
+  ): Promise<readonly PartialSums[]>;
+}
+
+export interface PartialResultCounts {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** Eligible targets of a partition, by their index in the release and by their position in the store. */
+export interface PartitionTargets {
+  readonly targets: Uint32Array;
+  /** Index in the release of the store's first target. */
+  readonly storeFrom: number;
+  /** Undefined for all targets of the store. */
+  readonly inStore: Uint32Array | undefined;
+}
+
+/** Sums of one query with the best targets of a partition. Order  targets ascend */
+export interface PartialSums {
+  readonly targets: Uint32Array;
+  readonly queryToTarget: Int32Array;
+  readonly targetToQuery: Int32Array;
+  /** Present if the sums are of a few rows of the query. */
+  readonly queryExcess?: Int32Array;
+}
+
+/** Sums of one query before they are ranked. */
 export interface Compared {
-  /** What the sums are of, ascending; undefined for all targets of the release. */
+  /** Targets of the sums, ascending; undefined for all targets of the release. */
   readonly targets: Uint32Array | undefined;
   readonly sums: MaxSimSums;
-  /** Of the same targets; present where these are few, and all of them are rescored. */
+  /** Scores of the same targets; present if all of them are rescored. */
   readonly affineScores?: Int32Array;
-  /** Sums with the calibration's panel, in its order, for the judge; absent where nothing is judged. */
+  /** Eligible targets that the prefilter left; all of them if there is no prefilter. */
+  readonly prefilteredCount: number;
+  /** Sums with the calibration's reference set, in its order; absent if nothing is judged. */
   readonly referenceSums?: MaxSimSums;
-  /** Present where a device failed at any of it. */
+  /** Present if a device failed and the CPU served in its place. */
   readonly retry?: KernelRetry;
 }
 
-/** How many of the eligible targets the sampled sweep leaves. */
+/** A candidate after ranking. */
+export type Ranked = Pick<
+  Candidate,
+  'rank' | 'targetIndex' | 'queryToTargetSum' | 'targetToQuerySum' | 'maxsim'
+>;
+
+/** A candidate before it is judged and aligned. */
+export type Scored = Ranked & Pick<Candidate, 'affine'>;
+
+/** Candidates of one query with their affine scores, by rank. */
+export interface Rescored {
+  readonly candidates: readonly Scored[];
+  /** Alignment path of each candidate; absent if the scores were computed without paths. */
+  readonly paths?: readonly AffineAlignment[];
+  /** Present if a device failed and the CPU served in its place. */
+  readonly retry?: KernelRetry;
+}
+
+/** Candidates that a prefilter policy rescores. */
 export interface RescoreCounts {
-  /** Nearest by MaxSim of the sampled rows, both directions. */
+  /** Nearest targets by MaxSim of the sampled rows, both directions. */
   readonly nearestCount: number;
-  /** With rows of the query that stand out, whatever the rest of it is like: a domain in a longer protein. */
+  /** Targets with the best local matches, such as a domain of a longer protein. */
   readonly localCount: number;
 }
 
@@ -143,18 +250,18 @@ export interface ResolvedPolicy {
     | 'qualified_approximate_policy'
     | 'no_qualified_approximate_policy'
     | 'limit_exceeds_qualified_policy';
-  /** Present where the sampled policy answers. */
+  /** Present if a prefilter policy answers. */
   readonly sampled?: RescoreCounts & {
-    /** `qual_…`: the card of what that keeps of the exhaustive answer. */
+    /** `qual_…`: id of the card with the policy's measured recall. */
     readonly qualificationId: string;
-    /** Whether codes are looked up before rows are swept. */
+    /** Whether centroid ids are looked up before rows are swept. */
     readonly usesCodebook: boolean;
-    /** What it was measured to lose of the exhaustive answer, for people. */
+    /** Measured losses against the exhaustive answer, as text. */
     readonly losses: string;
   };
 }
 
-/** Exact integers of one candidate; cosines and distances are derived from them once, when presented. */
+/** Exact integers of one candidate, with the distances derived from them. */
 export interface Candidate {
   readonly rank: number;
   readonly targetIndex: number;
@@ -190,14 +297,32 @@ export interface PairwiseAlignment {
 
 export interface SearchResult {
   readonly candidates: readonly Candidate[];
-  /** True when more ranked targets existed beyond the limit. */
+  /** True if the target space has more targets than the limit. */
   readonly isResultLimitReached: boolean;
   readonly policy: ResolvedPolicy;
   readonly queryLength: number;
   readonly queryTokensSha256: string;
-  /** Present where the release's targets have relatives. */
+  /** Present if the release's targets have homologs. */
   readonly relatives?: SearchedHomologs;
   readonly resultSha256: string;
-  /** Present where a device failed and the CPU served in its place. */
+  readonly funnel: Funnel;
+  /** Present if a device failed and the CPU served in its place. */
   readonly kernelRetry?: KernelRetry;
+}
+
+/**
+ * Targets that each stage of one search left. Not part of the result's digest.
+ * Unit    targets
+ * Range   eligible ≥ prefiltered ≥ rescored ≥ listed ≥ aligned ≥ 0
+ */
+export interface Funnel {
+  /** Targets of the target space. */
+  readonly eligible: number;
+  /** Left by the prefilter; all eligible ones if there is no prefilter. */
+  readonly prefiltered: number;
+  /** With an affine score. */
+  readonly rescored: number;
+  /** Listed candidates with an alignment. */
+  readonly aligned: number;
+  readonly listed: number;
 }

@@ -1,7 +1,7 @@
 import { stratumOf, type Calibration } from '../significance/calibration.js';
 import type { Release, TargetSpace } from '../release/release.js';
 
-/** Eligible targets by length stratum: the searched population that false hits are expected in. */
+/** Eligible targets by length stratum: the population among which E-values count false hits. */
 export interface SearchedStrata {
   /** Targets of a calibrated length, by stratum. */
   readonly counts: readonly number[];
@@ -9,21 +9,22 @@ export interface SearchedStrata {
   readonly searchedCount: number;
 }
 
-/** Target spaces are immutable values, so that each is counted once, not with every query. */
-const known = new WeakMap<Calibration, WeakMap<object, SearchedStrata>>();
+/** Counts of each target space. Target spaces are immutable, so that each is counted once. */
+const cached = new WeakMap<Calibration, WeakMap<object, SearchedStrata>>();
 
+/** Counts the eligible targets by length stratum, once per target space. */
 export function searchedStrata(
   targetSpace: TargetSpace,
   release: Release,
   calibration: Calibration,
 ): SearchedStrata {
-  const spaces = known.get(calibration) ?? new WeakMap<object, SearchedStrata>();
-  known.set(calibration, spaces);
-  // An unfiltered space is made anew for each search; what it stands for is the release.
+  const spaces = cached.get(calibration) ?? new WeakMap<object, SearchedStrata>();
+  cached.set(calibration, spaces);
+  // An unfiltered space is a new object in each search. The release is its key instead.
   const key = targetSpace.eligible ?? release;
-  const found = spaces.get(key) ?? countStrata(targetSpace, release, calibration);
-  spaces.set(key, found);
-  return found;
+  const strata = spaces.get(key) ?? countStrata(targetSpace, release, calibration);
+  spaces.set(key, strata);
+  return strata;
 }
 
 function countStrata(

@@ -1,6 +1,6 @@
 import { Slice } from '../turns.js';
 
-/** Writes the values of positions start … end − 1, from the first place of `values` on. */
+/** Writes the values of positions start … end − 1 to values[0] … values[end − start − 1]. */
 export type ValuesOf = (values: Float64Array, start: number, end: number) => void;
 
 /** Positions, ascending, and their values. */
@@ -9,17 +9,19 @@ export interface Shortlist {
   readonly values: Float64Array;
 }
 
-/** Positions that are looked at without a pause: some milliseconds. */
+/** Positions of one block, some milliseconds of work between two pauses. */
 const BLOCK_POSITIONS = 65_536;
-/** Room for so many times the limit: of values in no order, it is seldom full more than twice. */
+/** Capacity as a multiple of the limit. With values in random order, it is rarely full more than twice. */
 const ROOM = 4;
 
 /**
- * Every position that could be among the best `limit`: those at or within rounding of the limit-th value.
- * Whenever the room for them is full, what the best so far leave no room for is dropped; as the limit-th value only
- * rises, nothing is dropped that would have stayed at the end.
- * Range  limit from 1
- * Cost   a call for each block of positions, because a call for each takes longer than all that is done with it
+ * Returns every position that can be among the best `limit`: those at or within rounding of the limit-th value. When
+ * the list is full, positions below the limit-th value so far are dropped. This value only rises, so that no position
+ * of the final list is dropped.
+ * Range   limit from 1
+ * Unit    as of `valuesOf`
+ * Errors  none beyond those of `valuesOf`
+ * Cost    one call of `valuesOf` per block of positions
  */
 export async function shortlist(count: number, valuesOf: ValuesOf, limit: number): Promise<Shortlist> {
   const slice = new Slice();
@@ -27,17 +29,17 @@ export async function shortlist(count: number, valuesOf: ValuesOf, limit: number
   let positions = new Uint32Array(Math.min(count, ROOM * limit));
   let values = new Float64Array(positions.length);
   let size = 0;
-  let bar = -Infinity;
+  let limitValue = -Infinity;
   const drop = (): void => {
-    bar = kthLargest(values.slice(0, size), limit);
-    let kept = 0;
+    limitValue = kthLargest(values.slice(0, size), limit);
+    let remaining = 0;
     for (let at = 0; at < size; at += 1) {
-      if (!isNear(values[at], bar)) continue;
-      positions[kept] = positions[at];
-      values[kept] = values[at];
-      kept += 1;
+      if (!isNear(values[at], limitValue)) continue;
+      positions[remaining] = positions[at];
+      values[remaining] = values[at];
+      remaining += 1;
     }
-    size = kept;
+    size = remaining;
   };
   const makeRoom = (): void => {
     drop();
@@ -53,7 +55,7 @@ export async function shortlist(count: number, valuesOf: ValuesOf, limit: number
     valuesOf(block, start, end);
     for (let at = 0; at < end - start; at += 1) {
       const value = block[at];
-      if (value < bar && !isNear(value, bar)) continue;
+      if (value < limitValue && !isNear(value, limitValue)) continue;
       if (size === positions.length) makeRoom();
       positions[size] = start + at;
       values[size] = value;
@@ -65,7 +67,10 @@ export async function shortlist(count: number, valuesOf: ValuesOf, limit: number
   return { positions: positions.subarray(0, size), values: values.subarray(0, size) };
 }
 
-/** The positions with the greatest values, greatest first, of equal ones the first. */
+/**
+ * Positions with the greatest values, greatest first, equal ones in ascending order.
+ * Errors  none beyond those of `valuesOf`
+ */
 export async function greatest(
   positionCount: number,
   valuesOf: ValuesOf,
@@ -76,11 +81,11 @@ export async function greatest(
   return order.slice(0, count).map((place) => positions[place]);
 }
 
-function isNear(value: number, bar: number): boolean {
-  return value >= bar - roundingOf(value, bar);
+function isNear(value: number, limitValue: number): boolean {
+  return value >= limitValue - roundingOf(value, limitValue);
 }
 
-/** Bound on how far two correctly rounded quotients can be apart and still stand for the other order. */
+/** Largest difference of two correctly rounded quotients whose exact order can be the other one. */
 export function roundingOf(a: number, b: number): number {
   return Math.max(Math.abs(a), Math.abs(b)) * 2 ** -51;
 }
@@ -89,7 +94,7 @@ export function roundingOf(a: number, b: number): number {
 function kthLargest(values: Float64Array, k: number): number {
   let low = 0;
   let high = values.length - 1;
-  const wanted = k - 1;
+  const place = k - 1;
   while (low < high) {
     const pivot = values[(low + high) >>> 1];
     let left = low;
@@ -104,9 +109,9 @@ function kthLargest(values: Float64Array, k: number): number {
       left += 1;
       right -= 1;
     }
-    if (wanted <= right) high = right;
-    else if (wanted >= left) low = left;
+    if (place <= right) high = right;
+    else if (place >= left) low = left;
     else break;
   }
-  return values[wanted];
+  return values[place];
 }

@@ -4,7 +4,6 @@ import {
   stratumOf,
   type Bin,
   type Calibration,
-  type TailJudgement,
 } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT, type CalibrationCard } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control.js';
@@ -29,37 +28,33 @@ import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.
 import type { Release, TargetSpace } from '../release/release.js';
 import { mapInTurns } from '../turns.js';
 import type {
-  CalibrationIdentity,
   CandidateSignificance,
   SearchedPopulation,
-  SupportedSignificance,
   UnsupportedReason,
-  UnsupportedSignificance,
 } from './candidate-significance.js';
 import { controlScores } from './control.js';
-import { maxsimDistances } from './maxsim.js';
-import type { Scored } from './rescore.js';
+import { maxsimDistances } from './rank.js';
 import { searchedStrata } from './searched-strata.js';
 import type {
   Candidate,
   EncodedQuery,
+  Scored,
   SearchEngine,
   SearchRequest,
   SignificanceRequirement,
 } from './search-types.js';
 
-/** Judges one query's candidates. */
+/** Judges the candidates of one query. @param referenceSums  sums with the reference set; absent if uncalibrated */
 export type Judge = (
   query: EncodedQuery,
   candidates: readonly Scored[],
-  /** MaxSim sums with the calibration's panel; absent without a calibration. */
   referenceSums: MaxSimSums | undefined,
   options: KernelOptions,
 ) => Promise<readonly Candidate[]>;
 
 /**
- * The judge of one search, made before any work is done, so that it can refuse in time.
- * Errors  Refusal `significance_unavailable` where significance is required and some query cannot have it
+ * Creates the judge of one search. It is created before any work is done, so that it can refuse early.
+ * Errors  Refusal `significance_unavailable` if significance is required and a query cannot have it
  */
 export function createJudge(
   { significance: requirement, targetSpace }: Pick<SearchRequest, 'significance' | 'targetSpace'>,
@@ -72,15 +67,21 @@ export function createJudge(
   if (requirement === 'not_requested') return async (_, candidates) => withoutJudgement(candidates);
   if (calibration === undefined) return async (_, candidates) => withOne(candidates, NOT_CALIBRATED);
   return async (query, candidates, referenceSums, options) => {
-    assert(referenceSums !== undefined, 'a calibrated search measures its panel');
-    const control: Control = (targets) => controlScores(query, targets, engine, options);
-    const asked = { query: query.tokens, referenceSums, control };
-    const judged = await judgeQuery(asked, candidates, targetSpace, { ...engine, calibration });
+    assert(referenceSums !== undefined, 'a calibrated search measures its reference set');
+    const judged = await judgeQuery(
+      query,
+      candidates,
+      referenceSums,
+      targetSpace,
+      engine,
+      calibration,
+      options,
+    );
     return candidates.map((candidate, order) => ({ ...candidate, significance: judged[order] }));
   };
 }
 
-/** The candidates as those are whose judgement was not asked for. */
+/** Marks the candidates as not judged because significance was not requested. */
 export function withoutJudgement(candidates: readonly Scored[]): readonly Candidate[] {
   return withOne(candidates, NOT_REQUESTED);
 }
@@ -89,7 +90,7 @@ function withOne(candidates: readonly Scored[], significance: CandidateSignifica
   return candidates.map((candidate) => ({ ...candidate, significance }));
 }
 
-/** Errors  Refusal `significance_unavailable` where significance is required and some query cannot have it */
+/** Errors  Refusal `significance_unavailable` if significance is required and a query cannot have it */
 export function refuseWithoutSignificance(
   requirement: SignificanceRequirement,
   queryLengths: readonly number[],
@@ -109,93 +110,8 @@ const NO_CALIBRATION =
   'Significance is required, but this release has no qualified calibration. ' +
   'Ask with significance "if_available", or calibrate the release first.';
 
-/** One query and what its candidates are judged by. */
-interface Asked {
-  readonly query: QueryTokens;
-  readonly referenceSums: MaxSimSums;
-  readonly control: Control;
-}
-
-/** Affine scores of the query read backwards with some targets. */
-type Control = (targets: Uint32Array) => Promise<Int32Array>;
-
-async function judgeQuery(
-  { query, referenceSums, control }: Asked,
-  candidates: readonly Scored[],
-  targetSpace: TargetSpace,
-  engine: CalibratedEngine,
-): Promise<readonly CandidateSignificance[]> {
-  const { release, calibration } = engine;
-  const moments = proteinMoments(query, momentForm(release.manifest));
-  const queryReason =
-    unsupportedQuery(query.length, calibration.card) ??
-    (concentration(moments) > calibration.card.supported.maximum_concentration
-      ? 'query_composition_not_calibrated'
-      : undefined);
-  const identity = { id: calibration.id, card: calibration.card };
-  if (queryReason !== undefined) return candidates.map(() => unsupported(queryReason, identity));
-  const { basis, rank } = calibration.moments;
-  const projected = projectMoments(moments, basis, rank);
-  const hubness = queryHubness(query, projected, referenceSums, engine);
-  const judged = { query, projected, hubness };
-  const placed = await mapInTurns(candidates, (candidate) => placeCandidate(judged, candidate, engine));
-  const controlled = await controlPairs(placed, control, calibration);
-  const tails = controlled.map((pair) => (typeof pair === 'string' ? pair : tailOf(pair, calibration)));
-  const population = populationOf(query, targetSpace, engine);
-  const logs = tails
-    .filter((tail) => typeof tail !== 'string')
-    .map((tail) => tail.logProbability + population.logCount);
-  const ratios = qValues(logs);
-  let at = -1;
-  return tails.map((tail) => {
-    if (typeof tail === 'string') return unsupported(tail, identity);
-    at += 1;
-    return supported(tail, { logEValue: logs[at], qValue: ratios[at] }, population, identity);
-  });
-}
-
-function unsupported(reason: UnsupportedReason, calibration: CalibrationIdentity): UnsupportedSignificance {
-  return { kind: 'unsupported', reason, calibration };
-}
-
-/** Cost  one object of one shape: spreading parts into it would take longer than the rest of the judgement */
-function supported(
-  { bin, logProbability, support, tangent }: BinnedTail,
-  { logEValue, qValue }: { readonly logEValue: number; readonly qValue: number },
-  population: SearchedPopulation,
-  calibration: CalibrationIdentity,
-): SupportedSignificance {
-  const checked = checkedLogProbability(bin.card, calibration.card.maximum_log_extrapolation_factor);
-  return {
-    kind: 'supported',
-    calibration,
-    population,
-    bin: bin.card,
-    support,
-    logTailProbability: logProbability,
-    eValue: Math.exp(logEValue),
-    logEValue,
-    logEValueMinimum: population.logCount + checked,
-    familyWiseProbability: familyWiseProbability(logEValue),
-    qValue,
-    tangent,
-  };
-}
-
-interface CalibratedEngine {
-  readonly release: Release;
-  readonly calibration: Calibration;
-}
-
-/** The query as all of its pairs see it. */
-interface JudgedQuery {
-  readonly query: QueryTokens;
-  readonly projected: ProjectedMoments;
-  readonly hubness: ProteinHubness;
-}
-
 /** One candidate on the tail coordinate, in the bin that judges it. */
-interface PlacedPair {
+interface Place {
   readonly targetIndex: number;
   readonly bin: Bin;
   readonly pair: NullPair;
@@ -203,49 +119,109 @@ interface PlacedPair {
   readonly coordinate: number;
 }
 
-/** The tail of one candidate, in the bin that judged it. */
-interface BinnedTail extends TailJudgement {
-  readonly bin: Bin;
+/**
+ * Judges the candidates of one query:
+ * query → moments and hubness; candidate → tail coordinate, lowered by the reversed-query control; coordinate → tail
+ * probability; probability × searched targets → E-value; E-values of all candidates → q-values.
+ */
+async function judgeQuery(
+  query: EncodedQuery,
+  candidates: readonly Scored[],
+  referenceSums: MaxSimSums,
+  targetSpace: TargetSpace,
+  engine: SearchEngine,
+  calibration: Calibration,
+  options: KernelOptions,
+): Promise<readonly CandidateSignificance[]> {
+  const { release } = engine;
+  const { card } = calibration;
+  const identity = { id: calibration.id, card };
+  const unsupported = (reason: UnsupportedReason): CandidateSignificance => {
+    return { kind: 'unsupported', reason, calibration: identity };
+  };
+
+  const { tokens } = query;
+  const moments = proteinMoments(tokens, momentForm(release.manifest));
+  const queryReason = unsupportedQuery(tokens.length, card) ?? unsupportedMoments(moments, card);
+  if (queryReason !== undefined) return candidates.map(() => unsupported(queryReason));
+  const projected = projectMoments(moments, calibration.moments.basis, calibration.moments.rank);
+  const hubness = queryHubness(tokens, projected, referenceSums, release, calibration);
+
+  const places = await mapInTurns(candidates, (candidate) =>
+    placeCandidate(candidate, tokens.length, projected, hubness, release, calibration),
+  );
+  const controlled = await withControls(places, calibration, (targets) =>
+    controlScores(query, targets, engine, options),
+  );
+
+  const factor = card.maximum_log_extrapolation_factor;
+  const tails = controlled.map((place) =>
+    typeof place === 'string' ? undefined : judgeTail(place.bin, place.coordinate, factor),
+  );
+  const population = populationOf(tokens, targetSpace, release, calibration);
+  const logEValues = tails.flatMap((tail) => (tail ? [tail.logProbability + population.logCount] : []));
+  const qValuesInOrder = qValues(logEValues);
+  let judged = -1;
+  return controlled.map((place, order) => {
+    const tail = tails[order];
+    if (typeof place === 'string' || tail === undefined) return unsupported(place as UnsupportedReason);
+    judged += 1;
+    const logEValue = logEValues[judged];
+    // One literal: spreading parts into the object takes longer than the rest of the judgement.
+    return {
+      kind: 'supported',
+      calibration: identity,
+      population,
+      bin: place.bin.card,
+      support: tail.support,
+      logTailProbability: tail.logProbability,
+      eValue: Math.exp(logEValue),
+      logEValue,
+      logEValueMinimum: population.logCount + checkedLogProbability(place.bin.card, factor),
+      familyWiseProbability: familyWiseProbability(logEValue),
+      qValue: qValuesInOrder[judged],
+      tangent: tail.tangent,
+    };
+  });
 }
 
-/** How much closer the query is to the panel than its length and moments say, and to which of it. */
+/** Similarity of the query to the reference set beyond what its length and moments explain, by component. */
 function queryHubness(
   query: QueryTokens,
   projected: ProjectedMoments,
   referenceSums: MaxSimSums,
-  { release, calibration }: CalibratedEngine,
+  release: Release,
+  { hubness, pairNull, moments, referenceSet }: Calibration,
 ): ProteinHubness {
-  const { hubness, pairNull, moments } = calibration;
   const { inverse_step: inverseStep } = release.manifest.encoder;
-  const table = createHubnessTable(hubness, {
-    referenceSetSize: calibration.referenceSet.length,
-    proteinCount: 1,
-  });
-  calibration.referenceSet.forEach((target, position) => {
+  const table = createHubnessTable(hubness, { referenceSetSize: referenceSet.length, proteinCount: 1 });
+  referenceSet.forEach((target, position) => {
     const targetLength = release.targets.length(target);
-    const found = {
+    const sums = {
       queryToTarget: referenceSums.queryToTarget[position],
       targetToQuery: referenceSums.targetToQuery[position],
     };
-    const { bidirectional } = maxsimDistances(found, query.length, targetLength, inverseStep);
+    const { bidirectional } = maxsimDistances(sums, query.length, targetLength, inverseStep);
     const shape = { queryLength: query.length, targetLength, ...pairMoments(projected, moments, target) };
     table.add(0, position, hubnessContribution(hubness, pairNull.shape, shape, 1 - bidirectional));
   });
   return table.of(0);
 }
 
-/** Where a candidate lies on the tail coordinate, or the reason why it has no tail. */
+/** Tail coordinate of a candidate, or the reason why it has no tail probability. */
 function placeCandidate(
-  { query, projected, hubness }: JudgedQuery,
   { targetIndex, affine, maxsim }: Scored,
-  { release, calibration }: CalibratedEngine,
-): PlacedPair | UnsupportedReason {
-  const { card, bins, moments, pairNull, hubnesses } = calibration;
-  const targetLength = release.targets.length(targetIndex);
+  queryLength: number,
+  projected: ProjectedMoments,
+  hubness: ProteinHubness,
+  { targets }: Release,
+  { card, bins, moments, pairNull, hubnesses }: Calibration,
+): Place | UnsupportedReason {
+  const targetLength = targets.length(targetIndex);
   if (targetLength < card.supported.target_minimum_residues) return 'target_too_short';
   if (targetLength > card.supported.target_maximum_residues) return 'target_too_long';
   if (affine.rawScore === 0) return 'no_affine_score';
-  const bin = bins[stratumOf(query.length, card.stratum_edges)][stratumOf(targetLength, card.stratum_edges)];
+  const bin = bins[stratumOf(queryLength, card.stratum_edges)][stratumOf(targetLength, card.stratum_edges)];
   if (bin.card.status !== 'qualified') return bin.card.status;
   const { meanCosine, cosineSpread, logProfileMean, logProfileSpread, logEffective } = pairMoments(
     projected,
@@ -253,7 +229,7 @@ function placeCandidate(
     targetIndex,
   );
   const pair = {
-    queryLength: query.length,
+    queryLength,
     targetLength,
     meanCosine,
     cosineSpread,
@@ -267,41 +243,36 @@ function placeCandidate(
   return { targetIndex, bin, pair, meanClosestCosine, coordinate };
 }
 
-/** The pairs with striking ones after their controls (significance/control.ts). */
-async function controlPairs(
-  placed: readonly (PlacedPair | UnsupportedReason)[],
-  control: Control,
+/**
+ * Lowers the coordinates of high-scoring pairs by their reversed-query controls (significance/control.ts).
+ * @param controlsOf  affine scores of the reversed query with listed targets
+ */
+async function withControls(
+  places: readonly (Place | UnsupportedReason)[],
   { card, pairNull }: Calibration,
-): Promise<readonly (PlacedPair | UnsupportedReason)[]> {
-  if (card.format === UNCONTROLLED_FORMAT) return placed;
-  const isHighScoring = (place: PlacedPair | UnsupportedReason): place is PlacedPair =>
+  controlsOf: (targets: Uint32Array) => Promise<Int32Array>,
+): Promise<readonly (Place | UnsupportedReason)[]> {
+  if (card.format === UNCONTROLLED_FORMAT) return places;
+  const isHighScoring = (place: Place | UnsupportedReason): place is Place =>
     typeof place !== 'string' && place.coordinate > CHANCE_COORDINATE;
-  const highScoring = placed.filter(isHighScoring);
-  if (highScoring.length === 0) return placed;
-  const found = await control(Uint32Array.from(highScoring, ({ targetIndex }) => targetIndex));
+  const highScoring = places.filter(isHighScoring);
+  if (highScoring.length === 0) return places;
+  const scores = await controlsOf(Uint32Array.from(highScoring, ({ targetIndex }) => targetIndex));
   let at = -1;
-  return placed.map((place) => {
+  return places.map((place) => {
     if (!isHighScoring(place)) return place;
     at += 1;
     const { pair, meanClosestCosine, coordinate } = place;
-    const reached = tailCoordinate(pairNull, pair, { affineScore: found[at], meanClosestCosine });
-    return { ...place, coordinate: controlledCoordinate(coordinate, reached) };
+    const control = tailCoordinate(pairNull, pair, { affineScore: scores[at], meanClosestCosine });
+    return { ...place, coordinate: controlledCoordinate(coordinate, control) };
   });
-}
-
-function tailOf({ bin, coordinate }: PlacedPair, { card }: Calibration): BinnedTail {
-  const { logProbability, support, tangent } = judgeTail(
-    bin,
-    coordinate,
-    card.maximum_log_extrapolation_factor,
-  );
-  return { logProbability, support, tangent, bin };
 }
 
 function populationOf(
   query: QueryTokens,
   targetSpace: TargetSpace,
-  { release, calibration }: CalibratedEngine,
+  release: Release,
+  calibration: Calibration,
 ): SearchedPopulation {
   const bins = calibration.bins[stratumOf(query.length, calibration.card.stratum_edges)];
   const { counts, searchedCount } = searchedStrata(targetSpace, release, calibration);
@@ -325,6 +296,14 @@ function populationOf(
 function unsupportedQuery(length: number, { supported }: CalibrationCard): UnsupportedReason | undefined {
   if (length < supported.query_minimum_residues) return 'query_too_short';
   return length > supported.query_maximum_residues ? 'query_too_long' : undefined;
+}
+
+function unsupportedMoments(
+  moments: ReturnType<typeof proteinMoments>,
+  { supported }: CalibrationCard,
+): UnsupportedReason | undefined {
+  const isConcentrated = concentration(moments) > supported.maximum_concentration;
+  return isConcentrated ? 'query_composition_not_calibrated' : undefined;
 }
 
 function refuseUnsupported(length: number, card: CalibrationCard): void {

@@ -11,8 +11,8 @@ export interface Principal {
 }
 
 /**
- * A request with an Idempotency-Key. Its answer is stored in the transaction that makes what it tells of: a retry finds
- * both or neither, wherever the server died.
+ * A request with an Idempotency-Key. Its response is stored in the transaction that creates the resources it names.
+ * After a crash, a retry therefore finds both or neither.
  */
 export interface KeyedRequest {
   /** Stores the answer. Only inside the transaction of the change. */

@@ -66,8 +66,9 @@ const TASKS_MAX_COUNT = 1_024;
 const PACE_MIN_MS = 2_000;
 
 /**
- * Lets the server on this machine tell how far a command has come: a small file beside the control state, a second old
- * at most, which nobody believes once its process has gone. A job that cannot be written is done all the same.
+ * Publishes the progress of a command for the server on this machine, in a small file beside the control state. The
+ * file is at most a second old, and readers ignore it after the process has ended. A failure to write it does not stop
+ * the job.
  */
 export function openJob(
   dataFolder: string,
@@ -183,7 +184,7 @@ function isJob(value: unknown): value is WrittenJob {
   return isText && isCounted && isPaced && isDivided && Number.isInteger(pid) && (pid as number) > 0;
 }
 
-/** A full disk, or a folder of somebody else, keeps nobody from his work. */
+/** Ignores failures such as a full disk or a read-only folder, because progress is optional. */
 function attempt(action: () => void): void {
   try {
     action();

@@ -62,7 +62,8 @@ export interface HubnessScales {
  *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + share · moments))
  *   moments         = mean slope · m + spread slope · s
  *
- * The sum is a high quantile of the evidence of unrelated pairs with the same covariates, fitted by quantile regression.
+ * The sum is a high quantile of the evidence of unrelated pairs with the same covariates, fitted by quantile
+ * regression.
  * The divisor is the mean excess over that quantile. It depends on the standardised log shorter length l, the mean
  * cosine m and the cosine spread s of the pair. With profiles it also depends on the mean and spread of the profile
  * products, the smaller effective number of sequences and the hubness components. The share is 1 if the moments make
@@ -180,7 +181,8 @@ const CLOSENESS_WEIGHT = 3;
 
 /**
  * Combines the Smith–Waterman score and the MaxSim similarity of a pair. Scores of unrelated proteins grow more slowly
- * than the lengths. Divided by the square root of the lengths' geometric mean, with a little similarity added, they have
+ * than the lengths. Divided by the square root of the lengths' geometric mean, with a little similarity added, they
+ * have
  * an upper tail whose rate does not depend on the lengths.
  * @param scorePerCosine  affine score that one unit of cosine adds to a pair of residues
  * Unit   affine score ÷ √residues

@@ -103,7 +103,8 @@ const SHARE_TOLERANCE = 1e-7;
  * Shape   excesses [any length]
  * Unit    score units
  * Range   excesses in 0..ceiling
- * Errors  returns undefined if the density of the excesses does not fall below the ceiling, so that no tail can be fitted
+ * Errors  returns undefined if the density of the excesses does not fall below the ceiling, so that no tail can be
+ * fitted
  * Source  expectation maximisation (Dempster, Laird & Rubin 1977) with truncated densities
  */
 export function fitTail({ excesses, ceiling }: CeiledExcesses): TailFit | undefined {

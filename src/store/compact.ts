@@ -50,7 +50,7 @@ async function markDone(copy: string): Promise<void> {
   await root.close();
 }
 
-/** Within a transaction, so that nobody writes meanwhile; not where somebody has written since the copy was made. */
+/** Replaces the file within a transaction, which excludes other writers. Does nothing after a write since the copy. */
 function putInPlace(root: ControlRoot, copiedCommit: number, folder: string): void {
   root.transactionSync(() => {
     if (commitNumber(root) !== copiedCommit) return ABORT;

@@ -67,25 +67,28 @@ export class ControlStore {
   }
 
   /**
-   * For whoever adds only after having answered.
-   * Errors  Refusal `storage_unavailable` where what adds is refused at the moment
+   * Checks whether additions are accepted now, for callers that write only after they have responded.
+   * Errors  Refusal `storage_unavailable` if additions are refused now
    */
   requireRoom(): void {
     const problem = this.problem();
     if (problem !== undefined) throw storageUnavailable(`Nothing can be recorded: ${problem}`);
   }
 
-  /** Text that whoever has the control state or a backup cannot read. @param name what it is, bound to it */
+  /**
+   * Seals a text, which the control state or a backup alone cannot reveal.
+   * @param name  name of the value; unsealing requires the same name
+   */
   seal(text: string, name: string): string {
     return sealText(this.#secretKey, text, name);
   }
 
-  /** Errors  Fault where it was changed, or is not what the name says */
+  /** Unseals a text. Errors  Fault where it was changed or sealed under another name */
   unseal(sealed: string, name: string): string {
     return unsealText(this.#secretKey, sealed, name);
   }
 
-  /** A key for one purpose, which takes this appliance's key and, where there is one, a secret of somebody else. */
+  /** Derives a key for one purpose from the appliance's key and, optionally, a secret of the caller. */
   keyFor(purpose: string, salt: string, secret = ''): Buffer {
     return keyFrom(Buffer.concat([this.#secretKey, Buffer.from(secret)]), salt, purpose);
   }
@@ -126,11 +129,11 @@ export class ControlStore {
     }
   }
 
-  /** Where nobody writes, nobody would notice that there is room again. */
+  /** Without this check, an idle server would not notice that the disk has space again. */
   #lookAgain(): void {
     if (this.world.monotonicMs() - this.#askedAtMs < LOOK_AGAIN_MS) return;
     this.#askedAtMs = this.world.monotonicMs();
-    // Its failure stands in what `problem` tells.
+    // The transaction stores its failure, which `problem` returns.
     void this.transaction(() => undefined).catch(() => undefined);
   }
 

@@ -20,9 +20,9 @@ export function copyPath(dataFolder: string, version: number): string {
 }
 
 /**
- * Copies the control state's file before a migration changes it. To be called inside a write transaction that has not
- * written yet: nobody else writes then, and the file is that of the last commit. Copies of earlier upgrades go.
- * Errors  Fault where the disk has no room for it; then nothing is migrated
+ * Copies the control state's file before a migration. Must be called inside a write transaction before its first write,
+ * which excludes other writers and leaves the file as of the last commit. Removes copies of earlier upgrades.
+ * Errors  Fault if the disk has too little space; the migration must not run then
  */
 export function keepCopy(controlFile: string, dataFolder: string, version: number): void {
   const path = copyPath(dataFolder, version);

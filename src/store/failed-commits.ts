@@ -3,9 +3,9 @@ import type { RootDatabase } from 'lmdb';
 import { storageUnavailable } from './unavailable.js';
 
 /*
- * A commit that fails rejects more than the promise of whoever waits for it (lmdb 3, write.js): the turn's own
- * promise, which nobody holds, and `commitError` of every one of these errors, a promise that rejects with what LMDB
- * said. Both are attended to here, at their roots, so that any other unhandled rejection still ends the process.
+ * A failed commit rejects three kinds of promises (lmdb 3, write.js): those of the callers, that of the commit itself,
+ * and `commitError` of each error, which rejects with LMDB's reason. No caller handles the last two. They are handled
+ * here, so that every other unhandled rejection still ends the process.
  */
 interface FailedCommit extends Error {
   readonly commitError: Promise<never>;
@@ -13,7 +13,7 @@ interface FailedCommit extends Error {
 
 /** The environment's transaction is given up: LMDB has seen a page that cannot be written and trusts itself no more. */
 const MDB_PANIC = -30_795;
-/** LMDB tells right after it has rejected; where its word was lost, nobody waits for it any longer than this. */
+/** Limit on waiting for LMDB's reason, which normally arrives directly after the rejection. */
 const CAUSE_WAIT_MS = 100;
 
 /** Holds the promise of each turn's commit, which lmdb makes after it has asked those who listen. */
@@ -25,8 +25,9 @@ export function attendToCommits(root: RootDatabase<unknown, string>): void {
 }
 
 /**
- * What a caller is told of a failure in a transaction: the refusal `storage_unavailable` for a commit that the disk
- * did not take; anything else as it is.
+ * Returns the error to report for a failed transaction: the refusal `storage_unavailable` for a failed commit, and
+ * every other error unchanged.
+ * Errors  none
  */
 export async function failureOfTransaction(error: unknown): Promise<unknown> {
   if (!isFailedCommit(error)) return error;

@@ -1,8 +1,8 @@
 /*
- * The list of free pages in LMDB's file. No reader looks at it, and every commit takes its pages from it: a damaged one
- * ends the writer by a signal, lets it wait for ever, or has it write over pages that are in use. It is a tree like any
- * other, whose values are lists of 64-bit numbers: how many follow, then page numbers, 0 for none, and before the first
- * page of a stretch the number of its pages, negative.
+ * Checks the list of free pages in LMDB's file. Readers never use it, but every commit takes pages from it. A damaged
+ * list kills the writer by a signal, blocks it for ever, or makes it overwrite pages in use. The list is an ordinary
+ * tree whose values are lists of 64-bit numbers. The first number is a count; page numbers follow, 0 for none. A
+ * negative number before a page is the length of a run of pages.
  */
 
 /** A page's head: its number, a commit, padding, flags, and the ends of its free room or how many pages it goes on. */

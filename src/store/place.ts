@@ -1,7 +1,7 @@
 import { statSync, type Stats } from 'node:fs';
 import { storageUnavailable } from './unavailable.js';
 
-/** The files that a process opened still stand where they were opened; otherwise it writes for nobody. */
+/** Checks that the opened files are still at their paths. After a replacement, writes to them would be lost. */
 export class Place {
   readonly #identities: ReadonlyMap<string, string>;
 

@@ -4,10 +4,9 @@ import { CONTROL_RESERVE_BYTES, MEBIBYTE_BYTES } from '../limits.js';
 import { isStorageUnavailable, storageUnavailable } from './unavailable.js';
 
 /*
- * Room that the control state has on a disk where nobody else finds any: its file is longer than its pages, by blocks
- * that have been written once and so are the file's own. While a part of them is left, whoever deletes, cancels or
- * revokes can commit; whoever adds is refused before. On file systems that never write a block in its place (btrfs,
- * ZFS) this holds nothing, and a commit that fails says so.
+ * Reserve of the control state on a full disk: its file is longer than its pages, by blocks that were written once and
+ * therefore belong to the file. Deleting, cancelling and revoking can commit while a part of the reserve is left;
+ * adding is refused before. On copy-on-write file systems (btrfs, ZFS) the reserve has no effect, and a commit fails.
  */
 
 /** Below this only what frees may commit. */
@@ -43,7 +42,9 @@ export class ControlReserve {
     if (this.#isShort) throw storageUnavailable('The disk is full: only what frees room is taken.');
   }
 
-  /** Makes the reserve whole where the disk lets it. Only inside a transaction: nobody else makes the file longer. */
+  /**
+   * Refills the reserve if the disk has space. Must run inside a transaction, which excludes other growth of the file.
+   */
   look(): void {
     const descriptor = openSync(this.#path, constants.O_RDWR | constants.O_APPEND);
     try {

@@ -6,14 +6,14 @@ import { Refusal } from '../errors.js';
 import { keyFrom } from './sealing.js';
 
 /*
- * What the control state must be able to read again (webhook secrets, the key of seals, kept responses) is sealed under
- * one key, in a file beside the control state. No backup takes that file: whoever finds a backup, or the control state
- * alone, lets himself in nowhere and signs nothing. The price is told at every backup and restore: the file is to be
- * kept elsewhere, as TLS keys are, 44 characters that never change. Rejected: the key in the backup, which would then
- * be as good as clear; the key wrapped under a passphrase, which nobody is there to type when a server starts.
+ * Key that seals the readable secrets of the control state: webhook secrets, the key of seals, and stored responses. It
+ * is in a file beside the control state and in no backup. A backup or the control state alone therefore gives no access
+ * and signs nothing. The price, named at every backup and restore: operators must store the file elsewhere, like a TLS
+ * key. Rejected: the key in the backup, which would defeat the seal; a key under a passphrase, because servers start
+ * unattended.
  *
- * Where the file is lost, an empty one in its place says so: what was sealed is given up, once, by whoever may write
- * there, and never because a disk was not mounted.
+ * After a loss of the file, the operator creates an empty one. The server then discards all sealed values once. A
+ * missing file alone never discards anything, because it may be on an unmounted disk.
  */
 
 export const SECRET_KEY_FILE = 'secret.key';

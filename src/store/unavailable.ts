@@ -1,6 +1,6 @@
 import { Refusal } from '../errors.js';
 
-/** After so long there may be room again: somebody deletes, or a sweep does. */
+/** Retry interval after which a deletion or a sweep may have freed space. */
 const RETRY_AFTER_SECONDS = 10;
 /** No room, no permission to write, a disk that fails, or nothing there any more where the data was. */
 const REFUSING = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ESTALE']);

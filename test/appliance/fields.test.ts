@@ -84,7 +84,7 @@ describe('every field of an answer changes with its source:', () => {
         evidence: 'pairwise_sequence_alignment',
         filter: exists('organism'),
       }),
-      await search({ database: DEMO_SLUG, filter: { op: 'eq', field: 'organism', value: 'Nobody' } }),
+      await search({ database: DEMO_SLUG, filter: { op: 'eq', field: 'organism', value: 'Absent' } }),
       await search({
         query: { kind: 'protein_sequence', sequence: 'WWWWWWWW' },
         evidence: 'pairwise_sequence_alignment',

@@ -227,7 +227,7 @@ describe('a refused alignment request', () => {
   });
 
   it('names a target outside the receipt, or a component of another query', async () => {
-    const body = { receipt_id: found.receipt.id, target_id: 'nobody' };
+    const body = { receipt_id: found.receipt.id, target_id: 'absent' };
     await expect(client.call('sequences.msa.components.create', { body })).rejects.toMatchObject({
       code: 'msa_target_not_in_receipt',
     });

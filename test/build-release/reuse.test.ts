@@ -73,7 +73,9 @@ const ALONE: BuildHomologs = {
   homologSource: { method: 'alignments', sha256: '0'.repeat(64) },
 };
 
-/** Stub finder: a protein's homolog is its own suffix with another last letter. Records the proteins it is called with. */
+/**
+ * Stub finder: a protein's homolog is its own suffix with another last letter. Records the proteins it is called with.
+ */
 function related(asked: string[], sha256 = '1'.repeat(64)): BuildHomologs {
   const finder: BuildHomologs['finder'] = {
     batchProteins: 4,
@@ -134,7 +136,7 @@ describe('a build with homologs after earlier builds', () => {
     expect(told).toEqual([expect.stringMatching(/of plain is damaged/)]);
   });
 
-  it('stores the effective number of sequences of each target, without which a release is of an earlier version', async () => {
+  it('stores the effective number of sequences of each target, which earlier versions lack', async () => {
     const { release } = await build(newIndexes(), 'now', OLD, { buildHomologs: related([]) });
     const { targets } = await openRelease(release.directory);
     expect(targets.targetHomologs!(0).relatives).toBe(OLD[0].length % 3 === 0 ? 0 : 1);

@@ -67,25 +67,23 @@ async function releaseCount(name: string): Promise<number> {
 
 it('--relatives auto gives the proteins of a database their homologs where a sample has enough', async () => {
   // The calibration of the second release takes half of the time, and is no part of the promise.
-  const isPublished = (stdout: string): boolean => /relatives +[\d,]+ relatives of/.test(stdout);
+  const isPublished = (stdout: string): boolean => /homologs +[\d,]+ homologs of/.test(stdout);
   const related = await build('related', homologSets(100, 10), isPublished);
   expect(related.stderr).toMatch(
-    /Of 100 sampled proteins \d+ have relatives among the others: all are given/,
+    /Of 100 sampled proteins \d+ have homologs among the others: homologs of all are searched now/,
   );
-  expect(related.stdout).toMatch(
-    /relatives +[\d,]+ relatives of [\d,]+ of 1,000 proteins, by our own search/,
-  );
+  expect(related.stdout).toMatch(/homologs +[\d,]+ homologs of [\d,]+ of 1,000 proteins, by our own search/);
   expect(await releaseCount('related')).toBe(2);
 }, 1_200_000);
 
 it('--relatives auto builds without homologs where a sample has too few', async () => {
   const alone = await build('alone', mixed(strangers(300), strangers(700, SHORT_RESIDUES)));
-  expect(alone.stderr).toMatch(/Of 100 sampled proteins \d+ have relatives among the others: too few/);
+  expect(alone.stderr).toMatch(/Of 100 sampled proteins \d+ have homologs among the others: too few/);
   expect(await releaseCount('alone')).toBe(1);
 }, 1_200_000);
 
 it('--relatives auto takes no sample of a small database', async () => {
   const { stdout, stderr } = await build('small', homologSets(20, 10));
   expect(stderr).not.toContain('sampled proteins');
-  expect(stdout).not.toContain('relatives  ');
+  expect(stdout).not.toContain('homologs  ');
 }, 300_000);

@@ -56,7 +56,7 @@ async function search(settings: Json = {}): Promise<Json> {
 
 describe('a database that is built with homologs from its own proteins', () => {
   it('names the release without homologs that it was built from, which stays searchable', async () => {
-    expect(built).toMatch(/[\d,]+ relatives of [\d,]+ of [\d,]+ proteins, by our own search of dbr_/);
+    expect(built).toMatch(/[\d,]+ homologs of [\d,]+ of [\d,]+ proteins, by our own search of dbr_/);
     const { data } = (await serving.call('GET', '/v1/homology/databases/lab/releases', {})).body as Json;
     expect(data).toHaveLength(2);
   });

@@ -1,7 +1,7 @@
 import { IdempotencyTable } from '#src/store/tables/idempotency.js';
 import { openControlStore } from '#src/store/control-store.js';
 
-/* Executes one keyed request and dies without a word: before the response is kept, or between that and the reply. */
+/* Executes one keyed request and kills itself: before the response is stored, or between storage and reply. */
 
 const [folder, when] = process.argv.slice(2);
 const table = new IdempotencyTable(openControlStore(folder));

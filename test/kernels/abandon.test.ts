@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, describe, expect, it } from 'vitest';
 import { nativeBackend } from '#src/kernels/native.js';
 
-/* Memory of a store that nobody closes. */
+/* Memory of an abandoned store. */
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -20,7 +20,7 @@ writeFileSync(path, new Int8Array(3 * DIMENSION).fill(1));
 afterAll(() => rmSync(folder, { recursive: true }));
 const isMapped = (): boolean => readFileSync(MAPS, 'utf8').includes(path);
 
-/** Opens a store, abandons it and searches it; only sums are left of it. */
+/** Opens a store, abandons it, searches it and returns the sums without the store. */
 async function searchAbandoned(): Promise<Int32Array> {
   const backend = nativeBackend();
   const residueStarts = Uint32Array.of(0, 1, 3);
@@ -35,7 +35,7 @@ async function searchAbandoned(): Promise<Int32Array> {
 }
 
 describe.skipIf(process.platform !== 'linux')('an abandoned store', () => {
-  it('serves whoever has it, and goes with the last reference to it', async () => {
+  it('serves each holder of a reference and is freed with the last reference', async () => {
     expect([...(await searchAbandoned())]).toEqual([2 * DIMENSION, 2 * DIMENSION]);
     await expect
       .poll(() => {
@@ -45,7 +45,7 @@ describe.skipIf(process.platform !== 'linux')('an abandoned store', () => {
       .toBe(false);
   });
 
-  it('may be closed all the same', async () => {
+  it('may be closed after it was abandoned', async () => {
     const residueStarts = Uint32Array.of(0, 1, 3);
     const tokens = { path, byteOffset: 0 };
     const store = await nativeBackend().open({ dimension: DIMENSION, residueStarts, tokens });

@@ -3,7 +3,7 @@ import { nativeBackend } from '#src/kernels/native.js';
 import { seededRandom } from '#src/random.js';
 import { randomSource, randomTokens } from './random-tokens.js';
 
-/* Calls in the background give way to others, and give the same bits. */
+/* Low-priority calls yield to others and give the same bits. */
 
 const seed = Number(process.env.GLOAMING_SEED ?? Date.now() % 1_000_000);
 console.log(`background kernels: seed ${seed}`);
@@ -19,7 +19,7 @@ const source = randomSource(
 const many = Array.from({ length: 24 }, (_, index) => randomTokens(random, 100 + 10 * index, dimension));
 const one = [randomTokens(random, 120, dimension)];
 
-test('a call in the background ends after those that came later, with the bits it has alone', async () => {
+test('a low-priority call ends after later calls, with the bits that it gives alone', async () => {
   const store = await backend.open(source);
   const alone = await backend.maxsim(store, many, undefined, { threads: 2 });
   const order: string[] = [];
@@ -38,14 +38,14 @@ test('a call in the background ends after those that came later, with the bits i
   store.close();
 });
 
-test('a call in the background ends although others follow each other without a pause', async () => {
+test('a low-priority call ends even if other calls follow without a pause', async () => {
   const store = await backend.open(source);
   const few = many.slice(0, 2);
   const alone = await backend.maxsim(store, few, undefined, { threads: 2 });
   let hasEnded = false;
   const background = backend.maxsim(store, few, undefined, { threads: 2, isLowPriority: true });
   void background.then(() => (hasEnded = true));
-  // Two at a time, so that there is always one that waits.
+  // Two calls at a time, so that one always waits.
   const keepBusy = async () => {
     while (!hasEnded) await backend.maxsim(store, one, undefined, { threads: 2 });
   };
@@ -54,7 +54,7 @@ test('a call in the background ends although others follow each other without a 
   store.close();
 });
 
-test('a call that has given way can be cancelled, and others go on', async () => {
+test('a call that has yielded can be cancelled, and other calls continue', async () => {
   const store = await backend.open(source);
   const controllers = [new AbortController(), new AbortController()];
   const given = controllers.map(({ signal }) =>

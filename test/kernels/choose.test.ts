@@ -10,7 +10,7 @@ import { randomSource, randomTokens } from './random-tokens.js';
 const hasGpu = gpuReport().obstacle === undefined;
 const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
 
-test('the CPU is served by the fastest kernels that this machine runs, and the reason says so', async () => {
+test('the CPU runs the fastest kernels of this machine, and the reason names them', async () => {
   const operations = servedOperations(await chooseBackend({ device: 'cpu' }));
   expect(operations.map(({ operation }) => operation)).toEqual([
     'maxsim',
@@ -25,7 +25,7 @@ test('the CPU is served by the fastest kernels that this machine runs, and the r
   }
 });
 
-test('slower kernels serve when they are asked for, and the reason says that they were', async () => {
+test('slower kernels serve if they are configured, and the reason names the setting', async () => {
   const [maxsim] = servedOperations(await chooseBackend({ device: 'cpu', variant: 'reference' }));
   expect(maxsim!.servedBy).toBe('native reference');
   if (runnable.length > 1) expect(maxsim!.reason).toMatch(/GLOAMING_KERNELS/);
@@ -46,7 +46,7 @@ test.skipIf(CUDA_IS_VERIFIED)(
   async () => {
     const backend = await chooseBackend({ device: 'auto' });
     expect(backend.name).toBe('native');
-    expect(whyNoGpu('auto')).toMatch(hasGpu ? /has not been verified on a GPU yet/ : /^No GPU is used: /);
+    expect(whyNoGpu('auto')).toMatch(hasGpu ? /is not verified on a GPU yet/ : /^No GPU is used: /);
   },
 );
 

@@ -12,7 +12,7 @@ import { seededRandom } from '#src/random.js';
 import { emulatedAddon } from './emulated-addon.js';
 import { randomSource, randomTokens } from './random-tokens.js';
 
-/* What src/kernels/cuda.ts adds to the addon, over a GPU that is not there. */
+/* The CUDA backend of src/kernels/cuda.ts with an emulated GPU. */
 
 const native = nativeBackend();
 const random = seededRandom(11);
@@ -36,7 +36,8 @@ test('MaxSim, sampled sweeps and affine scores come from the GPU, the rest from 
   const pools = queries.map(() => eligible);
   expect(await backend.sweepLists(store, queries, pools, floor)).toEqual(expectedSweep);
   expect(await backend.measure(store, queries[1]!, eligible, parameters)).toEqual(measures);
-  expect(await backend.affineScores(store, queries[1]!, eligible, parameters)).toEqual(measures.scores);
+  const { scores: served } = await backend.affineScores(store, queries[1]!, eligible, parameters);
+  expect(served).toEqual(measures.scores);
   expect(addon.gpuCalls).toEqual(['load', 'maxsim', 'sweep', 'measures', 'scores']);
   expect(await backend.affineAlign(store, queries[1]!, eligible, parameters)).toHaveLength(3);
   const weighted = { ...parameters, profileWeight: 9 };
@@ -45,12 +46,12 @@ test('MaxSim, sampled sweeps and affine scores come from the GPU, the rest from 
   expect(addon.gpuCalls).toHaveLength(5);
   const [maxsim, sweep, pooled, score, alignment] = servedOperations(backend);
   for (const { servedBy } of [maxsim!, sweep!, score!]) expect(servedBy).toBe('cuda hopper');
-  expect(score!.reason).toContain(`Where profiles score, native ${native.variant} does.`);
+  expect(score!.reason).toContain(`Scores with profiles are computed by native ${native.variant}.`);
   for (const { servedBy } of [pooled!, alignment!]) expect(servedBy).toBe(`native ${native.variant}`);
   store.close();
 });
 
-test('lists of each query are refused on a GPU, not swept elsewhere', () => {
+test('lists per query are refused on a GPU and not swept elsewhere', () => {
   const addon = loadAddon();
   const { residueStarts, tokens, dimension } = source;
   const store = addon.open(native.variant, residueStarts, dimension, tokens, undefined);
@@ -60,7 +61,7 @@ test('lists of each query are refused on a GPU, not swept elsewhere', () => {
   addon.close(store);
 });
 
-test('a GPU that does not serve beside others is named, with the reason, by doctor and in the log', () => {
+test('doctor and the log name each unused GPU with its reason', () => {
   const addon = emulatedAddon();
   const reason = 'GPU 1: Old has compute capability 7.0, 8.0 is needed';
   expect(describeGpus(addon.gpus())).toEqual([
@@ -73,7 +74,7 @@ test('a GPU that does not serve beside others is named, with the reason, by doct
   expect(warnings).toEqual([{ reason }]);
 });
 
-test('an error of the GPU fails its search where the configuration does not allow another', async () => {
+test('an error of the GPU fails its search if the configuration allows no retry', async () => {
   const addon = emulatedAddon();
   const backend = cudaBackend(native, { addon });
   const store = await backend.open(source);
@@ -90,7 +91,7 @@ test('an error of the GPU fails its search where the configuration does not allo
   store.close();
 });
 
-test('where the configuration allows it, the CPU does what the GPU failed at, and everybody hears of it', async () => {
+test('if the configuration allows it, the CPU repeats a failed call, and results have the retry', async () => {
   const addon = emulatedAddon();
   const backend = cudaBackend(native, { addon, retriesOnCpu: true });
   const logged: KernelRetry[] = [];
@@ -101,14 +102,11 @@ test('where the configuration allows it, the CPU does what the GPU failed at, an
   const nearest = await backend.nearest!(store, queries, eligible, 2);
   const swept = await backend.sweep(store, queries, eligible, floor);
   const measured = await backend.measure(store, queries[1]!, eligible, parameters);
-  const heard: KernelRetry[] = [];
-  const onRetry = (retry: KernelRetry): void => void heard.push(retry);
-  const scores = await backend.affineScores(store, queries[1]!, eligible, parameters, { onRetry });
-  expect(scores).toEqual(measures.scores);
+  const scored = await backend.affineScores(store, queries[1]!, eligible, parameters);
   expect(logged).toHaveLength(6);
   const [, retried, retriedNearest, retriedSweep, retriedMeasure, retriedScores] = logged;
   expect(measured).toEqual({ ...measures, retry: retriedMeasure });
-  expect(heard).toEqual([retriedScores]);
+  expect(scored).toEqual({ scores: measures.scores, retry: retriedScores });
   expect(sums).toEqual(expected.map((found) => ({ ...found, retry: retried })));
   expect(nearest).toEqual(expected.map((found) => ({ targets: eligible, ...found, retry: retriedNearest })));
   expect(swept).toEqual(expectedSweep.map((found) => ({ ...found, retry: retriedSweep })));
@@ -117,11 +115,11 @@ test('where the configuration allows it, the CPU does what the GPU failed at, an
     expect(retry.cause.message).toMatch(/1 MiB are missing/);
   }
   expect(backend.retryCount()).toBe(6);
-  expect(servedOperations(backend)[0]!.reason).toMatch(/the CPU does the search again/);
+  expect(servedOperations(backend)[0]!.reason).toMatch(/the CPU repeats the search/);
   store.close();
 });
 
-test('a search that was cancelled, or that our own bug ends, is not done again', async () => {
+test('a cancelled search and a failed assertion are not retried', async () => {
   const addon = emulatedAddon();
   const backend = cudaBackend(native, { addon, retriesOnCpu: true });
   const store = await backend.open(source);
@@ -134,7 +132,7 @@ test('a search that was cancelled, or that our own bug ends, is not done again',
   store.close();
 });
 
-test('searches of releases that do not fit together take turns, and nobody is refused', async () => {
+test('searches of releases that do not fit in memory together run in turn, and none is refused', async () => {
   const addon = emulatedAddon();
   const backend = cudaBackend(native, { addon });
   const stores = await Promise.all([backend.open(source), backend.open(source)]);

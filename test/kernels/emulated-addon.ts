@@ -8,17 +8,17 @@ import {
 import type { MaxSimSums, NearestSums } from '#src/kernels/kernels.js';
 
 export interface EmulatedAddon extends Addon {
-  /** What the GPU says to the next calls; undefined where it is well. */
+  /** Error of the next GPU calls; undefined for none. */
   failure: string | undefined;
-  /** Whether its memory holds one release at a time. Default false. */
+  /** Whether the GPU memory holds one release at a time. Default false. */
   isSmall: boolean;
-  /** Calls that came to the GPU. */
+  /** Names of the calls on the GPU, in order. */
   readonly gpuCalls: string[];
 }
 
 /**
- * The package's addon with one GPU that is not there: it compares on the CPU, and chooses the best as the interface
- * says it must. The real choice is tested by kernels-cuda-equality, on emulated lanes and on GPUs.
+ * The addon with one emulated GPU. It compares on the CPU and selects the best targets as the interface requires.
+ * kernels-cuda-equality tests the selection of a real GPU, on emulated lanes and on GPUs.
  */
 export function emulatedAddon(): EmulatedAddon {
   const addon = loadAddon();
@@ -105,7 +105,7 @@ const GPU = {
   residentBytes: 12_345,
 } as const;
 
-/** The targets whose closeness (Sqt·Lt + Lq·Stq) / Lt is at least that of the wanted-th, by exact integers. */
+/** Targets whose similarity (Sqt·Lt + Lq·Stq) / Lt is at least the k-th greatest, by exact integers. */
 function nearestOf(
   sums: MaxSimSums,
   eligible: Uint32Array | undefined,

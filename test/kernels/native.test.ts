@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterAll, expect, test } from 'vitest';
 import { Fault } from '#src/errors.js';
-import type { AffineLetters, MaxSimSums } from '#src/kernels/kernels.js';
+import type { AffineLetters, AffineScores, MaxSimSums } from '#src/kernels/kernels.js';
 import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
 import { seededRandom, type Random } from '#src/random.js';
 import { randomProfile, randomSource, randomTokens } from './random-tokens.js';
@@ -20,7 +20,7 @@ const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
 const lengths = [1, 15, 16, 17, 63, 64, 65, 350, 7, 1];
 const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
 
-test.each(runnable)('$name kernels sweep with sums that a plain loop gives, too', async ({ name }) => {
+test.each(runnable)('$name kernels sweep with the sums of a plain loop', async ({ name }) => {
   const random = seededRandom(seed + 3);
   const source = randomSource(random, lengths, 64);
   const queries = [1, 17, 32].map((length) => randomTokens(random, length, 64));
@@ -104,7 +104,7 @@ test.each(runnable)(
       expect(results[0]![5]).not.toEqual(results[0]![2]);
       expect(results[0]![7]).not.toEqual(results[0]![5]);
       const [ofQueries, scores, measures] = [results[0]![1], results[0]![7], results[0]![9]];
-      expect(measures).toEqual({ ...(ofQueries as readonly MaxSimSums[])[3], scores });
+      expect(measures).toEqual({ ...(ofQueries as readonly MaxSimSums[])[3], ...(scores as AffineScores) });
     }
   },
 );
@@ -118,7 +118,7 @@ function randomLetters(random: Random, queryLength: number, targets: Uint32Array
   };
 }
 
-test('letters score what their table says, lower case too', async () => {
+test('letters score by their table, in lower case too', async () => {
   const backend = nativeBackend();
   const tokens = { values: new Int8Array(4 * 32) };
   const store = await backend.open({ dimension: 32, residueStarts: Uint32Array.of(0, 4), tokens });
@@ -135,7 +135,7 @@ test('letters score what their table says, lower case too', async () => {
   expect(alignment).toMatchObject({ score: 23, queryStart: 0, queryEnd: 3, targetStart: 1, targetEnd: 4 });
 });
 
-test('letters that do not fit their residues, or scores too large, are refused', async () => {
+test('letters that do not match their residues, and scores too large, are refused', async () => {
   const backend = nativeBackend();
   const random = seededRandom(seed);
   const store = await backend.open(randomSource(random, lengths, 32));
@@ -153,7 +153,7 @@ test('letters that do not fit their residues, or scores too large, are refused',
   await expect(scored({ scores: new Int8Array(1_023) })).rejects.toThrow(/32 × 32/);
   await expect(scored({ scores: new Int8Array(1_024).fill(-128) })).rejects.toThrow(/-127 to 127/);
   await expect(scored({}, 32_767)).rejects.toThrow(/offset/);
-  expect(await scored({}, 32_639)).toEqual(Int32Array.of(0, 0));
+  expect((await scored({}, 32_639)).scores).toEqual(Int32Array.of(0, 0));
 });
 
 test('profiles score the logarithm of their overlap', async () => {
@@ -166,10 +166,11 @@ test('profiles score the logarithm of their overlap', async () => {
   const query = { values: new Int8Array(32), length: 1, profile: row(5) };
   const scoring = { multiplier: 1, offset: 0, gapOpen: 20, gapExtend: 3, profileWeight: 64 * 10 };
   // 51 × 5 + 1 is 2⁸: ten points for each of seven octaves above 2.
-  expect(await backend.affineScores(store, query, Uint32Array.of(0), scoring)).toEqual(Int32Array.of(70));
+  const { scores } = await backend.affineScores(store, query, Uint32Array.of(0), scoring);
+  expect(scores).toEqual(Int32Array.of(70));
 });
 
-test('profiles that are missing, too long or negative are refused where they score', async () => {
+test('scoring profiles that are missing, too long or negative are refused', async () => {
   const backend = nativeBackend();
   const random = seededRandom(seed);
   const source = randomSource(random, [5], 32);
@@ -181,7 +182,7 @@ test('profiles that are missing, too long or negative are refused where they sco
       Uint32Array.of(0),
       { ...parameters, profileWeight: 1_000, ...options },
     );
-  expect(await scored({}, {})).toHaveLength(1);
+  expect((await scored({}, {})).scores).toHaveLength(1);
   await expect(scored({ profile: undefined }, {})).rejects.toThrow(/must have profiles/);
   await expect(scored({}, {}, {})).rejects.toThrow(/must have profiles/);
   await expect(scored({ profile: new Int8Array(64) }, {})).rejects.toThrow(/3 rows need 96/);
@@ -192,7 +193,7 @@ test('profiles that are missing, too long or negative are refused where they sco
   await expect(scored({}, {}, { profiles: { values: new Int8Array(96) } })).rejects.toThrow(/values/);
 });
 
-test('tokens in a file at an odd offset give what the same tokens in memory give', async () => {
+test('tokens in a file at an odd offset give the results of the same tokens in memory', async () => {
   const random = seededRandom(seed);
   const source = randomSource(random, lengths, 64);
   const path = join(folder, 'tokens');
@@ -206,7 +207,7 @@ test('tokens in a file at an odd offset give what the same tokens in memory give
   );
 });
 
-test('a token file that ends too early is a fault when it is opened and when it is cut later', async () => {
+test('a token file that ends too early is a fault at opening, and after a later truncation', async () => {
   const source = randomSource(seededRandom(seed), lengths, 64);
   const path = join(folder, 'short');
   writeFileSync(path, source.tokens.values);
@@ -222,7 +223,7 @@ test('a token file that ends too early is a fault when it is opened and when it 
   );
 });
 
-test('shapes that cannot be are refused with a reason', async () => {
+test('impossible shapes are refused with a reason', async () => {
   const backend = nativeBackend();
   const source = randomSource(seededRandom(seed), lengths, 64);
   const open = (change: object) => backend.open({ ...source, ...change });
@@ -254,7 +255,7 @@ test('nothing eligible, no query and no target give empty results', async () => 
   const [none] = await backend.maxsim(store, [query], new Uint32Array(0));
   expect(none!.queryToTarget).toHaveLength(0);
   expect(await backend.maxsim(store, [], undefined)).toEqual([]);
-  expect(await backend.affineScores(store, query, new Uint32Array(0), parameters)).toHaveLength(0);
+  expect((await backend.affineScores(store, query, new Uint32Array(0), parameters)).scores).toHaveLength(0);
   const nothing = { dimension: 32, residueStarts: Uint32Array.of(0), tokens: { values: new Int8Array(0) } };
   const empty = await backend.open(nothing);
   expect((await backend.maxsim(empty, [query], undefined))[0]!.targetToQuery).toHaveLength(0);
@@ -286,7 +287,7 @@ test('an abort rejects a running search with its reason, long before its end', a
       await expect(aborted).rejects.toBe(reason);
       abortedMs.push(performance.now() - begunAt);
     }
-    // The best of three: a loaded machine may be slow to wake the event loop.
+    // The best of three runs, because a loaded machine can delay the event loop.
     expect(Math.min(...abortedMs)).toBeLessThan(wholeMs / 2);
   }
   await expect(searches[0]!(AbortSignal.abort(new Error('never began')))).rejects.toThrow('never began');
@@ -311,7 +312,7 @@ test('an abort rejects a search that still waits for threads', async () => {
   await Promise.all(running.map((search) => expect(search).rejects.toThrow('all done')));
 });
 
-test('a background search ends with the same bits after the searches that it gave way to', async () => {
+test('a low-priority search ends with the same bits after the searches that it yielded to', async () => {
   const random = seededRandom(seed);
   const backend = nativeBackend();
   const store = await backend.open(randomSource(random, Array(40).fill(2_000), 64));
@@ -335,7 +336,7 @@ test('a store that is closed during a search lets the search end', async () => {
   expect(await search).toEqual(expected);
 });
 
-test('a worker that is ended while its searches run does no harm to the process', async () => {
+test('a worker thread terminated during its searches does not harm the process', async () => {
   const searchForEver = `
     const { workerData } = require('node:worker_threads');
     (async () => {
@@ -358,6 +359,6 @@ test('a worker that is ended while its searches run does no harm to the process'
   expect(await backend.maxsim(store, [randomTokens(seededRandom(seed), 5, 32)], undefined)).toHaveLength(1);
 });
 
-test('kernels that are unknown or cannot run here are a fault that names the ones that can', () => {
+test('unknown or unsupported kernels are a fault that names the supported ones', () => {
   expect(() => nativeBackend('abacus')).toThrow(/'abacus' cannot run here; this machine runs .*reference/);
 });

@@ -27,7 +27,7 @@ export function randomProfile(random: Random, length: number): Int8Array {
   return values;
 }
 
-/** Targets of the given lengths, one after the other, as a token source in memory. */
+/** Token source in memory with targets of the given lengths. */
 export function randomSource(random: Random, lengths: readonly number[], dimension: number) {
   const residueStarts = new Uint32Array(lengths.length + 1);
   lengths.forEach((length, target) => (residueStarts[target + 1] = residueStarts[target]! + length));

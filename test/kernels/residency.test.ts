@@ -14,7 +14,7 @@ const MIB = 1024 ** 2;
 const OFFSET = 8;
 const random = seededRandom(17);
 const { values: block } = randomTokens(random, 5_000, DIMENSION);
-/** 92 MiB, several times what is asked of the disk at once. */
+/** 92 MiB, several times the largest single read. */
 const values = new Int8Array(TARGETS * ROWS * DIMENSION).map((_, at) => block[(at * 7) % block.length]);
 const residueStarts = Uint32Array.from({ length: TARGETS + 1 }, (_, target) => target * ROWS);
 const backend = nativeBackend();
@@ -64,7 +64,7 @@ test.each(cases)(
   },
 );
 
-test('searches side by side, and those of few targets, find the same', async () => {
+test('concurrent searches, and searches of few targets, give the same sums', async () => {
   limitMemory(0);
   const store = await backend.open({
     dimension: DIMENSION,
@@ -83,7 +83,7 @@ test('searches side by side, and those of few targets, find the same', async () 
   expect(some[0].queryToTarget).toEqual(Int32Array.from(few, (target) => whole.queryToTarget[target]));
 });
 
-/** Of files that are mapped, which of this process's memory is. */
+/** Resident bytes of mapped files in this process. */
 function mappedBytes(): number {
   const line = /^RssFile:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'));
   return Number(line?.[1]) * 1024;

@@ -39,7 +39,7 @@ test('the largest second moments do not overflow', () => {
   expect([...secondMoments(rows, 2)]).toEqual([65_535 * 16_384, 65_535 * 16_384, 65_535 * 16_384]);
 });
 
-test('rows that are not whole, or too many, are refused', () => {
+test('incomplete rows, and too many rows, are refused', () => {
   expect(() => secondMoments(new Int8Array(7), 2)).toThrow('whole rows');
   expect(() => secondMoments(new Int8Array(65_536), 1)).toThrow('too many rows');
 });

@@ -17,7 +17,7 @@ const parameters = { multiplier: 176, offset: 28, gapOpen: 40, gapExtend: 4 };
 
 describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
   const native = nativeBackend();
-  // Small blocks and pieces, so that small inputs meet their edges.
+  // Small blocks and chunks, so that small inputs reach their edges.
   const backend: KernelBackend = tensorflowBackend(tf as unknown as TensorFlow, native, {
     variant: 'tfjs-cpu',
     blockRows: 128,
@@ -68,7 +68,7 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
     expect(Math.fround(queryToTarget[0])).not.toBe(queryToTarget[0]);
   });
 
-  it('reads tokens from a file at an offset, and faults where the file has become too short', async () => {
+  it('reads tokens from a file at an offset, and faults if the file has become too short', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gloaming-tensorflow-'));
     const random = seededRandom(seed);
     const source = randomSource(random, [5, 60, 17], 64);
@@ -118,7 +118,7 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
     expect(tf.memory().numTensors).toBe(tensorCount);
   });
 
-  it('finishes a search whose store was closed meanwhile, and begins no other', async () => {
+  it('finishes a search whose store is closed during it, and starts no other', async () => {
     const source = randomSource(seededRandom(seed + 3), [30, 40], 64);
     const query = randomTokens(seededRandom(seed), 20, 64);
     const store = await backend.open(source);

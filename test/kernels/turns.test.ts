@@ -6,7 +6,7 @@ import { GPU_BUSY_MAX_ATTEMPTS } from '#src/limits.js';
 
 const BUSY = new Error('busy');
 
-/** Work that ends when it is told to. */
+/** Stub of work whose end the test resolves. */
 function workOf(log: string[], name: string) {
   let end!: () => void;
   const ended = new Promise<void>((resolve) => (end = resolve));
@@ -20,7 +20,7 @@ function workOf(log: string[], name: string) {
 }
 const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('work without room waits for what is at work, and what comes later waits for it', async () => {
+test('work without room waits for running work, and later work waits for it', async () => {
   const turns = createTurns((error) => error === BUSY);
   const log: string[] = [];
   const [first, alone, later] = ['first', 'alone', 'later'].map((name) => workOf(log, name));
@@ -46,7 +46,7 @@ test('work without room waits for what is at work, and what comes later waits fo
   expect(log.slice(3)).toEqual(['alone ends', 'later begins', 'later ends']);
 });
 
-test('work that never finds room fails in the end, and holds nobody up after that', async () => {
+test('work that never finds room fails after its attempts, and later work continues', async () => {
   const turns = createTurns((error) => error === BUSY);
   let attempts = 0;
   const hopeless = turns.take(async () => {
@@ -58,7 +58,7 @@ test('work that never finds room fails in the end, and holds nobody up after tha
   expect(await turns.take(async () => 'served')).toBe('served');
 });
 
-test('who waits for a turn and is cancelled hears so at once', async () => {
+test('cancelled work that waits for its turn rejects at once', async () => {
   const turns = createTurns((error) => error === BUSY);
   const { work, end } = workOf([], 'first');
   const first = turns.take(work);

@@ -256,7 +256,7 @@ describe('a recall', () => {
       { relevantCount: 0, retrievedCount: 0 },
     ]);
     expect(all).toMatchObject({ query_count: 2, wanted_count: 5, found_count: 5, mean: 1, high: 1 });
-    // Wilson's interval for two successes in two trials.
+    // Wilson's interval of two successes in two trials.
     expect(all.low).toBeCloseTo(0.342, 3);
     const half = recallOf([
       { relevantCount: 10, retrievedCount: 10 },

@@ -12,7 +12,8 @@ import { nativeBackend } from '#src/kernels/native.js';
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
-import { compare } from '#src/search/compare.js';
+import { nearestSums } from '#src/search/exhaustive.js';
+import { planSearch } from '#src/search/plan.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine, SearchResult } from '#src/search/search-types.js';
 import { presentExecution, searchWarnings } from '#src/services/search/present-search.js';
@@ -46,7 +47,7 @@ const native = nativeBackend();
 let release: Release;
 
 beforeAll(async () => {
-  // Few different lengths and a short pattern of tokens: many exact ties, in an order of ids unlike that of targets.
+  // Few lengths and a short pattern of tokens give many exact ties. Ids and targets have different orders.
   const targets = sequences.map((sequence, at) => ({ id: `T${(at * 7919) % 400}`, sequence }));
   release = await openRelease(await makeRelease(folder, { targets }));
 });
@@ -57,12 +58,12 @@ async function engineOf(backend: KernelBackend, calibration?: Calibration): Prom
   return { release, encoder: fakeEncoder(), backend, store, calibration };
 }
 
-/** All of a result but what it took. */
+/** Results without their retries. */
 const lasting = (results: readonly SearchResult[]): unknown =>
   results.map(({ kernelRetry: _, ...rest }) => rest);
 
-describe('a backend that chooses the best on its device', () => {
-  it('gives every search the very result that the CPU gives, ties and filters included', async () => {
+describe('a backend that selects the best targets on its device', () => {
+  it('gives every search the result of the CPU, with ties and filters', async () => {
     const [cpu, gpu] = [
       await engineOf(native),
       await engineOf(cudaBackend(native, { addon: emulatedAddon() })),
@@ -81,7 +82,7 @@ describe('a backend that chooses the best on its device', () => {
     gpu.store.close();
   });
 
-  it('still measures the panel of a calibration, which need not be among the best', async () => {
+  it('also measures the reference set of a calibration, which need not be among the best', async () => {
     const calibration = { referenceSet: Uint32Array.of(0, 17, 200, 399) } as unknown as Calibration;
     const addon = emulatedAddon();
     const [cpu, gpu] = [
@@ -90,12 +91,21 @@ describe('a backend that chooses the best on its device', () => {
     ];
     const tokens = await fakeEncoder().encode(queries.map(({ sequence }) => sequence));
     const asked = {
+      ...settings,
       targetSpace: unfilteredSpace(release),
       limit: 3,
       significance: 'if_available',
     } as const;
-    const referenceSumsOf = async (engine: SearchEngine): Promise<unknown> =>
-      (await compare(tokens, asked, engine, {})).map(({ referenceSums }) => referenceSums);
+    const encoded = queries.map((query, at) => ({ ...query, tokens: tokens[at]! }));
+    const referenceSumsOf = async (engine: SearchEngine): Promise<unknown> => {
+      const work = { engine, options: {}, optionsOf: () => ({}) };
+      const scanned = {
+        nearest: () => nearestSums(tokens, undefined, asked.limit, engine, {}),
+        sweep: () => Promise.reject(new Error('an exhaustive search sweeps no rows')),
+      };
+      const compared = await planSearch(engine, asked).compare(encoded, scanned, work);
+      return Promise.all(compared.map(async (compare) => (await compare()).referenceSums));
+    };
     const expected = await referenceSumsOf(cpu);
     expect(await referenceSumsOf(gpu)).toEqual(expected);
     expect(expected).toHaveLength(2);
@@ -106,7 +116,7 @@ describe('a backend that chooses the best on its device', () => {
 });
 
 describe('an answer', () => {
-  it('that the CPU gave in place of a GPU has the result of any other, and says what served', async () => {
+  it('of the CPU in place of a GPU has the same result and names the serving backend', async () => {
     const addon = emulatedAddon();
     const engine = await engineOf(cudaBackend(native, { addon, retriesOnCpu: true }));
     const targetSpace = unfilteredSpace(release);
@@ -118,14 +128,14 @@ describe('an answer', () => {
     const engineNamed = (result: SearchResult): string => presentExecution(engine, result, '').engine;
     expect(engineNamed(served!)).toBe('cuda:hopper');
     expect(engineNamed(retried!)).toBe(`native:${native.variant}`);
-    const centroidIds = (result: SearchResult): readonly string[] =>
+    const codesOf = (result: SearchResult): readonly string[] =>
       searchWarnings(engine, targetSpace, result.kernelRetry?.servedBy).map(({ code }) => code);
-    expect(centroidIds(served!)).not.toContain('kernels_retried_on_cpu');
-    expect(centroidIds(retried!)).toContain('kernels_retried_on_cpu');
+    expect(codesOf(served!)).not.toContain('kernels_retried_on_cpu');
+    expect(codesOf(retried!)).toContain('kernels_retried_on_cpu');
     engine.store.close();
   });
 
-  it('says what served where a GPU failed at the affine scores only', async () => {
+  it('names the serving backend if a GPU failed at the affine scores only', async () => {
     const addon = emulatedAddon();
     const affine = addon.affine.bind(addon);
     addon.affine = ((...given: Parameters<typeof affine>) => {
@@ -141,7 +151,7 @@ describe('an answer', () => {
     engine.store.close();
   });
 
-  it('warns where the encoder rounds otherwise than on the CPU', async () => {
+  it('warns if the encoder rounds differently from the CPU', async () => {
     const engine = await engineOf(native);
     const differenceFromCpu = { ...NO_DIFFERENCE, differingProteinCount: 1 };
     const differing = { ...engine, encoder: { ...engine.encoder, device: 'cuda', differenceFromCpu } };

@@ -1,7 +1,7 @@
 import type { CodebookCard, PolicyCard, PolicyDefinition } from '#src/recall/policy-card.js';
 import type { Qualification } from '#src/recall/policy-sidecar.js';
 
-/** A policy that a release is qualified for, as far as a search asks. */
+/** Qualification with the members that a search reads. */
 export function qualifiedFor(policy: PolicyDefinition, centroidIds?: CodebookCard): Qualification {
   const recall = { query_count: 1, wanted_count: 1, found_count: 1, mean: 1, low: 0.2, high: 1 };
   const card: Partial<PolicyCard> = {

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
-import { rank, type Ranked } from '#src/search/rank.js';
+import { rank } from '#src/search/rank.js';
+import type { Ranked } from '#src/search/search-types.js';
 import type { ReleaseManifest, TargetTable } from '#src/release/release.js';
 import type { MaxSimSums } from '#src/kernels/kernels.js';
 
@@ -11,19 +12,19 @@ console.log(`rank seed ${seed}`);
 
 describe('rank', () => {
   it('orders by the exact mean of both directions, nearest first', async () => {
-    // Closeness Sqt + Lq·Stq/Lt with Lq = 2: 10 + 2·6/3 = 14, 12 + 2·1/1 = 14 and a bit more, 1 + 2·1/4.
+    // Similarity Sqt + Lq·Stq/Lt with Lq = 2: 10 + 2·6/3 = 14, 12 + 2·1/1 = 14 and a bit more, 1 + 2·1/4.
     const sums = { queryToTarget: Int32Array.of(10, 13, 1), targetToQuery: Int32Array.of(6, 1, 1) };
     const ranked = await rankOf(sums, undefined, table([3, 1, 4]), 2, 10);
     expect(ranked.map((entry) => entry.targetIndex)).toEqual([1, 0, 2]);
   });
 
-  it('breaks exact ties by target id, also where lengths differ', async () => {
+  it('breaks exact ties by target id, for different lengths too', async () => {
     const sums = { queryToTarget: Int32Array.of(5, 5, 5), targetToQuery: Int32Array.of(4, 2, 6) };
     const ranked = await rankOf(sums, undefined, table([2, 1, 3], ['c', 'b', 'a']), 7, 3);
     expect(ranked.map((entry) => entry.targetIndex)).toEqual([2, 1, 0]);
   });
 
-  it('tells fractions apart that are equal as doubles', async () => {
+  it('orders fractions that are equal as doubles', async () => {
     // S + 1/65,535 and S + 1/65,534 differ by 2⁻³², and doubles near S are 2⁻²¹ apart.
     const sums = {
       queryToTarget: Int32Array.of(2 ** 31 - 1, 2 ** 31 - 1),
@@ -33,10 +34,10 @@ describe('rank', () => {
     expect(ranked.map((entry) => entry.targetIndex)).toEqual([1, 0]);
   });
 
-  it('names targets by their place in the release where a filter skips some', async () => {
+  it('names targets by their index in the release if a filter skips some', async () => {
     const sums = { queryToTarget: Int32Array.of(1, 9), targetToQuery: Int32Array.of(1, 9) };
     const ranked = await rankOf(sums, Uint32Array.of(2, 5), table([4, 4, 4, 4, 4, 4]), 4, 1);
-    // Nine of the sixteen that the steps of 4 make of cosine 1, over four residues each.
+    // A sum of 9 over four residues; with an inverse step of 4, cosine 1 is a dot product of 16.
     const distance = 1 - 9 / (16 * 4);
     const maxsim = { bidirectional: distance, queryToTarget: distance, targetToQuery: distance };
     expect(ranked).toEqual([{ rank: 1, targetIndex: 5, queryToTargetSum: 9, targetToQuerySum: 9, maxsim }]);
@@ -65,7 +66,7 @@ describe('rank', () => {
     }
   });
 
-  it('finds the best of more targets than are looked at without a pause', async () => {
+  it('finds the best of more targets than one block has', async () => {
     const random = seededRandom(seed);
     const count = 300_000;
     const sums = {

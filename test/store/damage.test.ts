@@ -174,7 +174,7 @@ function mutate(bytes: Buffer, at?: number): Buffer {
 }
 
 describe('a data folder', () => {
-  it('is for nobody else to read, and is repaired where it was', async () => {
+  it('is readable by its owner only, and is repaired in place', async () => {
     const { data, file } = copy();
     for (const path of [data, join(data, 'control'), join(data, 'objects')]) chmodSync(path, 0o755);
     chmodSync(file, 0o644);

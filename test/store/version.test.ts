@@ -113,7 +113,7 @@ describe('the version of the control state', () => {
     expect((await read('settings'))[VERSION_KEY]).toBeUndefined();
   });
 
-  it('of a newer program is refused in one sentence, by whoever opens it', async () => {
+  it('of a newer program is refused in one sentence by every command', async () => {
     const newer = String(latestVersion() + 1);
     await write({ settings: { [VERSION_KEY]: newer } });
     const refusal = {

@@ -27,9 +27,9 @@ export interface DemoAppliance {
   readonly sequences: readonly string[];
   readonly release: FoundRelease;
   /** @returns a new API key of the organization */
-  keyOf(organization: string): Promise<string>;
+  readonly keyOf: (organization: string) => Promise<string>;
   /** Removes the folder. The caller closes the appliance first. */
-  remove(): void;
+  readonly remove: () => void;
 }
 
 export async function openDemoAppliance(options: DemoOptions): Promise<DemoAppliance> {

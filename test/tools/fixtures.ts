@@ -36,7 +36,7 @@ export async function buildDemoIn(indexesFolder: string, seed: number, count: nu
  * Copies the files of a fixture into a folder. The first caller makes them.
  * @param name states all that the files depend on, except for the code
  */
-export async function copyFixture(
+async function copyFixture(
   name: string,
   into: string,
   make: (folder: string) => Promise<void>,

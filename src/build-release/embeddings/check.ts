@@ -17,9 +17,9 @@ const SAMPLE_PROTEINS = 8;
 /** Longest protein of the sample, for which a large model takes seconds on a CPU. */
 const SAMPLE_MAX_RESIDUES = 1_000;
 /**
- * Smallest accepted mean cosine between tokens of the embedding and tokens of the encoder, over the residues of a protein.
- * Lowest values measured for eight proteins with gloaming-1: 1.000 in half precision; .987 with noise of .02 on each of 64
- * components; .342 after a shift by one residue; −.090 in other coordinates.
+ * Smallest accepted mean cosine between tokens of the embedding and tokens of the encoder, over the residues of a
+ * protein. Lowest values measured for eight proteins with gloaming-1: 1.000 in half precision; .987 with noise of .02
+ * on each of 64 components; .342 after a shift by one residue; −.090 in other coordinates.
  */
 const LEAST_COSINE = 0.95;
 
@@ -62,7 +62,10 @@ export async function checkEmbeddings(
   };
 }
 
-/** Whether the protein has an embedding. Errors  Refusal for an embedding of another shape than protein and model have */
+/**
+ * Whether the protein has an embedding.
+ * Errors  Refusal for an embedding of another shape than protein and model have
+ */
 function isShaped({ id, sequence }: SpooledProtein, { embeddings, project }: GivenEmbeddings): boolean {
   const shape = embeddings.shapeOf(id);
   if (shape === undefined) return false;

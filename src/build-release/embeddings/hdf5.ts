@@ -7,8 +7,8 @@ type Dataset = InstanceType<Library['Dataset']>;
 
 /**
  * Opens an HDF5 file with one data set per protein, named by its id: [residues × features] of half, single or double
- * precision. UniProt publishes per-residue.h5 of ProtT5 in this form. The HDF5 library, compiled to WebAssembly, reads one
- * protein at a time; links to other files are not followed.
+ * precision. UniProt publishes per-residue.h5 of ProtT5 in this form. The HDF5 library, compiled to WebAssembly, reads
+ * one protein at a time; links to other files are not followed.
  * Errors  Refusal `invalid_embeddings`
  * Source  https://www.uniprot.org/help/embeddings
  */

@@ -7,8 +7,8 @@ import { readZipDirectory, readZipEntry, readZipHead, type RefuseZip } from './z
 const ENTRY_MAX_BYTES = 2 ** 31 - 1;
 
 /**
- * Opens an archive of `numpy.savez` or `numpy.savez_compressed` with one table per protein, named by its id. The archive
- * is read one protein at a time.
+ * Opens an archive of `numpy.savez` or `numpy.savez_compressed` with one table per protein, named by its id. The
+ * archive is read one protein at a time.
  * Errors  Refusal `invalid_embeddings`
  * Source  https://numpy.org/doc/stable/reference/generated/numpy.savez.html
  */

@@ -15,8 +15,8 @@ const FILES = [
 const HEAD_BYTES = 8;
 
 /**
- * Opens precomputed embeddings: an HDF5 file, a NumPy archive, or a folder of `<id>.npy`. Their content is hashed, because
- * the digest is part of the release's identity.
+ * Opens precomputed embeddings: an HDF5 file, a NumPy archive, or a folder of `<id>.npy`. Their content is hashed,
+ * because the digest is part of the release's identity.
  * Errors  Refusal `file_not_found`, `invalid_embeddings`; errors of the file system
  */
 export async function openEmbeddings(path: string, onBytes?: (bytes: number) => void): Promise<Embeddings> {

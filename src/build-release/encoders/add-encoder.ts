@@ -17,8 +17,8 @@ export interface AddedEncoder {
 }
 
 /**
- * Registers a model: completes its card, runs it on short, typical and longest input, and renames the folder into place,
- * so that a partly written encoder never exists.
+ * Registers a model: completes its card, runs it on short, typical and longest input, and renames the folder into
+ * place, so that a partly written encoder never exists.
  * Errors  Refusal `invalid_encoder_card`, `encoder_exists`; `unusable_encoder` where the model contradicts its card;
  *         errors of the file system
  */

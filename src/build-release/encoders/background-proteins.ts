@@ -3,8 +3,8 @@ import { BACKGROUND } from '../../sequence/residue-scales.js';
 import { frozenRandom } from '../../random.js';
 
 /**
- * Returns random proteins of one length. Residues are independent, with the background frequencies of real proteins. The
- * seed determines the result.
+ * Returns random proteins of one length. Residues are independent, with the background frequencies of real proteins.
+ * The seed determines the result.
  */
 export function backgroundProteins(count: number, residues: number, seed: number): readonly string[] {
   const random = frozenRandom(seed);

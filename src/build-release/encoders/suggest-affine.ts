@@ -15,8 +15,8 @@ const PAIRS_PER_PROTEIN = 2_000;
 
 /**
  * Estimates affine parameters of an encoder from its vectors. Vectors of language models have a large common component,
- * so even unrelated residues have a high cosine. The zero of the score must be above this cosine, or local alignments of
- * unrelated proteins grow without bound. The slope gives equal residues a score of EQUAL_SCORE.
+ * so even unrelated residues have a high cosine. The zero of the score must be above this cosine, or local alignments
+ * of unrelated proteins grow without bound. The slope gives equal residues a score of EQUAL_SCORE.
  * @param proteins  tokens of at least two unrelated proteins
  */
 export function suggestAffine(

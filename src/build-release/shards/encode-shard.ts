@@ -29,8 +29,8 @@ export interface ShardMakers {
  * Encodes one shard of a build, with homologs if the build has them. A shard that is already encoded is a no-op.
  * Returns the number of residues that this call encoded.
  * Errors  Refusal `build_not_found`, `encoder_changed`; `invalid_option` for a shard that is not in the plan;
- *         `relatives_unavailable` for a homolog source or rules that differ from the plan; `build_running` where another
- *         process on this machine has the same task; those of encodeProteins
+ *         `relatives_unavailable` for a homolog source or rules other than those of the plan; `build_running` where
+ *         another process on this machine has the same task; those of encodeProteins
  */
 export async function encodeShard(
   { folder, shard, task }: ShardTask,

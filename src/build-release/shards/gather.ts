@@ -31,8 +31,8 @@ const NAMED_MAX_SHARDS = 10;
 /**
  * Concatenates the shards of a build into the files that an encoding on one machine would have written. After an
  * interruption it starts again; the shards stay until the release is complete.
- * Errors  Refusal `build_incomplete`, which lists missing shards; `build_not_found`; `release_damaged` for a shard whose
- *         content has changed; errors of the file system; the signal's reason
+ * Errors  Refusal `build_incomplete`, which lists missing shards; `build_not_found`; `release_damaged` for a shard
+ *         whose content has changed; errors of the file system; the signal's reason
  * Cost    one read and one write of all tokens and profiles, and two digests of them; twice their disk space meanwhile
  */
 export async function gatherShards(

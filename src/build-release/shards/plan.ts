@@ -123,8 +123,9 @@ export async function shardProgress({ folder, plan }: PlannedShards): Promise<Sh
 }
 
 /**
- * Divides the proteins into shards of about equal numbers of residues. Shard k begins with the first protein at or after
- * k/count of all residues. A shard may be empty if a protein is longer than a shard. The result depends only on the input.
+ * Divides the proteins into shards of about equal numbers of residues. Shard k begins with the first protein at or
+ * after k/count of all residues. A shard may be empty if a protein is longer than a shard. The result depends only on
+ * the input.
  */
 async function divide(
   { targets, residues, spoolBytes }: Corpus,

@@ -10,8 +10,8 @@ import { readMetadataTable } from './tables/metadata-table.js';
 import { readTaxonomyDump } from './taxonomy-dump.js';
 
 /*
- * Inputs that start from an earlier release. A continued input keeps attributes of proteins that the earlier release has.
- * An annotated input has the same proteins with other attributes.
+ * Inputs that start from an earlier release. A continued input keeps attributes of proteins that the earlier release
+ * has. An annotated input has the same proteins with other attributes.
  */
 
 type Attributes = Readonly<Record<string, AttributeValue>>;
@@ -25,9 +25,9 @@ const TAXID = 'taxid';
 export type Annotation = Pick<InputFiles, 'metadata' | 'taxonomy'>;
 
 /**
- * Returns the input with attributes of an earlier release added by protein id. An attribute is copied if the input gives
- * the protein no value, except for columns that the input defines for all proteins. Lineages come from the input's
- * taxonomy, or else from that of the earlier release.
+ * Returns the input with attributes of an earlier release added by protein id. An attribute is copied if the input
+ * gives the protein no value, except for columns that the input defines for all proteins. Lineages come from the
+ * input's taxonomy, or else from that of the earlier release.
  * Errors  none here; opening the input throws Refusal `invalid_metadata` for a field of another type than before
  */
 export function continuedInput(input: ProteinInput, earlier: Release): ProteinInput {

@@ -8,8 +8,8 @@ const LENGTH_FIELD: SourceField = { name: 'length', type: 'integer' };
 const LINEAGE_FIELD: SourceField = { name: 'lineage', type: 'string_list', isOptional: true };
 
 /**
- * Returns the fields of the proteins, of the tables and of lineages. A table's column replaces a field of the proteins or
- * of an earlier table with the same name.
+ * Returns the fields of the proteins, of the tables and of lineages. A table's column replaces a field of the proteins
+ * or of an earlier table with the same name.
  * Errors  Refusal `invalid_metadata` for a column that each build computes, and for taxids that are not integers
  */
 export function joinFields(

@@ -1,4 +1,4 @@
-import type { BuildReport } from '../../pipelines/notices.js';
+import type { BuildReport } from '../../pipelines/events/notices.js';
 import type { HomologSource, RelativesManifest as HomologsManifest } from '../../release/release.js';
 import { formatDuration, formatQuantity, formatRate } from '../terminal/progress.js';
 import { shortId } from '../../pipelines/catalog.js';

@@ -1,4 +1,9 @@
-import type { Calibrated, CalibratePhase, Qualified, TransferredEvidence } from '../../pipelines/notices.js';
+import type {
+  Calibrated,
+  CalibratePhase,
+  Qualified,
+  TransferredEvidence,
+} from '../../pipelines/events/notices.js';
 import { shortId } from '../../pipelines/catalog.js';
 import {
   isQualifiedPolicy,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
 import { addHomologSource } from '../../pipelines/homologs.js';
-import type { Notice } from '../../pipelines/notices.js';
+import type { Notice } from '../../pipelines/events/notices.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatQuantity } from '../terminal/progress.js';
 

@@ -1,4 +1,4 @@
-import type { HomologsSampled, Notice } from '../../pipelines/notices.js';
+import type { HomologsSampled, Notice } from '../../pipelines/events/notices.js';
 import type { NoticeText } from '../terminal/pipeline.js';
 import { formatDuration } from '../terminal/progress.js';
 import { describeBuild, describeHomologSource } from './built.js';

@@ -35,6 +35,7 @@ export interface SearchFlags extends SelectionFlags, ExportFlags {
   readonly limit?: number;
   readonly threads?: number;
   readonly output?: string;
+  readonly verbose?: boolean;
 }
 
 const TABLE_LIMIT = 25;
@@ -155,7 +156,8 @@ export function addSearchOptions(command: Command): Command {
     )
     .option('-l, --limit <count>', limitHelp, integerBetween(1, RETAINED_MAX_CANDIDATES))
     .option('--threads <count>', 'threads; the answer does not depend on it', integerBetween(1, THREADS_MAX))
-    .option('-o, --output <file>', 'write here instead of to the terminal');
+    .option('-o, --output <file>', 'write here instead of to the terminal')
+    .option('--verbose', 'write to standard error how many targets each stage of a search left');
 }
 
 function integerBetween(least: number, most: number): (text: string) => number {

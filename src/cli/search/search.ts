@@ -94,7 +94,8 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
     const stopping = new AbortController();
     const searched = searchAll(asked, settings, engine, stopping.signal);
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
-    const shown = selectReports(reports, selection, format, context);
+    const seen = flags.verbose === true ? reportFunnels(reports, context) : reports;
+    const shown = selectReports(seen, selection, format, context);
     const answers = format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
     const layout = layoutFor(context, flags.alignments === true, flags.output);
     try {
@@ -176,6 +177,18 @@ function selectRelease(table: ReleaseTable<ReleaseManifest>, name: string | unde
   throw name === undefined
     ? new Refusal('default_database_not_set', `Name a database with --database. ${known}`)
     : new Refusal('database_not_found', `No database or release is called "${name}". ${known}`);
+}
+
+/** Writes one line for each query: the targets that each stage of its search left. */
+async function* reportFunnels(
+  reports: AsyncIterable<SearchReport>,
+  { stderr }: CommandContext,
+): AsyncGenerator<SearchReport> {
+  for await (const report of reports) {
+    const stages = Object.entries(report.result.funnel).map(([stage, count]) => `${count} ${stage}`);
+    stderr.write(`gloaming: ${report.query.id}: targets: ${stages.join(', ')}\n`);
+    yield report;
+  }
 }
 
 /** An alignment of the query with nothing is never a silent success. */

@@ -1,4 +1,4 @@
-import type { Notice, PipelineEvents } from '../../pipelines/notices.js';
+import type { Notice, PipelineEvents } from '../../pipelines/events/notices.js';
 import type { JobName } from '../../services/jobs.js';
 import type { CommandContext } from './command.js';
 import { interruptible } from './interrupt.js';

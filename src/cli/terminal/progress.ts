@@ -1,4 +1,8 @@
-import type { PipelineStage, ProgressState as StageState, TaskProgress } from '../../pipelines/progress.js';
+import type {
+  PipelineStage,
+  ProgressState as StageState,
+  TaskProgress,
+} from '../../pipelines/events/progress.js';
 
 /** State of a stage of a pipeline or of another command. */
 export type ProgressState = StageState<ProgressStage>;

@@ -61,7 +61,7 @@ export function RunPage({ runId, query, visitor }: RunPageProps) {
       {!isOver(run) && <RunProgress run={run} />}
       {isWaiting && (
         <p class="notice" role="status">
-          The server does not answer; the run goes on when it is back.
+          The server does not answer. The run resumes when the server is back.
         </p>
       )}
       {failure !== undefined && <Failure error={failure} />}

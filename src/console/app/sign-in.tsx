@@ -25,7 +25,7 @@ export function SignIn({ onSignedIn, problem }: SignInProps) {
       <form onSubmit={submit}>
         <img src={icon()} alt="" width={56} height={56} />
         <h1>Gloaming</h1>
-        <p class="muted">Finds the relatives of a protein that sequence searches miss.</p>
+        <p class="muted">Finds the homologs of a protein that sequence searches miss.</p>
         <label class="field">
           <span>API key</span>
           <input

@@ -30,7 +30,7 @@ export function Views({ visitor, route }: { readonly visitor: Visitor; readonly 
   }
   if (view === 'msa' && id !== undefined) return <MsaView key={id} receiptId={id} name={name} />;
   if (view === 'runs') {
-    if (visitor.is_open) return <p class="notice">Runs belong to somebody: sign in to see yours.</p>;
+    if (visitor.is_open) return <p class="notice">Sign in to see your runs.</p>;
     return id === undefined ? <RunsView /> : <RunPage key={id} runId={id} query={query} visitor={visitor} />;
   }
   if (view === 'databases') return <DatabasesView selected={id} isOperator={visitor.is_operator} />;

@@ -84,7 +84,7 @@ const COVERAGES = [0, 0.3, 0.5, 0.8];
 const ANY_E_VALUE = 1e15;
 /** Without a bound the server applies its default: an E-value, or a score if the database has no E-values. */
 const E_VALUES: readonly (readonly [value: number | undefined, label: string])[] = [
-  [undefined, '0.001, as usual'],
+  [undefined, '0.001 (default)'],
   [ANY_E_VALUE, 'any'],
   [10, '10'],
   [0.1, '0.1'],

@@ -113,7 +113,7 @@ function distant({ id, alignment, logE = 0 }: Hit): Step {
     title: 'A homolog beyond sequence identity',
     text:
       `${id} shares ${identity} of its residues with the query. Sequence searches lose homologs in this twilight ` +
-      `zone. Its E-value is ${eValue(logE)}, because the contexts of the residues agree.`,
+      `zone. Its E-value is still ${eValue(logE)}, because the contexts of the residues agree.`,
   };
 }
 

@@ -42,7 +42,7 @@ export interface ResultSet {
   readonly receiptId?: string;
   readonly resultSha256?: string;
   readonly warnings: readonly string[];
-  /** Milliseconds that the search took; absent if the result is from a run. */
+  /** Milliseconds that the search took; absent for a run or a report. */
   readonly searchMs?: number;
   readonly isCacheHit?: boolean;
   /** True if every protein was compared in full; false if only prefilter hits were. */

@@ -135,7 +135,7 @@ function Names({ text, onText }: Pick<QueryFieldProps, 'text' | 'onText'>) {
     );
   };
   if (found === undefined) return null;
-  if (found.length === 0) return <p class="small muted">No protein of the databases is called so.</p>;
+  if (found.length === 0) return <p class="small muted">No protein in the databases has this name.</p>;
   return (
     <ul class="names" aria-label="Proteins of this name">
       {found.map((reference) => (

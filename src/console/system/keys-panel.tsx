@@ -110,7 +110,7 @@ function KeyTable({
 }) {
   const ordered = [...keys].sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
   return (
-    <PlainTable head={['Name', 'Organization', 'Key', 'Scope', 'Made', 'Last used', 'Ends', 'State']}>
+    <PlainTable head={['Name', 'Organization', 'Key', 'Scope', 'Created', 'Last used', 'Expires', 'State']}>
       {ordered.map(
         ({ id, short, name, organizationId, scope, createdAt, lastUsedAt, expiresAt, revokedAt }) => (
           <tr key={id}>

@@ -66,7 +66,7 @@ function Endpoint({
       <Await loaded={loaded}>
         {(deliveries) =>
           deliveries.length === 0 ? (
-            <p class="muted">Nothing was delivered yet.</p>
+            <p class="muted">No deliveries yet.</p>
           ) : (
             <Deliveries
               deliveries={deliveries}
@@ -86,7 +86,7 @@ interface DeliveriesProps {
 
 function Deliveries({ deliveries, onRedeliver }: DeliveriesProps) {
   return (
-    <PlainTable head={['Event', 'State', 'Attempts', 'Last answer', 'Made', 'Again']}>
+    <PlainTable head={['Event', 'State', 'Attempts', 'Last answer', 'Created', 'Again']}>
       {deliveries.map((delivery) => (
         <tr key={delivery.id}>
           <td>

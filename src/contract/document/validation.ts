@@ -18,8 +18,8 @@ export interface RouteValidator {
   /** Returns every error in this part. Fills in defaults and converts numeric parameters in place. */
   check(part: RequestPart, value: unknown): readonly RefusalLocation[];
   /**
-   * Like `check` for a body that may be large: yields to the event loop between the elements of long lists. Errors
-   * none
+   * Like `check` for a body that may be large: yields to the event loop between the elements of long lists.
+   * Errors  none
    */
   checkBodyInTurns(value: unknown): Promise<readonly RefusalLocation[]>;
   /** Returns every error in a success body. Tests and the response check call it. */

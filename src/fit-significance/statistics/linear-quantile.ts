@@ -45,7 +45,8 @@ const TOLERANCE_SHARE = 1e-5;
 const RIDGE_SHARE = 1e-7;
 
 /**
- * Weighted least squares: the weights w that minimise Σ rowWeight · (value − w · row)², with a negligible ridge penalty.
+ * Weighted least squares: the weights w that minimise Σ rowWeight · (value − w · row)², with a negligible ridge
+ * penalty.
  * Shape   terms [values.length × termCount], row-major; rowWeights [values.length]; [termCount] out
  * Unit    that of the values in; values per term out
  * Range   rowWeights 0 or more

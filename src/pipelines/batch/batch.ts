@@ -10,8 +10,8 @@ import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
 import { joinParquet } from '../../sql/join-parquet.js';
 import { openCatalog, selectOneRelease } from '../catalog.js';
 import { batchScript, runArray, taskName, type Cluster } from '../cluster/slurm.js';
-import type { PipelineEvents } from '../notices.js';
-import { sumOf, type TaskProgress } from '../progress.js';
+import type { PipelineEvents } from '../events/notices.js';
+import { sumOf, type TaskProgress } from '../events/progress.js';
 import {
   batchFolder,
   makePlan,

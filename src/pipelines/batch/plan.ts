@@ -4,8 +4,8 @@ import { canonicalJson } from '../../canonical.js';
 import { Fault, Refusal } from '../../errors.js';
 import { BATCH_PACK_MAX_QUERIES } from '../../limits.js';
 import { replaceFile } from '../../release/hashed-file.js';
+import { batchesOf } from '../../search/batches.js';
 import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
-import { packsOf } from '../search.js';
 
 /*
  * A batch has a folder, `<output>.work`, which the machines of all its tasks mount:
@@ -70,7 +70,7 @@ export async function makePlan(
   const isKnown = await exists(folder.plan);
   const chunkStarts: number[] = [];
   let queryCount = 0;
-  for await (const chunk of packsOf(queries, BATCH_PACK_MAX_QUERIES)) {
+  for await (const chunk of batchesOf(queries, BATCH_PACK_MAX_QUERIES)) {
     const path = folder.queries(chunkStarts.length);
     const text = JSON.stringify(chunk);
     if (isKnown && (await readFile(path, 'utf8').catch(() => '')) !== text) throw refuseOther(folder);

@@ -6,10 +6,10 @@ import { findEncoderVersion } from '../../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
 import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
-import { BATCH_PACK_MAX_CANDIDATES } from '../../limits.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import { openRelease } from '../../release/open.js';
+import { batchSizeByCandidates } from '../../search/batches.js';
 import { searchPartialResults } from '../../search/partitions/merge.js';
 import { scanRange, targetRanges, type PartialResult } from '../../search/partitions/scan.js';
 import { encodePartialResults } from '../../search/partitions/encoding.js';
@@ -114,7 +114,7 @@ async function finish(
   const { release, backend } = ranged;
   const engine = { ...ranged, store: await openTokens(release, backend) };
   try {
-    const size = Math.max(1, Math.floor(BATCH_PACK_MAX_CANDIDATES / settings.limit));
+    const size = batchSizeByCandidates(settings.limit);
     for (let start = 0; start < queries.length; start += size) {
       const pack = queries.slice(start, start + size);
       const partialResults = parts.map((part) => part.slice(start, start + size));

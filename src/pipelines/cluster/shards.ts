@@ -5,8 +5,8 @@ import { readPlan, shardProgress, type PlannedShards } from '../../build-release
 import type { ApplianceConfig } from '../../config.js';
 import { findEncoder } from '../../encoder/find.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
-import type { PipelineEvents } from '../notices.js';
-import { sumOf, type ProgressState } from '../progress.js';
+import type { PipelineEvents } from '../events/notices.js';
+import { sumOf, type ProgressState } from '../events/progress.js';
 import { openHomologs } from './homologs.js';
 import { batchScript, runArray, taskName, type Cluster } from './slurm.js';
 

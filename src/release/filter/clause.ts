@@ -6,9 +6,9 @@ import type { FilterField } from '../release.js';
  * The inside of a filter: negation normal form over few tests, from which one canonical predicate is written.
  *
  * Every rewrite here holds in strong Kleene logic, where and/or are minimum and maximum and not swaps true and false:
- * De Morgan, double negation, flattening, order, duplicates. Rewrites of tests hold because a test of a present value
- * is true or false and a test of a missing one is unknown, on both sides of the rewrite: ne = not eq,
- * lt = not gte, eq = in with one value, or of eq = in, between = and(gte, lte), contains_all = and of contains.
+ * De Morgan, double negation, flattening, order, duplicates. These rewrites of tests hold: ne = not eq, lt = not gte,
+ * eq = in with one value, or of eq = in, between = and(gte, lte), contains_all = and of contains. On both sides, a test
+ * of a present value is true or false, and a test of a missing value is unknown.
  * Excluded middle and contradiction do not hold (both are unknown where the field is missing) and are never used.
  */
 

@@ -11,9 +11,9 @@ export interface AttributeColumn {
 const columnsOf = new WeakMap<TargetTable, Map<string, AttributeColumn | undefined>>();
 
 /**
- * The column of one field, with equal values under one code, so that a test runs once per value and not per target;
- * undefined where nearly every target has a value of its own, which would fill the memory and save nothing.
- * Cost    one pass over the targets at the first call, 4 bytes per target from then on
+ * Returns the column of one field with a code for each distinct value, so that a test runs once per value and not per
+ * target. Returns undefined if nearly all values are distinct, because codes would then save nothing.
+ * Cost    one pass over the targets at the first call; 4 bytes of memory per target
  */
 export function attributeColumn(targets: TargetTable, field: string): AttributeColumn | undefined {
   let columns = columnsOf.get(targets);

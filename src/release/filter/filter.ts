@@ -27,7 +27,7 @@ export interface FilterOptions {
   readonly place: Place;
   /** Default: the 21 shapes of the homology route. */
   readonly operators?: readonly OperatorShape[];
-  /** It comes in its canonical form, from somebody who has checked what he was sent. Default false. */
+  /** Whether the predicate is already canonical and checked, as in requests of a coordinator. Default false. */
   readonly isCanonical?: boolean;
 }
 
@@ -59,9 +59,9 @@ const NO_BOUNDS: FilterBounds = {
 };
 
 /**
- * Checks a predicate against the fields of a release and brings it to its canonical form.
- * Errors  Refusal `invalid_filter` with every place that is wrong: unknown field or operator, operator that the
- *         field's type does not take, value that is not of the type, members too many or too few, bounds of limits.ts
+ * Checks a predicate against the fields of a release and returns it in canonical form.
+ * Errors  Refusal `invalid_filter` with all faults: unknown field or operator; operator or value that does not fit the
+ *         field's type; superfluous or missing members; limits of limits.ts
  * Source  strong Kleene logic (Kleene 1952, § 64); the rewrites are listed in filter-clause.ts
  */
 export function compileFilter(

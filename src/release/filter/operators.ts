@@ -1,7 +1,7 @@
 import type { AttributeType } from '../release.js';
 
 /*
- * What each operator means for each type of field. P = the field's present value, V = the filter's value(s).
+ * Meaning of each operator for each type of field. P = the field's present value, V = the filter's value(s).
  *
  *                             string              integer, number   boolean    string_list
  *   eq ne                     P = V, exactly      numerically       P = V      refused
@@ -15,11 +15,10 @@ import type { AttributeType } from '../release.js';
  *   exists missing            all types: whether the target has the field at all; an empty text or list is present
  *
  * A missing field makes every operator but `exists` and `missing` unknown (strong Kleene logic), `ne`, `not_in` and
- * `not_between` too; only targets for which the whole filter is true are eligible.
- * Text is compared code point by code point, without case folding or Unicode normalisation.
- * `between` takes [low, high], both inclusive, low ≤ high.
- * `descends_from` works on the taxid field of a release with a taxonomy: true where V is P or an ancestor of P; unknown
- * where P is a taxid that the release's taxonomy lacks (unless P = V).
+ * `not_between` too; only targets for which the whole filter is true are eligible. Text is compared code point by code
+ * point, without case folding or Unicode normalisation. `between` takes [low, high], both inclusive, low ≤ high.
+ * `descends_from` applies to the taxid field of a release with a taxonomy. It is true if V is P or an ancestor of P. It
+ * is unknown if the release's taxonomy lacks P and P is not V.
  */
 
 /** Members of a predicate besides `op`. */

@@ -46,7 +46,7 @@ interface Member {
 
 type MemberOf = (key: FilterKey | 'op') => Member;
 
-/** Reads a predicate from JSON that nobody has checked; goes on after a fault, so that all are found at once. */
+/** Reads a predicate from unchecked JSON. Continues after a fault, so that all faults are reported together. */
 export function readPredicate(predicate: unknown, place: Place, rules: ReadingRules): Reading {
   const reader: Reader = {
     ...rules,

@@ -7,8 +7,8 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 export type ReadValue = { readonly text: string } | { readonly expected: string };
 
 /**
- * Reads a filter's value by the type of its field and writes it in the one way that equal values share:
- * `1.0`, `1e0` and `+1` are `1`, `-0` is `0`, a number is the shortest decimal of its binary64 value.
+ * Reads a filter's value by the type of its field and returns its canonical text, which equal values share. A number is
+ * the shortest decimal of its binary64 value: `1.0`, `1e0` and `+1` become `1`, and `-0` becomes `0`.
  * Range   integers within ±(2⁵³ − 1), numbers that binary64 can hold; never rounded to infinity
  */
 export function readValue(text: string, type: AttributeType): ReadValue {

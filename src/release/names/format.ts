@@ -1,19 +1,19 @@
 /*
- * names.index of a release: what its targets are called, and where to find them by a word of it. Little-endian.
+ * names.index of a release: the names of its targets, and an inverted index over their words. Little-endian.
  *
  *   header           64 bytes: "GLMNAMES", then 7 × uint64: version, targets, tokens, postings, bytes of rows, bytes of
- *                    tokens, entries of trigrams
- *   row offsets      uint64 × (targets + 1): where in the rows a target's begins
- *   rows             UTF-8: id and names of each target, with tabs between, in the order of NAME_FIELDS
- *   token offsets    uint32 × (tokens + 1)
- *   tokens           UTF-8: every word once, ascending by UTF-16 unit
- *   posting offsets  uint32 × (tokens + 1)
- *   postings         uint32: for each token the targets that have it, ascending
- *   trigram offsets  uint32 × (TRIGRAM_COUNT + 1)
- *   trigrams         uint32: for each trigram the tokens that have it, ascending
+ *                    tokens, entries of trigrams.
+ *   row offsets      uint64 × (targets + 1): offset of each target's row in the rows.
+ *   rows             UTF-8: id and names of each target, separated by tabs, in the order of NAME_FIELDS.
+ *   token offsets    uint32 × (tokens + 1).
+ *   tokens           UTF-8: every word once, ascending by UTF-16 unit.
+ *   posting offsets  uint32 × (tokens + 1).
+ *   postings         uint32: for each token the targets that have it, ascending.
+ *   trigram offsets  uint32 × (TRIGRAM_COUNT + 1).
+ *   trigrams         uint32: for each trigram the tokens that have it, ascending.
  *
- * Every section begins at a multiple of 8. Rows, postings and trigrams are read in place, a piece at a
- * time; the rest is held: some 40 bytes a target.
+ * Every section begins at a multiple of 8. Rows, postings and trigrams are read from the file in pieces. All other
+ * sections stay in memory, about 40 bytes per target.
  */
 
 export const NAMES_FILE = 'names.index';

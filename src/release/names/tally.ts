@@ -7,7 +7,7 @@ export interface Tally {
   add(place: number, gain: number, voice: number, mayBring: boolean): boolean;
   /** Places with the highest sums, not below the least one: the highest first, equal ones ascending. */
   best(count: number, least: number): readonly number[];
-  /** Gives it to whoever needs one next; it must not be used after that. */
+  /** Returns the tally to its pool; it must not be used afterwards. */
   release(): void;
 }
 

@@ -1,8 +1,8 @@
 /*
- * How names are read: by whoever writes the names of a release and by whoever looks for one, in the very same way.
+ * Splits names into tokens. The writer of the index and the search share these functions, so their tokens agree.
  */
 
-/** Tokens of one name that are looked at; long descriptions say what they are about at their start. */
+/** Limit on tokens of one name. The first words of a long description are the most specific. */
 const TOKENS_MAX_COUNT = 32;
 const TOKEN_MAX_CHARACTERS = 32;
 

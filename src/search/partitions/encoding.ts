@@ -2,12 +2,12 @@ import { Fault } from '../../errors.js';
 import type { PartialResult } from './scan.js';
 
 /*
- * Surveys as they travel between tasks and appliances, all numbers little-endian, as every machine has them that we run
- * on:
+ * Format of partial results between tasks and appliances. All numbers are little-endian, the byte order of every
+ * supported machine.
  *
- *   0   "GSV1", uint32 count of surveys; for each of them
+ *   0   "GSV1", uint32 count of partial results; for each of them
  *   +0  digest of the query's tokens, 32 bytes
- *   +32 uint32 count of targets, uint32 columns: 3, or 4 where the sampled policy looks
+ *   +32 uint32 count of targets, uint32 columns: 3, or 4 with the excess of the sampled policy
  *   +40 targets, query to target, target to query, excess: a column of int32 each
  */
 
@@ -16,6 +16,11 @@ const START_BYTES = 8;
 const DIGEST_BYTES = 32;
 const HEAD_BYTES = DIGEST_BYTES + 8;
 
+/**
+ * Encodes partial results in the format above.
+ * Shape   see above
+ * Unit    bytes
+ */
 export function encodePartialResults(partialResults: readonly PartialResult[]): Buffer {
   return Buffer.concat([
     MAGIC,
@@ -24,29 +29,32 @@ export function encodePartialResults(partialResults: readonly PartialResult[]): 
   ]);
 }
 
-/** How many bytes surveys of so many targets each take. @param columns  3, or 4 where the sampled policy looks */
+/** Bytes of encoded partial results. @param columns  3, or 4 with the excess of the sampled policy */
 export function writtenBytes(targetCounts: readonly number[], columns: 3 | 4): number {
   return targetCounts.reduce((sum, count) => sum + HEAD_BYTES + 4 * columns * count, START_BYTES);
 }
 
-/** Errors  Fault where the bytes are not those of surveys, or of more or fewer than they say */
+/**
+ * Decodes partial results.
+ * Errors  Fault if the bytes are not encoded partial results, or are too few or too many
+ */
 export function decodePartialResults(bytes: Uint8Array): readonly PartialResult[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
   const take = (count: number): Buffer => {
-    if (count > buffer.length - at) throw new Fault('The surveys end too early.');
+    if (count > buffer.length - at) throw new Fault('The partial results end too early.');
     at += count;
     return buffer.subarray(at - count, at);
   };
   const word = (): number => take(4).readUInt32LE();
-  if (!take(4).equals(MAGIC)) throw new Fault('These are no surveys.');
+  if (!take(4).equals(MAGIC)) throw new Fault('These bytes are not partial results.');
   const count = word();
   const partialResults: PartialResult[] = [];
   while (partialResults.length < count) {
     const queryTokensSha256 = take(DIGEST_BYTES).toString('hex');
     const [length, columns] = [word(), word()];
-    if (columns !== 3 && columns !== 4) throw new Fault('A survey has 3 columns or 4.');
-    // A copy: bytes need not begin where an int32 may.
+    if (columns !== 3 && columns !== 4) throw new Fault('A partial result has 3 or 4 columns.');
+    // A copy, because the bytes may start at an offset that an Int32Array cannot have.
     const column = (): ArrayBuffer => Uint8Array.from(take(4 * length)).buffer;
     partialResults.push({
       queryTokensSha256,
@@ -56,7 +64,7 @@ export function decodePartialResults(bytes: Uint8Array): readonly PartialResult[
       ...(columns === 4 && { queryExcess: new Int32Array(column()) }),
     });
   }
-  if (at < buffer.length) throw new Fault('There is more behind the surveys.');
+  if (at < buffer.length) throw new Fault('There are more bytes after the partial results.');
   return partialResults;
 }
 

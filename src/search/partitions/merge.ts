@@ -1,18 +1,8 @@
-import { compareReferenceSet } from '../compare.js';
-import { sweepByCodebook } from '../prefilter/codebook.js';
-import {
-  ascending,
-  bestOf,
-  eligibleTargets,
-  isMeasuredWhole,
-  prefilterCountsOf,
-} from '../prefilter/rescore-candidates.js';
-import { COARSE_ROWS } from '../prefilter/sampling.js';
-import { rescoreCandidates, searchBy } from '../search.js';
+import { searchMany } from '../search.js';
 import type {
   EncodedQuery,
-  Scan,
   ProteinQuery,
+  Scan,
   SearchEngine,
   SearchResult,
   SearchSettings,
@@ -21,12 +11,12 @@ import type { PartialResult } from './scan.js';
 import { requireTokens } from './whole.js';
 
 /**
- * The results of queries whose surveys of all ranges are at hand, in the order of the ranges: those of `searchMany`, to
- * the bit. What could be among the best of all is among the best of its range, its sums are exact integers wherever
- * they were added up, and rank by the same rules.
- * Errors  Refusal `encoder_changed` where a survey is of other tokens; those of searchMany
- * Cost    alignments of the frontier, and the panel: their tokens are all that is read; where the coded policy answers,
- *         a look at all codes, and the pool
+ * Searches with the partial results of all partitions, in the order of the partitions. The results are those of
+ * `searchMany`, to the bit: each target that can be among the best of all is among the best of its partition, sums are
+ * exact integers wherever they are computed, and both rank by the same rules.
+ * Errors  Refusal `encoder_changed` if a partial result is of other tokens; those of `searchMany`
+ * Cost    reads the tokens of the reference set and of the candidates only; with the codebook prefilter also all
+ *         centroid ids and the tokens of the prefilter hits
  */
 export function searchPartialResults(
   queries: readonly ProteinQuery[],
@@ -35,57 +25,30 @@ export function searchPartialResults(
   engine: SearchEngine,
   signal?: AbortSignal,
 ): Promise<readonly SearchResult[]> {
-  return searchBy(scanPartialResults(partialResults), queries, settings, engine, signal);
+  return searchMany(queries, settings, { ...engine, scan: scanPartialResults(partialResults) }, signal);
 }
 
-/** The way to look at the targets through the surveys of their parts. @param partialResults  by range, then by query */
+/** Scan that merges partial results. @param partialResults  by partition, then by query */
 export function scanPartialResults(partialResults: readonly (readonly PartialResult[])[]): Scan {
-  return async (queries, settings, work) => {
-    const { policy, engine, options } = work;
-    const tokens = queries.map((query) => query.tokens);
+  return (queries, _, { engine }) => {
     const merged = queries.map((query, index) =>
       merge(
         query,
-        partialResults.map((part) => part[index]),
+        partialResults.map((ofPartition) => ofPartition[index]),
         engine,
       ),
     );
-    if (policy.sampled === undefined) {
-      const referenceSet =
-        settings.significance === 'not_requested' ? undefined : engine.calibration?.referenceSet;
-      const referenceSums = await compareReferenceSet(tokens, referenceSet, engine, options);
-      return merged.map(({ targets, ...sums }, query) => {
-        const found = referenceSums?.[query];
-        return () => Promise.resolve({ targets, sums, referenceSums: found, retry: found?.retry });
-      });
-    }
-    const { sampled } = policy;
-    const { targetSpace } = settings;
-    // Codes of all targets are less than tokens of a few: they are not divided.
-    if (sampled.usesCodebook) {
-      return rescoreCandidates(
-        queries,
-        await sweepByCodebook(tokens, sampled, targetSpace, engine, options),
-        work,
-      );
-    }
-    const prefilterHits = await Promise.all(
-      merged.map(async ({ targets, ...sums }, query) => {
-        if (isMeasuredWhole(sampled, targetSpace)) return eligibleTargets(targetSpace);
-        const rowCount = Math.min(tokens[query].length, COARSE_ROWS);
-        return ascending(await bestOf(sums, targets, rowCount, prefilterCountsOf(sampled), engine.release));
-      }),
-    );
-    return rescoreCandidates(queries, prefilterHits, work);
+    const sums = () => Promise.resolve(merged);
+    return { nearest: sums, sweep: sums };
   };
 }
 
-function merge(query: EncodedQuery, parts: readonly PartialResult[], { release }: SearchEngine) {
-  for (const partialResult of parts) requireTokens(partialResult, query, release.manifest.encoder.dimension);
-  const joined = (values: (partialResult: PartialResult) => Int32Array): Int32Array =>
-    Int32Array.from(parts.flatMap((partialResult) => Array.from(values(partialResult))));
+function merge(query: EncodedQuery, partialResults: readonly PartialResult[], { release }: SearchEngine) {
+  for (const each of partialResults) requireTokens(each, query, release.manifest.encoder.dimension);
+  const joined = (values: (each: PartialResult) => Int32Array): Int32Array =>
+    Int32Array.from(partialResults.flatMap((each) => Array.from(values(each))));
   return {
-    targets: Uint32Array.from(parts.flatMap(({ targets }) => Array.from(targets))),
+    targets: Uint32Array.from(partialResults.flatMap(({ targets }) => Array.from(targets))),
     queryToTarget: joined(({ queryToTarget }) => queryToTarget),
     targetToQuery: joined(({ targetToQuery }) => targetToQuery),
     queryExcess: joined(({ queryExcess }) => queryExcess ?? new Int32Array(0)),

@@ -2,56 +2,39 @@ import {
   PROFILE_WIDTH,
   type KernelBackend,
   type KernelOptions,
-  type QueryTokens,
   type RowSource,
   type TokenStore,
 } from '../../kernels/kernels.js';
-import { BATCH_PACK_MAX_PAIRS } from '../../limits.js';
 import type { Release, TargetSpace } from '../../release/release.js';
+import { batchSizeByPairs } from '../batches.js';
 import { encode } from '../encode.js';
-import { resolvePolicy } from '../policy.js';
-import { rank } from '../rank.js';
-import {
-  ascending,
-  bestOf,
-  excessFloor,
-  isMeasuredWhole,
-  prefilterCountsOf,
-} from '../prefilter/rescore-candidates.js';
-import { COARSE_ROWS, sampleTokens } from '../prefilter/sampling.js';
+import { planSearch } from '../plan.js';
 import { tokensSha256 } from '../seal.js';
 import type {
   EncodedQuery,
-  RescoreCounts,
+  PartialScan,
+  PartialSums,
   ProteinQuery,
   SearchEngine,
+  SearchPlan,
   SearchSettings,
 } from '../search-types.js';
 
-/** Targets of a release that follow each other: the first, and the one after the last. */
+/** Consecutive targets of a release, one partition: the first index, and the index after the last. */
 export interface TargetRange {
   readonly from: number;
   readonly to: number;
 }
 
-/**
- * What a part of the targets has to say of one query: the exact sums of those that could be among the best of all,
- * which are the best of the part.
- * Order  targets ascend
- */
-export interface PartialResult {
-  readonly targets: Uint32Array;
-  readonly queryToTarget: Int32Array;
-  readonly targetToQuery: Int32Array;
-  /** Where the sampled policy looks: its sums are of a few rows of the query only. */
-  readonly queryExcess?: Int32Array;
-  /** Of what the sums are: parts that have encoded the query differently are not put together. */
+/** Result of one query for one partition: exact sums of the targets that can be among the best of the release. */
+export interface PartialResult extends PartialSums {
+  /** Digest of the tokens that were compared. Partial results of different tokens are not merged. */
   readonly queryTokensSha256: string;
 }
 
 /**
- * Divides a release's targets into ranges of about as many residues: a function of their lengths and nothing else. A
- * range may be empty.
+ * Divides a release's targets into ranges of about equal residue counts. The ranges depend on the lengths of the
+ * targets only. A range may be empty.
  */
 export function targetRanges(
   { tokens: { residueStarts } }: Pick<Release, 'tokens'>,
@@ -64,7 +47,7 @@ export function targetRanges(
   return Array.from({ length: count }, (_, part) => ({ from: startOf(part), to: startOf(part + 1) }));
 }
 
-/** The place of the first of ascending values that is at least this one. */
+/** Index of the first of ascending values that is at least `least`. */
 function firstFrom(values: Uint32Array, least: number): number {
   let [low, high] = [0, values.length];
   while (low < high) {
@@ -75,7 +58,10 @@ function firstFrom(values: Uint32Array, least: number): number {
   return low;
 }
 
-/** Opens the tokens of one range and no others. Errors  those of the backend */
+/**
+ * Opens a store with the tokens of one range only.
+ * Errors  those of the backend
+ */
 export function openRange(
   { tokens: source }: Pick<Release, 'tokens'>,
   backend: Pick<KernelBackend, 'open'>,
@@ -98,8 +84,8 @@ function rowsFrom(rows: RowSource, bytes: number): RowSource {
 
 /**
  * Compares each query with the eligible targets of one range, by the policy that answers for the whole release.
- * @param engine  with the store of this range (`openRange`), or of all targets
  * Errors  Fault of encoder or kernels; the signal's reason
+ * @param engine  with the store of this range (`openRange`), or of all targets
  */
 export async function scanRange(
   queries: readonly ProteinQuery[],
@@ -107,63 +93,51 @@ export async function scanRange(
   range: TargetRange,
   engine: SearchEngine,
   signal?: AbortSignal,
+  plan: Pick<SearchPlan, 'partial'> = planSearch(engine, settings),
 ): Promise<readonly PartialResult[]> {
   const { threads, isLowPriority } = engine;
-  const { sampled } = resolvePolicy(engine, settings);
   const encoded = await encode(queries, settings, engine, { signal });
-  return scanEncoded(encoded, { ...settings, sampled }, range, engine, { signal, threads, isLowPriority });
+  const options = { signal, threads, isLowPriority };
+  return scanEncoded(encoded, { ...settings, partial: plan.partial }, range, engine, options);
 }
 
-/** What a survey depends on besides queries, release and range. */
-export interface PartialResultSettings extends Pick<SearchSettings, 'targetSpace' | 'limit'> {
-  /** Present where the sampled policy answers for the whole release. */
-  readonly sampled?: RescoreCounts & { readonly usesCodebook: boolean };
+/** Settings of a partial result, besides queries, release and range. */
+export interface PartialResultSettings extends Pick<SearchSettings, 'targetSpace'> {
+  readonly partial: PartialScan;
 }
 
-/** The same of queries whose tokens are at hand. */
+/**
+ * Compares encoded queries with the eligible targets of one range.
+ * Errors  Fault of the kernels; the signal's reason
+ */
 export async function scanEncoded(
   queries: readonly EncodedQuery[],
-  { targetSpace, limit, sampled }: PartialResultSettings,
+  { targetSpace, partial }: PartialResultSettings,
   range: TargetRange,
   engine: Pick<SearchEngine, 'release' | 'backend' | 'store'>,
   options: KernelOptions,
 ): Promise<readonly PartialResult[]> {
   const { release, store } = engine;
-  // The pool of whoever merges needs nothing of a part.
-  const isIdle = sampled !== undefined && (sampled.usesCodebook || isMeasuredWhole(sampled, targetSpace));
-  const eligible = isIdle ? NONE : eligibleIn(targetSpace, range);
+  const eligible = eligibleIn(targetSpace, range);
   const storeFrom = store.targetCount === release.targets.count ? 0 : range.from;
   const targets = eligible ?? everyTarget(range);
   const isWholeStore = eligible === undefined && targets.length === store.targetCount;
-  const part = { storeFrom, targets, inStore: isWholeStore ? undefined : lessFrom(targets, storeFrom) };
+  const inPartition = {
+    storeFrom,
+    targets,
+    inStore: isWholeStore ? undefined : lessFrom(targets, storeFrom),
+  };
   const { dimension } = release.manifest.encoder;
   const tokens = queries.map((query) => query.tokens);
-  const size = Math.max(1, Math.floor(BATCH_PACK_MAX_PAIRS / Math.max(1, part.targets.length)));
+  const size = batchSizeByPairs(targets.length);
   const partialResults: PartialResult[] = [];
   for (let start = 0; start < tokens.length; start += size) {
-    const pack = tokens.slice(start, start + size);
-    const packSums =
-      sampled === undefined
-        ? await scanNearest(pack, part, limit, engine, options)
-        : await scanSampled(pack, part, sampled, engine, options);
-    for (const [index, sums] of packSums.entries()) {
-      partialResults.push({ ...sums, queryTokensSha256: tokensSha256(pack[index], dimension) });
+    const batch = tokens.slice(start, start + size);
+    for (const [index, sums] of (await partial.scan(batch, inPartition, engine, options)).entries()) {
+      partialResults.push({ ...sums, queryTokensSha256: tokensSha256(batch[index], dimension) });
     }
   }
   return partialResults;
-}
-
-const NONE = new Uint32Array(0);
-type Sums = Omit<PartialResult, 'queryTokensSha256'>;
-type Kernels = Pick<SearchEngine, 'release' | 'backend' | 'store'>;
-
-/** The eligible targets of a range, as the release counts them, and as its store does. */
-interface Part {
-  readonly targets: Uint32Array;
-  /** The release's number of the store's first target. */
-  readonly storeFrom: number;
-  /** Undefined for all that the store has. */
-  readonly inStore: Uint32Array | undefined;
 }
 
 function everyTarget({ from, to }: TargetRange): Uint32Array {
@@ -176,67 +150,12 @@ function lessFrom(targets: Uint32Array, from: number): Uint32Array {
   return from === 0 ? targets : targets.map((target) => target - from);
 }
 
-async function scanNearest(
-  tokens: readonly QueryTokens[],
-  part: Part,
-  limit: number,
-  { backend, store, release }: Kernels,
-  options: KernelOptions,
-): Promise<readonly Sums[]> {
-  const { targets, storeFrom, inStore } = part;
-  const found =
-    backend.nearest === undefined
-      ? (await backend.maxsim(store, tokens, inStore, options)).map((sums) => ({ sums, targets }))
-      : (await backend.nearest(store, tokens, inStore, limit, options)).map((sums) => ({
-          sums,
-          targets: sums.targets.map((target) => target + storeFrom),
-        }));
-  return Promise.all(
-    found.map(async (compared, query) => {
-      const ranked = [...(await rank(compared, tokens[query].length, release, limit))];
-      ranked.sort((a, b) => a.targetIndex - b.targetIndex);
-      return {
-        targets: Uint32Array.from(ranked, ({ targetIndex }) => targetIndex),
-        queryToTarget: Int32Array.from(ranked, ({ queryToTargetSum }) => queryToTargetSum),
-        targetToQuery: Int32Array.from(ranked, ({ targetToQuerySum }) => targetToQuerySum),
-      };
-    }),
-  );
-}
-
-async function scanSampled(
-  tokens: readonly QueryTokens[],
-  part: Part,
-  counts: RescoreCounts,
-  { backend, store, release }: Kernels,
-  options: KernelOptions,
-): Promise<readonly Sums[]> {
-  const { targets, inStore } = part;
-  // The kernels say nothing of no targets, not even that they have no excess.
-  if (targets.length === 0) {
-    const none = new Int32Array(0);
-    return tokens.map(() => ({ targets, queryToTarget: none, targetToQuery: none, queryExcess: none }));
-  }
-  const sampled = tokens.map((query) => sampleTokens(query, COARSE_ROWS));
-  const swept = await backend.sweep(store, sampled, inStore, excessFloor(release), options);
-  return Promise.all(
-    swept.map(async (sums, query) => {
-      const best = ascending(
-        await bestOf(sums, targets, sampled[query].length, prefilterCountsOf(counts), release),
-      );
-      const places = Array.from(best, (target) => firstFrom(targets, target));
-      const at = (values: Int32Array): Int32Array => Int32Array.from(places, (place) => values[place]);
-      return {
-        targets: best,
-        queryToTarget: at(sums.queryToTarget),
-        targetToQuery: at(sums.targetToQuery),
-        queryExcess: at(sums.queryExcess),
-      };
-    }),
-  );
-}
-
-/** The eligible targets of a range, ascending; undefined where all are. */
+/**
+ * Eligible targets of a range; undefined if all targets of the range are eligible.
+ * Shape   at most as many elements as the range has targets
+ * Unit    target indices of the release
+ * Range   ascending
+ */
 export function eligibleIn(
   { eligible }: Pick<TargetSpace, 'eligible'>,
   { from, to }: TargetRange,

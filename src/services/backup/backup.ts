@@ -34,10 +34,10 @@ const ATTEMPTS = 8;
 const DATABASE_FILE = 'data.mdb';
 
 /**
- * Copies everything that an appliance cannot make again: control state, stored bytes, releases, calibrations, encoders.
- * A server may be at work: the control state is copied as it is at one moment, and then every byte that it refers to;
- * where something was deleted meanwhile, the control state is copied again. What the target has already is not copied;
- * an interrupted backup goes on; the one before stays good until the last rename.
+ * Copies everything that an appliance cannot recreate: control state, stored bytes, releases, calibrations, encoders. A
+ * server may be running: the control state is copied as a snapshot, and then all bytes that it refers to. If some were
+ * deleted meanwhile, the control state is copied again. Existing content of the target is not copied again. An
+ * interrupted backup can be resumed, and the earlier backup stays valid until the last rename.
  * Errors  Refusal `data_folder_empty`; `backup_source_damaged` naming what cannot be backed up, then the earlier backup
  *         stays; `build_running` where another backup writes into the target
  */

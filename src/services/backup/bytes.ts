@@ -34,7 +34,7 @@ export class BackupBytes {
     this.#isVerifying = isVerifying;
   }
 
-  /** @param onBytes told of what is copied */
+  /** @param onBytes  called with the number of copied bytes */
   async put(source: string, bytes: NamedBytes, onBytes: (bytes: number) => void): Promise<Copied> {
     const path = pathIn(this.#folder, bytes.sha256);
     if (await this.#isThere(path, bytes)) return 'known';

@@ -17,7 +17,7 @@ function fileOf(dataFolder: string, kind: MaintenanceKind): string {
   return join(dataFolder, `last-${kind}.json`);
 }
 
-/** Whoever may only read the data folder, or finds its disk full, has done the work all the same. */
+/** Records a maintenance task. Failures such as a read-only folder or a full disk are ignored. */
 export function recordMaintenance(dataFolder: string, kind: MaintenanceKind, done: Maintenance): void {
   const file = fileOf(dataFolder, kind);
   try {
@@ -28,7 +28,7 @@ export function recordMaintenance(dataFolder: string, kind: MaintenanceKind, don
   }
 }
 
-/** Undefined where it was never done, or nobody can tell. */
+/** Returns time and outcome of the latest task; undefined if there was none or its record is unreadable. */
 export function lastMaintenance(dataFolder: string, kind: MaintenanceKind): Maintenance | undefined {
   try {
     const { at, outcome } = JSON.parse(

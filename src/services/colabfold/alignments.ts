@@ -23,9 +23,9 @@ const BLOCK_END = '\0';
 const absentHeader = (taxid: number): string => `absent_${taxid}`;
 
 /**
- * The block of a query: itself under the name that the client gave it, then the rows that the rules keep, in the order
- * of their E-values; a relative that was found again in the database has the row of that.
- * @param maxBytes rows beyond are left out
+ * Returns the alignment block of a query: the query under the client's name, then the selected rows in order of
+ * E-value. A homolog that the database search found as well has the row of that search.
+ * @param maxBytes  size limit; later rows are omitted
  * Errors  the signal's reason
  */
 export async function unpairedBlock(

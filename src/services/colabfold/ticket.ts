@@ -26,8 +26,8 @@ export interface TicketQuery {
 }
 
 /**
- * What the id of a ticket says. It is the ticket: runs are kept, and whoever may read them may read what is made of
- * them, so that nothing else has to be kept, swept or restored.
+ * A ticket, decoded from its id. The id is the whole ticket: its runs are stored anyway, and read access to them covers
+ * the archive. Tickets therefore need no storage, sweeping or restoring.
  */
 export interface Ticket {
   readonly mode: TicketMode;

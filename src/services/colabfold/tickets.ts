@@ -44,13 +44,13 @@ interface ColabfoldDependencies {
   readonly now: () => Date;
 }
 
-/** What a client is told of its ticket. */
+/** State of a ticket for its client. */
 export interface TicketState {
   readonly id: string;
   readonly status: 'PENDING' | 'RUNNING' | 'COMPLETE' | 'ERROR';
-  /** The runs behind it: they can be watched and cancelled. */
+  /** Runs of the ticket, which can be watched and cancelled. */
   readonly run_ids: readonly string[];
-  /** Why it cannot be served, for people. */
+  /** Human-readable reason of an error. */
   readonly reason?: string;
 }
 
@@ -70,10 +70,10 @@ const SEARCHED = {
 } as const;
 
 /**
- * ColabFold's MSA server over ordinary runs. Each sequence is a run of `homology.search` over each database, made under
- * a key that is derived from all that decides its result: who sends a sequence again, alone or in another complex,
- * paired or not, is led to the same run, which is billed once. Where the database's proteins have relatives, the search
- * is with the query's family, and a run of `sequences.relatives` adds what the family was made of.
+ * ColabFold's MSA server on top of ordinary runs. Each sequence is a run of `homology.search` over each database. The
+ * run's idempotency key is derived from everything that determines its result. The same sequence, alone or in another
+ * complex, paired or not, therefore reuses the run, which is billed once. For a database with homologs, the query is
+ * encoded with its homologs, and a run of `sequences.relatives` adds the homologs themselves.
  * Source  the requests of ColabFold's client, which Boltz, Chai and Protenix share
  */
 export class ColabfoldTickets {
@@ -126,9 +126,9 @@ export class ColabfoldTickets {
     if (status !== 'COMPLETE')
       throw new Refusal('run_not_completed', `The ticket is ${status}; ask again when it is COMPLETE.`);
     const key = sha256Hex(`${context.organizationId} ${id}`);
-    const known = this.#archives.get(key) ?? this.#making.get(key);
-    if (known !== undefined) return known;
-    // Whoever asked first may go: it is made for whoever asks next.
+    const archive = this.#archives.get(key) ?? this.#making.get(key);
+    if (archive !== undefined) return archive;
+    // Several requests may share the archive, so the abort of the first request must not cancel it.
     const made = this.#make(ticket, { ...context, signal: new AbortController().signal });
     this.#making.set(key, made);
     try {

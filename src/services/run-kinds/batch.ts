@@ -5,15 +5,10 @@ import type {
 } from '../../contract/runs/run-kinds.js';
 import type { CutOffs } from '../../contract/search/selection.js';
 import { sha256Hex } from '../../canonical.js';
-import {
-  BATCH_PACK_MAX_CANDIDATES,
-  BATCH_PACK_MAX_PAIRS,
-  BATCH_PACK_MAX_QUERIES,
-  BATCH_PACK_MAX_RESIDUES,
-} from '../../limits.js';
-import { resolvePolicy } from '../../search/policy.js';
+import { batchEnd, largestBatchSize } from '../../search/batches.js';
+import { planSearch } from '../../search/plan.js';
 import { searchMany } from '../../search/search.js';
-import type { ProteinQuery, SearchResult } from '../../search/search-types.js';
+import type { ProteinQuery, SearchPlan, SearchResult } from '../../search/search-types.js';
 import { NORMALIZATION_ID } from '../../sequence/protein.js';
 import type { RequestContext } from '../context.js';
 import type { Files } from '../storage/files.js';
@@ -23,7 +18,7 @@ import { passesCutOffs } from '../select.js';
 import { resolveSearch, type ResolvedSearch } from '../search/resolve-search.js';
 import { searchTraces, toolsOf } from '../search/traces.js';
 import { defineRunKind, type RunKind, type RunStep } from '../runs/run-kind.js';
-import { planSearch, reopenSearch, withinCutOffs, type SearchPlan } from './plan.js';
+import { acceptSearch, reopenSearch, withinCutOffs, type AcceptedSearch } from './plan.js';
 import {
   packedLength,
   packQueries,
@@ -38,7 +33,7 @@ export interface BatchSearchRunParts extends SearchRunParts {
   readonly files: Pick<Files, 'openManagedFile'>;
 }
 
-interface Plan extends SearchPlan {
+interface Plan extends AcceptedSearch {
   readonly normalizationId: string;
   /** As packQueries writes them. */
   readonly queries: PackedQueries;
@@ -77,21 +72,26 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
       const resolved = await resolveSearch(input, context, parts);
       const packed = { normalizationId: NORMALIZATION_ID, queries: await packQueries(queries) };
       const lengths = queries.map(({ sequence }) => sequence.length);
-      const plan = { ...planSearch(resolved, input, lengths), ...packed };
+      const plan = { ...acceptSearch(resolved, input, lengths), ...packed };
       return { plan, totalCount: queries.length, traces: searchTraces(input, resolved, fileIds) };
     },
     async *execute(plan, { context, checkpoint }) {
       const resolved = await reopenSearch(plan, context, parts);
       const lines = await unpackQueries(plan.queries);
-      const most = largestPack(resolved);
-      const packOf = (start: number, size: number): Promise<Pack> =>
-        searchPack(
-          takePack(lines, start, Math.min(size, most)),
+      const { engine, settings } = resolved;
+      const searchPlan = planSearch(engine, settings);
+      const most = largestBatchSize(settings);
+      const packOf = (start: number, size: number): Promise<Pack> => {
+        const end = batchEnd(lines, start, Math.min(size, most), packedLength);
+        return searchPack(
+          lines.slice(start, end),
           start,
           plan.normalizationId,
+          searchPlan,
           resolved,
           context,
         );
+      };
       let done = (checkpoint as Checkpoint | undefined) ?? FRESH;
       let ahead = packOf(done.doneCount, FIRST_PACK_QUERIES);
       while (done.doneCount < lines.length) {
@@ -103,8 +103,7 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
         done = advance(done, pack, plan.cutOffs);
         yield stepOf(rows, done);
       }
-      const { engine, settings } = resolved;
-      const policy = resolvePolicy(engine, settings);
+      const { policy } = searchPlan;
       // Other queries of the run may have been served by the device: the execution names that, the warning this.
       const execution = presentExecution(engine, { policy }, parts.serverVersion);
       const summary: BatchSearchRunSummary = {
@@ -148,37 +147,20 @@ function searchPack(
   lines: readonly string[],
   start: number,
   normalizationId: string,
+  plan: SearchPlan,
   { engine, settings }: ResolvedSearch,
   { signal }: RequestContext,
 ): Promise<Pack> {
   const queries = lines.map((line) => ({ ...readPackedQuery(line), normalizationId }));
   const search = async (): Promise<Pack> => {
     const startedAt = performance.now();
-    const results = queries.length === 0 ? [] : await searchMany(queries, settings, engine, signal);
+    const results = queries.length === 0 ? [] : await searchMany(queries, settings, engine, signal, plan);
     return { start, queries, results, durationMs: performance.now() - startedAt };
   };
   const pack = search();
-  // Where the run ends before it is asked for, nobody hears of its failure; whoever awaits it does.
+  // The run may end without awaiting this batch. Without this handler a failure would be an unhandled rejection.
   pack.catch(() => undefined);
   return pack;
-}
-
-/** Queries whose sums and candidates may be in memory together; one at least. */
-function largestPack({ settings: { limit, targetSpace } }: ResolvedSearch): number {
-  const byPairs = Math.floor(BATCH_PACK_MAX_PAIRS / Math.max(1, targetSpace.searchedTargetCount));
-  const byCandidates = Math.floor(BATCH_PACK_MAX_CANDIDATES / limit);
-  return Math.max(1, Math.min(BATCH_PACK_MAX_QUERIES, byPairs, byCandidates));
-}
-
-function takePack(all: readonly string[], start: number, size: number): readonly string[] {
-  let end = start;
-  let residues = 0;
-  while (end < all.length && end - start < size) {
-    residues += packedLength(all[end]);
-    if (end > start && residues > BATCH_PACK_MAX_RESIDUES) break;
-    end += 1;
-  }
-  return all.slice(start, end);
 }
 
 /** As many queries as should take PACK_MS, by what the last pack took; at most doubled at a time. */

@@ -183,7 +183,7 @@ function exportableRun(
   return run;
 }
 
-/** What is told of a query beside its candidates; of a batch all queries were asked alike. */
+/** Metadata of a query beside its candidates. All queries of a batch share their settings. */
 type Described = Pick<SearchRunSummary, 'evidence_summary' | 'receipt'>;
 
 /** Errors  Refusal `export_not_possible` where there is no such query, `result_expired` */

@@ -10,7 +10,7 @@ import { needAlignments, pickCutOffs, selectByEvidence } from '../select.js';
 import { resolveSearch, type ResolvedSearch, type ResolveParts } from '../search/resolve-search.js';
 
 /** What a search was resolved to when its run was accepted, as JSON: a later default or filter changes nothing. */
-export interface SearchPlan extends Omit<SearchSettings, 'targetSpace'> {
+export interface AcceptedSearch extends Omit<SearchSettings, 'targetSpace'> {
   /** Absent where all candidates are kept. */
   readonly cutOffs?: CutOffs;
   readonly release: Pick<CatalogRelease, 'databaseId' | 'releaseId' | 'slug'>;
@@ -21,11 +21,11 @@ export interface SearchPlan extends Omit<SearchSettings, 'targetSpace'> {
  * Errors  Refusal `significance_unavailable`, `export_not_possible`: what the search itself would refuse is refused
  *         before it is accepted, and so is a cut-off that everything would fail
  */
-export function planSearch(
+export function acceptSearch(
   { release, settings, engine }: ResolvedSearch,
   asked: CutOffs,
   queryLengths: readonly number[],
-): SearchPlan {
+): AcceptedSearch {
   refuseWithoutSignificance(settings.significance, queryLengths, engine.calibration);
   const cutOffs = pickCutOffs(asked);
   refuseVainCutOffs(cutOffs, settings, engine);
@@ -76,7 +76,7 @@ export function withinCutOffs<Row extends { readonly candidates: readonly Homolo
  * Errors  Refusal `release_not_found`, `permission_denied` where the release has gone or was made private meanwhile
  */
 export async function reopenSearch(
-  plan: SearchPlan,
+  plan: AcceptedSearch,
   context: RequestContext,
   parts: ResolveParts,
 ): Promise<ResolvedSearch> {

@@ -7,7 +7,7 @@ import type { Receipts } from '../search/receipts.js';
 import { resolveSearch, type ResolveParts } from '../search/resolve-search.js';
 import { searchTraces, toolsOf } from '../search/traces.js';
 import { defineRunKind, type RunKind } from '../runs/run-kind.js';
-import { planSearch, reopenSearch, withinCutOffs, type SearchPlan } from './plan.js';
+import { acceptSearch, reopenSearch, withinCutOffs, type AcceptedSearch } from './plan.js';
 
 export interface SearchRunParts extends ResolveParts {
   readonly receipts: Receipts;
@@ -15,7 +15,7 @@ export interface SearchRunParts extends ResolveParts {
   readonly now: () => Date;
 }
 
-interface Plan extends SearchPlan {
+interface Plan extends AcceptedSearch {
   readonly query: ProteinQuery;
 }
 
@@ -26,7 +26,7 @@ export function searchRuns(parts: SearchRunParts): RunKind {
     async prepare(input, context) {
       const query = readProteinQuery(input.query.sequence);
       const resolved = await resolveSearch(input, context, parts);
-      const plan = { ...planSearch(resolved, input, [query.sequence.length]), query };
+      const plan = { ...acceptSearch(resolved, input, [query.sequence.length]), query };
       return { plan, totalCount: 1, traces: searchTraces(input, resolved) };
     },
     // One query is one piece of work: there is nothing to yield before its end.

@@ -105,16 +105,16 @@ export class RunExecutor {
     this.#attempts.delete(runId);
     attempt.controller.abort(new Interrupted());
     this.#refusals.delete(runId);
-    // Between two turns nobody else lets the generator clean up.
+    // Between two slices of work, only this call lets the generator clean up.
     void cleanUp(attempt).catch(() => undefined);
   }
 
-  /** Interrupts all work and waits until it is given up; the next server goes on behind what was kept. */
+  /** Interrupts all work and waits for its end. The next server resumes runs at their stored results. */
   async interrupt(): Promise<void> {
     this.#isInterrupted = true;
     const interrupted = [...this.#attempts.values()];
     for (const { controller } of interrupted) controller.abort(new Interrupted());
-    // Those between two turns clean up now; the others when their piece has heard of it.
+    // Attempts between two slices clean up now; the others when their current slice ends.
     await Promise.allSettled(interrupted.map(cleanUp));
   }
 

@@ -42,9 +42,9 @@ interface RunsDependencies extends AcceptDependencies {
   readonly onChange?: () => void;
 }
 
-/** Whom this tells of failures that are ours, and of what runs wait for. */
+/** Listeners for internal failures, and for causes that runs wait for. */
 interface Listeners {
-  /** Without a run where those that have expired could not be removed. */
+  /** `runId` is undefined if the removal of expired runs failed. */
   readonly onFault: (error: unknown, runId?: string) => void;
   readonly onWait: (cause: unknown, runId: string) => void;
 }
@@ -86,7 +86,7 @@ export class Runs {
   async create(request: RunRequest, headers: RunHeaders, context: RequestContext): Promise<Reply<Run>> {
     const waitSeconds = waitOf(headers.Prefer) ?? (request.background ? 0 : RUN_WAIT_MAX_SECONDS);
     const replyTo = (run: RunRow): Reply<Run> => creationReply(run, headers.Prefer, waitSeconds);
-    // Whoever asks again after a crash is told that the run was accepted, whatever the first request would have waited.
+    // A retry after a crash gets the response that the run was accepted, even if the first request would have waited.
     let accepted: Reply<Run> | undefined;
     const onAccepted = (queued: RunRow): void => {
       accepted = remembered(replyTo(queued), context);

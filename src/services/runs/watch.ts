@@ -1,6 +1,6 @@
 import { realWorld, type World } from '../../world.js';
 
-/** Tells whoever waits in this process that something about a run has changed. */
+/** Notifies waiters in this process of changes of a run. */
 export class RunWatch {
   readonly #watchers = new Map<string, Set<RunChanges>>();
   readonly #onNotify: () => void;
@@ -8,7 +8,7 @@ export class RunWatch {
   #openCount = 0;
   #isEnded = false;
 
-  /** @param onNotify told of every change of any run, once it is on disk */
+  /** @param onNotify  called after every durable change of any run */
   constructor(onNotify: () => void = () => undefined, world = realWorld) {
     this.#onNotify = onNotify;
     this.#world = world;

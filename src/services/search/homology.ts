@@ -5,9 +5,9 @@ import { canonicalSha256 } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
 import { jsonInTurns, type JsonPieces } from '../../json/pieces.js';
 import { INLINE_RESPONSE_MAX_BYTES, SEARCH_CACHE_MAX_CANDIDATES } from '../../limits.js';
-import { resolvePolicy } from '../../search/policy.js';
+import { planSearch } from '../../search/plan.js';
 import { search } from '../../search/search.js';
-import type { SearchEngine, SearchRequest, SearchResult } from '../../search/search-types.js';
+import type { SearchEngine, SearchPlan, SearchRequest, SearchResult } from '../../search/search-types.js';
 import { mapInTurns } from '../../turns.js';
 import type { CatalogRelease } from './catalog.js';
 import type { RequestContext } from '../context.js';
@@ -48,6 +48,7 @@ interface Resolved {
   readonly release: CatalogRelease;
   readonly engine: SearchEngine;
   readonly request: SearchRequest;
+  readonly plan: SearchPlan;
 }
 
 export function createHomology(parts: HomologyParts): Homology {
@@ -108,17 +109,17 @@ async function resolve(
 ): Promise<Resolved> {
   const query = readProteinQuery(wire.query.sequence);
   const { release, engine, settings } = await resolveSearch(wire, context, parts);
-  return { release, engine, request: { ...settings, query } };
+  return { release, engine, request: { ...settings, query }, plan: planSearch(engine, settings) };
 }
 
 /** Equal keys are equal executions: everything that the result depends on, and nothing else. */
-function cacheKey({ release, engine, request }: Resolved): string {
+function cacheKey({ release, engine, request, plan }: Resolved): string {
   return canonicalSha256({
     calibration_id: engine.calibration?.id ?? null,
     evidence: request.evidence,
     guarantee: request.guarantee,
     limit: request.limit,
-    policy_id: resolvePolicy(engine, request).id,
+    policy_id: plan.policy.id,
     query: request.query.sequence,
     relatives: request.relatives ?? null,
     release_id: release.releaseId,
@@ -128,11 +129,11 @@ function cacheKey({ release, engine, request }: Resolved): string {
 }
 
 async function execute(
-  { engine, request }: Resolved,
+  { engine, request, plan }: Resolved,
   context: RequestContext,
   { now }: HomologyParts,
 ): Promise<Execution> {
-  const result = await search(request, engine, context.signal);
+  const result = await search(request, engine, context.signal, plan);
   return Object.freeze({ result, createdAt: now().toISOString() });
 }
 

@@ -14,7 +14,7 @@ interface WatchedRelease {
 }
 
 interface WatchPace {
-  /** Read while nobody searches, and while somebody does. */
+  /** Rates while no search runs, and while searches run. */
   readonly idleBytesPerSecond: number;
   readonly busyBytesPerSecond: number;
   /** From the end of one look at all releases to the next. */
@@ -31,8 +31,8 @@ const BUSY_MS = 2_000;
 const CHUNK_BYTES = 256 * KIBIBYTE_BYTES;
 
 /**
- * Reads the files of releases that serve again and again, slowly: opening them has checked their sizes alone. One whose
- * bytes are not those that were built serves nobody any more until the server is started again.
+ * Verifies the files of served releases again and again at a slow pace, because opening a release checks only sizes. A
+ * damaged release is not served any more until the server restarts.
  */
 export class ReleaseWatch {
   #pace = PACE;

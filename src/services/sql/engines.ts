@@ -43,7 +43,7 @@ export class SqlEngines {
    * Errors  Refusal `sql_busy`; Fault where world or engine cannot be opened; rejects with the signal's reason
    */
   async enter(organizationId: string, signal: AbortSignal): Promise<SqlTurn> {
-    // Before anything is touched: a signal that has aborted tells nobody in a line.
+    // Checked first, because an aborted signal emits no further event that could remove the caller from the queue.
     signal.throwIfAborted();
     const seat = this.#seats.get(organizationId) ?? { turns: 0, line: [] };
     this.#seats.set(organizationId, seat);
@@ -126,7 +126,7 @@ export class SqlEngines {
   }
 }
 
-/** Takes a turn at once, or stands in line for one; whoever gives up leaves the line. */
+/** Takes a free slot, or waits for one in a FIFO queue. Aborting removes the caller from the queue. */
 function takeTurn(seat: Seat, signal: AbortSignal): Promise<void> {
   if (seat.turns < SQL_STATEMENTS_AT_WORK_MAX_COUNT) {
     seat.turns += 1;

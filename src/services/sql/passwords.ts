@@ -18,7 +18,7 @@ const COST = { N: 16_384, r: 8, p: 1 };
 const FORM = /^gls_[A-Za-z0-9_-]{32}$/;
 
 /** Checked where there is no such user, so that time does not tell users from others. */
-const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(24)}$${'A'.repeat(44)}`;
+const PLACEHOLDER_HASH = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(24)}$${'A'.repeat(44)}`;
 
 export function newSqlPassword(world: World): string {
   return PREFIX + world.randomBytes(SECRET_BYTES).toString('base64url');
@@ -31,22 +31,22 @@ export async function hashSqlPassword(password: string, world: World): Promise<s
   return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), hash.toString('base64')].join('$');
 }
 
-/** Checks passwords, few at once and a bounded number in line: whoever guesses fast takes no more than that. */
+/** Checks passwords with limits on concurrency and queue length, so that guessing cannot use more resources. */
 export class PasswordCheck {
   readonly #line: (() => void)[] = [];
   #checkingCount = 0;
 
-  /** Whether the password is that of the hash; never where there is none. Errors  Refusal `sql_busy` */
-  async isRight(password: string, known: string | undefined): Promise<boolean> {
-    // What this server did not make is no password, whoever's it is.
+  /** Whether the password has this hash; false without a hash. Errors  Refusal `sql_busy` */
+  async isRight(password: string, storedHash: string | undefined): Promise<boolean> {
+    // Generated passwords have this form, so others need no hashing.
     if (!FORM.test(password)) return false;
-    const [, N, r, p, salt, hash] = (known ?? NOBODY).split('$');
+    const [, N, r, p, salt, hash] = (storedHash ?? PLACEHOLDER_HASH).split('$');
     await this.#enter();
     try {
       const cost = { N: Number(N), r: Number(r), p: Number(p) };
       const derived = await derive(password, Buffer.from(salt, 'base64'), HASH_BYTES, cost);
       const expected = Buffer.from(hash, 'base64').subarray(0, HASH_BYTES);
-      return timingSafeEqual(derived, expected) && known !== undefined;
+      return timingSafeEqual(derived, expected) && storedHash !== undefined;
     } finally {
       this.#leave();
     }

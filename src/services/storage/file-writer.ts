@@ -80,7 +80,7 @@ export class FileWriter {
   }
 }
 
-/** What is taken of the disk's room at a time, because nobody knows how long the file will be. */
+/** Disk space reserved at a time, because the final size of the file is unknown. */
 const ROOM_BYTES = 64 * MEBIBYTE_BYTES;
 
 /** A file that is being written. */
@@ -103,8 +103,8 @@ class OpenFile {
     const source = pipe.writable.getWriter();
     this.#source = source;
     this.#receiving = objects.receive(pipe.readable, Infinity);
-    // What cannot be stored is not waited for; whoever writes or ends is told the cause. Only the reader's end frees a
-    // write on its way, and a disk that gave no file never read: to abort the writer's end would wait for that write.
+    // A storage failure rejects pending and later writes with its cause. The readable side is cancelled, because
+    // aborting the writable side would wait for a pending write that is never read.
     this.#receiving.catch((cause: unknown) => pipe.readable.cancel(cause)).catch(() => undefined);
     source.closed.catch(() => undefined);
   }

@@ -60,8 +60,8 @@ export class StorageRoom {
   }
 
   /**
-   * The same for bytes that are about to be written; the result says that they are, or never will be, and does nothing
-   * where it is called again: more room than was taken would come out of the reserve.
+   * Reserves disk space for bytes that are about to be written. The returned function releases the reservation after
+   * writing or giving up. Further calls are no-ops, because a double release would use the reserve.
    */
   async take(moreBytes: number): Promise<() => void> {
     await this.requireDisk(moreBytes);

@@ -17,8 +17,8 @@ export const ATTEMPTS_AT_MS = [
 ] as const;
 
 /**
- * How long an endpoint is left alone that did not answer, and one that did not answer again: like its first delivery,
- * and no longer, so that whoever comes back is not kept waiting.
+ * Pauses of an endpoint after its first missing response and after further ones. They equal the first retry intervals
+ * of a delivery, so that a recovered endpoint gets deliveries soon.
  */
 export const SILENT_WAIT_MS = 5 * SECOND_MS;
 export const SILENT_AGAIN_WAIT_MS = 5 * MINUTE_MS;

@@ -40,7 +40,7 @@ export function sendWebhook(
       },
     });
     posting.on('response', (answer) => readStatus(answer, resolve, reject));
-    // A change of protocol that nobody asked for is an answer like any other; unheard, it would be none at all.
+    // An unrequested protocol upgrade counts as a response. Without this listener the promise would not settle.
     posting.on('upgrade', ({ statusCode = 0 }, socket) => {
       socket.destroy();
       resolve(statusCode);

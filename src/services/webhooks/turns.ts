@@ -16,10 +16,11 @@ interface Shares {
 }
 
 /**
- * Whose turn it is: organizations take turns, and within each its endpoints. Each has a share of what is at work at
- * once, and some of it those alone who answer, so that who hangs holds up nobody else.
- * Cost    a turn passes over those only whose share is taken: as many as are at work, and in an organization that waits
- *         for answers its other endpoints
+ * Fair scheduler of deliveries: round-robin over organizations, and within each over its endpoints. Each has a limited
+ * share of concurrent deliveries. A part is reserved for endpoints that respond, so that unresponsive ones block no
+ * other.
+ * Cost    a turn skips organizations and endpoints whose share is used: at most as many as deliveries are in progress,
+ *         and the other endpoints of an organization that waits for responses
  */
 export class Turns {
   readonly #shares: Shares;

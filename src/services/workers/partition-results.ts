@@ -1,6 +1,8 @@
 import { Refusal } from '../../errors.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import type { Release, TargetSpace } from '../../release/release.js';
+import { nearestPartial } from '../../search/exhaustive.js';
+import { sweptPartial } from '../../search/prefiltered.js';
 import { scanEncoded, targetRanges, type PartialResult } from '../../search/partitions/scan.js';
 import { encode } from '../../search/encode.js';
 import type { RequestContext } from '../context.js';
@@ -14,9 +16,9 @@ import type { PartialResultRequest } from './partial-result-request.js';
 export interface PartitionResults {
   /**
    * Returns the partial results of some queries in one partition of a release. The request must have passed its schema.
-   * Errors  Refusal `release_not_found`, `permission_denied`, `invalid_filter`; `validation_failed` for a partition that
-   *         does not exist; `kernels_changed` for kernels of another version; those of invalid queries; Faults of files,
-   *         encoder and kernels; the signal's reason
+   * Errors  Refusal `release_not_found`, `permission_denied`, `invalid_filter`; `validation_failed` for a partition
+   *         that does not exist; `kernels_changed` for kernels of another version; those of invalid queries; Faults of
+   *         files, encoder and kernels; the signal's reason
    */
   partialResult(request: PartialResultRequest, context: RequestContext): Promise<readonly PartialResult[]>;
 }
@@ -52,13 +54,11 @@ export function createPartitionResults({
       const targetSpace =
         filter === null ? targetSpaces.unfiltered(release) : filteredSpace(release, filter, targetSpaces);
       const encoded = await encode(queries, request, engine, { signal });
-      const counts = sampled && {
-        nearestCount: sampled.nearest_count,
-        localCount: sampled.striking_count,
-        // Coordinators search codebooks themselves.
-        usesCodebook: false,
-      };
-      const settings = { targetSpace, limit, sampled: counts ?? undefined };
+      const partial =
+        sampled === null
+          ? nearestPartial(limit)
+          : sweptPartial({ nearestCount: sampled.nearest_count, localCount: sampled.striking_count });
+      const settings = { targetSpace, partial };
       const range = targetRanges(release, count)[part - 1];
       return scanEncoded(encoded, settings, range, engine, { signal, threads, isLowPriority });
     },

@@ -11,9 +11,16 @@ import {
 } from '../../search/partitions/scan.js';
 import { requireWhole, partialResultCounts } from '../../search/partitions/whole.js';
 import { decodePartialResults, writtenBytes } from '../../search/partitions/encoding.js';
-import { isMeasuredWhole } from '../../search/prefilter/rescore-candidates.js';
-import { scanHere } from '../../search/search.js';
-import type { EncodedQuery, Scan, ScanWork, SearchSettings } from '../../search/search-types.js';
+import { nearestPartial } from '../../search/exhaustive.js';
+import { sweptPartial } from '../../search/prefiltered.js';
+import type {
+  EncodedQuery,
+  PartialScan,
+  Scan,
+  ScannedTargets,
+  ScanWork,
+  SearchSettings,
+} from '../../search/search-types.js';
 import type { WorkerSettings } from '../../config.js';
 import type { World } from '../../world.js';
 import { hedgedRequest, Superseded } from './hedged-request.js';
@@ -74,16 +81,15 @@ export function createWorkers(settings: WorkerSettings, world: WorkerWorld): Wor
     report: (failure) => listeners.forEach((listener) => listener(failure)),
   };
   return {
-    async scan(queries, searched, work) {
-      const { sampled } = work.policy;
-      // The codebook prefilter runs here. So do scans of few targets, all of which are candidates to rescore.
-      const isHere = sampled?.usesCodebook || (sampled && isMeasuredWhole(sampled, searched.targetSpace));
-      if (isHere) return scanHere(queries, searched, work);
-      return scanPartialResults(await scanPartitions(queries, searched, work, coordinator))(
-        queries,
-        searched,
-        work,
-      );
+    scan(queries, searched, work) {
+      const merged = async (partial: PartialScan): Promise<ScannedTargets> => {
+        const partialResults = await scanPartitions(queries, searched, partial, work, coordinator);
+        return scanPartialResults(partialResults)(queries, searched, work);
+      };
+      return {
+        nearest: async () => (await merged(nearestPartial(searched.limit))).nearest(),
+        sweep: async (counts) => (await merged(sweptPartial(counts))).sweep(counts),
+      };
     },
     counts: () =>
       [...counts].flatMap(([worker, outcomes]) =>
@@ -134,12 +140,13 @@ interface Partition extends TargetRange {
 async function scanPartitions(
   queries: readonly EncodedQuery[],
   searched: SearchSettings,
+  partial: PartialScan,
   work: ScanWork,
   coordinator: CoordinatorState,
 ): Promise<readonly (readonly PartialResult[])[]> {
-  const { policy, engine, options } = work;
+  const { engine, options } = work;
   const { targetSpace, limit, relatives: homologs = 'as_release' } = searched;
-  const { sampled } = policy;
+  const { sampled } = partial;
   const request = {
     release_id: engine.release.id,
     kernels_version: engine.backend.version,
@@ -152,7 +159,7 @@ async function scanPartitions(
     sequences: queries.map(({ sequence }) => sequence),
   };
   const times = coordinator.times[request.is_background ? 'lowPriority' : 'direct'];
-  const job = { queries, settings: { targetSpace, limit, sampled }, work, request, times };
+  const job = { queries, settings: { targetSpace, partial }, work, request, times };
   const ranges = targetRanges(engine.release, coordinator.partCount);
   // The failure of one partition cancels the requests for all others.
   const ending = linkAborts(...(options.signal ? [options.signal] : []));
@@ -211,8 +218,7 @@ async function requestPartition(
   const { url, connection } = worker;
   const { world, timeoutMs } = coordinator;
   const { most } = partialResultCounts(settings, partition);
-  const columns = settings.sampled === undefined ? 3 : 4;
-  const maxBytes = writtenBytes(new Array<number>(queries.length).fill(most), columns);
+  const maxBytes = writtenBytes(new Array<number>(queries.length).fill(most), settings.partial.columns);
   const startedMs = world.monotonicMs();
   const ending = linkAborts(signal);
   const stopTimer = world.setTimer(timeoutMs, () =>

@@ -51,7 +51,7 @@ export class JoinedHashes {
    */
   ahead(name: string, index: number, next: Next): void {
     const joined = this.#hashes.get(name) ?? (index === 0 ? this.#begin(name) : undefined);
-    // Whoever is at it asks for what comes next by itself.
+    // A running hash continues with the next part by itself.
     if (joined === undefined || joined.working !== undefined || joined.isFinishing) return;
     this.#hashes.delete(name);
     this.#hashes.set(name, joined);
@@ -122,7 +122,7 @@ export class JoinedHashes {
         await this.#add(joined, segment);
       }
     } catch {
-      // Removed meanwhile, or unreadable: whoever needs the whole will be told.
+      // The file was removed or is unreadable. The reader of the whole upload gets the error.
       this.forget(name);
     }
     joined.working = undefined;

@@ -11,9 +11,9 @@ import { discardFile, placeOf, readFile, syncFolder, writeAll } from './object-f
  *   incoming/<random>   bytes on their way in; nothing there outlives the server that writes it
  *   ab/<sha256>         bytes under their own name, complete and on disk; `ab` are the first two digits
  *
- * The table `objects` counts who refers to each. A file without a row is garbage of a crash between rename and
- * transaction; a row without references does not exist: the transaction that drops the last one moves it to
- * `object-garbage`, and the file goes when nobody reads it.
+ * The table `objects` counts the references to each object. A file without a row is garbage of a crash between rename
+ * and transaction. The transaction that drops the last reference moves the row to `object-garbage`. The file is removed
+ * when no reader has it open.
  */
 
 /** Places below the data folder, and below that. */
@@ -127,15 +127,15 @@ export class Objects {
   }
 
   /**
-   * collect, after a change that is durable already: what cannot be removed now waits for the next time, and whoever
-   * made the change is not told that it failed.
+   * Runs `collect` after a durable change. Files that cannot be removed wait for the next collection, and the caller of
+   * the change gets no error.
    */
   async tryCollect(): Promise<void> {
-    // The server's own collections meet the same failure, and tell it.
+    // The server's periodic collection reports the same failure.
     await this.collect().catch(() => undefined);
   }
 
-  /** Removes files that nobody refers to any more; a pinned one waits for the next time. */
+  /** Removes files without references; a pinned file waits for the next collection. */
   async collect(): Promise<void> {
     await this.#collectUnclaimed();
     let after = '';

@@ -21,13 +21,13 @@ interface KeyedRequest {
   readonly fingerprint: string;
 }
 
-/** The right to execute under a key, or the response of the one who had it first. */
+/** The right to execute a request under its key, or the stored response of its first execution. */
 interface Claim {
   /** Present when the request was answered before; then there is nothing to keep or release. */
   readonly stored?: StoredResponse;
   /**
-   * Makes the response durable, in place of one that was kept under this claim before; only inside a transaction,
-   * which may hold what the response tells of.
+   * Stores the response and replaces an earlier one of this claim. Must run inside a transaction, which may also write
+   * the resources that the response names.
    */
   put(response: StoredResponse, now: Date): void;
   /**
@@ -69,12 +69,12 @@ const HEAD_END = '\n';
 const SWEEP_MAX_ROWS = 4;
 
 /**
- * Responses of keyed requests, for 24 hours. A twin that still runs is known in memory only: after a crash nobody runs,
- * and the retry executes; a response that was kept before the crash is there.
+ * Responses of requests with an Idempotency-Key, for 24 hours. Requests in progress are known in memory only. After a
+ * crash a retry therefore executes, unless the response was stored before.
  *
- * Responses hold passwords, secrets and signed URLs. Each is sealed under a key that is derived from the client's
- * Idempotency-Key, of which the store holds but a hash, and from the appliance's own key: whoever has the control state
- * or a backup reads none of them, and whoever has all of the machine those only whose Idempotency-Key is guessed.
+ * Responses may contain passwords, secrets and signed URLs. Each is sealed under a key derived from the client's
+ * Idempotency-Key, of which only a hash is stored, and from the appliance's key. The control state or a backup reveals
+ * none of them. Even with the whole machine, an attacker has to guess the Idempotency-Key.
  */
 export class IdempotencyTable {
   readonly #store: ControlStore;

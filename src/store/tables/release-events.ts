@@ -4,8 +4,8 @@ import type { ReleaseObservers } from './releases.js';
 import { WebhookTable } from './webhooks.js';
 
 /**
- * Tells of new releases: each organization that listens for them and may see the database is told within the
- * transaction of the publication, whichever process publishes. A release has no owner, so nobody else is told.
+ * Returns the observer that records events of new releases. Each organization with an endpoint for such events, and
+ * with access to the database, gets an event in the transaction of the publication, in whichever process that runs.
  */
 export function releaseEvents(store: ControlStore, now: () => Date = () => new Date()): ReleaseObservers {
   const webhooks = new WebhookTable(store);

@@ -26,7 +26,7 @@ export interface WebhookEndpointRow {
   readonly updatedAt: string;
 }
 
-/** As it stands in the table: whoever reads that signs nothing. */
+/** An endpoint as stored: secrets are sealed, so that a reader of the table cannot sign messages. */
 type StoredEndpoint = Omit<WebhookEndpointRow, 'secrets'> & {
   readonly secrets: readonly (Omit<WebhookSecret, 'secret'> & { readonly sealed: string })[];
 };
@@ -145,7 +145,7 @@ export class WebhookTable {
     return [...new Set(taking.map(({ organizationId }) => organizationId))];
   }
 
-  /** A pending delivery for each endpoint that takes the event or is told of it. Only in the event's transaction. */
+  /** Adds a pending delivery for each subscribed or named endpoint. Must run in the transaction of the event. */
   enqueue(event: EventRow): void {
     const { organizationId, timestamp } = event;
     for (const endpoint of this.#endpointsOf(organizationId)) {
@@ -195,7 +195,7 @@ export class WebhookTable {
     }
   }
 
-  /** The longest waiting of an endpoint's deliveries whose time has come, but for those that are at work. */
+  /** Returns the longest waiting due delivery of an endpoint that is not in progress. */
   due(
     { organizationId, endpointId }: Pick<WaitingEndpoint, 'organizationId' | 'endpointId'>,
     now: Date,
@@ -209,8 +209,8 @@ export class WebhookTable {
   }
 
   /**
-   * Writes what became of a delivery, for it and its endpoint together. Where its schedule was started anew during
-   * the attempt, only the attempt counts; where it was forgotten, it stays so.
+   * Writes the outcome of an attempt to the delivery and its endpoint. If the schedule was restarted meanwhile, only
+   * the attempt is recorded. A deleted delivery stays deleted.
    */
   settle(delivery: WebhookDeliveryRow, endpoint: Partial<WebhookEndpointRow>): Promise<void> {
     return this.#store.freeing(() => this.#settle(delivery, endpoint));

@@ -146,7 +146,7 @@ describe('a batch without a server', () => {
     for (let length = 0; length < written.length; length += 1) {
       expect(() => decodePartialResults(written.subarray(0, length))).toThrow(/too early/);
     }
-    expect(() => decodePartialResults(Buffer.concat([written, Buffer.alloc(1)]))).toThrow(/more behind/);
+    expect(() => decodePartialResults(Buffer.concat([written, Buffer.alloc(1)]))).toThrow(/more bytes after/);
   });
 });
 

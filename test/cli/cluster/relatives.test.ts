@@ -71,7 +71,7 @@ function contents(name: string): Record<string, string> {
 beforeAll(() => {
   expect(gloaming('whole', [...PLAIN, '--no-qualification']).status).toBe(0);
   const { stdout } = gloaming('whole', BUILD);
-  expect(stdout).toMatch(/[1-9]\d* relatives of [1-9]\d* of [1-9]\d* proteins, by our own search of dbr_/);
+  expect(stdout).toMatch(/[1-9]\d* homologs of [1-9]\d* of [1-9]\d* proteins, by our own search of dbr_/);
 }, 600_000);
 
 describe('a database with relatives', () => {
@@ -141,7 +141,7 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
     }
     const build = [...PLAIN, '--alignments', path('alignments'), '--no-calibration'];
     expect(gloaming('given', build).stdout).toMatch(
-      /[1-9]\d* relatives of 9 of [1-9]\d* proteins, by the given alignments/,
+      /[1-9]\d* homologs of 9 of [1-9]\d* proteins, by the given alignments/,
     );
     const slurm = await startSlurm(path('daemons'), 2);
     try {

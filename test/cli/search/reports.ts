@@ -69,6 +69,7 @@ export function reportOf(options: { eValues?: readonly number[]; alignments?: bo
       queryLength: QUERY.length,
       queryTokensSha256: '0'.repeat(64),
       resultSha256: '1'.repeat(64),
+      funnel: { eligible: 3, prefiltered: 3, rescored: 3, aligned: alignments ? 3 : 0, listed: 3 },
     },
     sort: 'evalue',
     leftOutCount: 0,

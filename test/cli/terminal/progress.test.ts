@@ -8,7 +8,7 @@ import {
   formatQuantity,
   formatRate,
 } from '#src/cli/terminal/progress.js';
-import { sumOf } from '#src/pipelines/progress.js';
+import { sumOf } from '#src/pipelines/events/progress.js';
 
 function recorder(isTTY: boolean, columns = 100) {
   const written: string[] = [];

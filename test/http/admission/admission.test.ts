@@ -225,7 +225,7 @@ describe('the bound on requests in progress', () => {
     const { going, search } = await gated({ requestsAtWork: 1 });
     const first = search();
     await expect.poll(() => going.length, SOON).toBe(1);
-    expectFailure(await search({ authorization: 'Bearer nobody' }), 'queue_full', SEARCH);
+    expectFailure(await search({ authorization: 'Bearer unknown' }), 'queue_full', SEARCH);
     expect((await get(served as Served, '/healthz')).status).toBe(200);
     going.shift()?.();
     expect((await first).status).toBe(200);

@@ -258,7 +258,7 @@ describe('the pages of the console', () => {
     const unknown = await send(
       'POST',
       '/console/api/closest',
-      { ...body, target_id: 'nobody' },
+      { ...body, target_id: 'absent' },
       { ...OWN, cookie },
     );
     expect(unknown.status).toBe(422);

@@ -26,7 +26,7 @@ import { qualifiedFor } from '../qualification.js';
 import { contextEncoder, makeHomologs } from '../../tools/relatives.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-console.log(`parts seed ${seed}`);
+console.log(`partitions seed ${seed}`);
 const random = seededRandom(seed);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-parts-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -56,7 +56,7 @@ async function searchPartitions(
 
 const queryOf = (sequence: string): ProteinQuery => ({ sequence, normalizationId: 'test' });
 
-/** The release's targets, every third of them, and a few that stand in one part of many. */
+/** All targets of the release, every third one, and a few in one partition of many. */
 function spacesOf(release: Release): readonly TargetSpace[] {
   const space = unfilteredSpace(release);
   const every = (step: number, count: number): TargetSpace => {
@@ -66,9 +66,9 @@ function spacesOf(release: Release): readonly TargetSpace[] {
   return [space, every(3, Math.floor(space.searchedTargetCount / 3)), every(1, 20)];
 }
 
-describe('a search over parts of a release', () => {
-  it('lists what the whole lists, ties by id, whatever the parts, limit, filter and backend', async () => {
-    // Few lengths and a short pattern of tokens: many exact ties, in an order of ids unlike that of targets.
+describe('a search over partitions of a release', () => {
+  it('lists the candidates of a whole search, ties by id, for any partitions, limit, filter and backend', async () => {
+    // Few lengths and a short pattern of tokens give many exact ties. Ids and targets have different orders.
     const targets = Array.from({ length: 400 }, (_, at) => ({
       id: `T${(at * 7919) % 400}`,
       sequence: 'ACDEFGHIKLMNPQRSTVWY'.repeat(5).slice(random.below(95)),
@@ -98,7 +98,7 @@ describe('a search over parts of a release', () => {
     }
   });
 
-  it('is not put together of parts that encoded a query differently', async () => {
+  it('is refused if partitions encoded a query differently', async () => {
     const release = await openRelease(
       await makeRelease(join(folder, 'encoders'), { targets: [{ id: 'A', sequence: 'MKV' }] }),
     );
@@ -120,8 +120,8 @@ describe('a search over parts of a release', () => {
   });
 });
 
-describe('a search over parts of a calibrated release', () => {
-  // Of so few proteins, most seeds leave some bin without a tail: these have one in every search.
+describe('a search over partitions of a calibrated release', () => {
+  // With so few proteins, most seeds leave a bin without a tail. This seed has a tail in every bin searched.
   const { proteins, write } = makeHomologs(seededRandom(1), { homologSets: 60, members: 10 });
   const queries = [proteins[3]!, proteins[217]!].map(({ sequence }) => queryOf(sequence));
   let sampled: SearchEngine;
@@ -145,7 +145,7 @@ describe('a search over parts of a calibrated release', () => {
   afterAll(() => sampled.store.close());
 
   for (const kind of ['exhaustive', 'sampled', 'coded'] as const) {
-    it(`gives its ranks, E-values and digests where the policy is ${kind}`, async () => {
+    it(`gives the ranks, E-values and digests of a whole search by the ${kind} policy`, async () => {
       const guarantee = kind === 'exhaustive' ? kind : 'approximate';
       const engine = kind === 'coded' ? { ...sampled, ...coded } : sampled;
       for (const targetSpace of spacesOf(engine.release)) {
@@ -176,7 +176,7 @@ describe('a search over parts of a calibrated release', () => {
     });
   }
 
-  it('aligns no more than what is within the E-value that relatives need', async () => {
+  it('aligns only candidates within the largest E-value of the settings', async () => {
     const targetSpace = unfilteredSpace(sampled.release);
     for (const guarantee of ['exhaustive', 'approximate'] as const) {
       const settings = {
@@ -203,7 +203,7 @@ describe('a search over parts of a calibrated release', () => {
     }
   });
 
-  it('divides the targets by their residues and nothing else, and leaves none out', () => {
+  it('divides all targets by their residues only', () => {
     const { residueStarts } = sampled.release.tokens;
     const longest = Math.max(...proteins.map(({ sequence }) => sequence.length));
     for (const count of [...PARTS, 1_000]) {

@@ -16,23 +16,23 @@ import { codebookDefinition, policyId, type CodebookCard, type PolicyCard } from
 import { openQualification, writePolicyCard, type Qualification } from '#src/recall/policy-sidecar.js';
 import { Fault } from '#src/errors.js';
 import { CENTROID_COUNT, openCodebook } from '#src/kernels/codebook.js';
-import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
+import { nativeBackend } from '#src/kernels/native.js';
 import { writeCodebook } from '#src/measure-recall/codebook.js';
 import { seededRandom } from '#src/random.js';
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
-import { resolvePolicy } from '#src/search/policy.js';
-import { bestByCodebook } from '#src/search/prefilter/codebook.js';
-import { ascending } from '#src/search/prefilter/rescore-candidates.js';
+import { resolvePolicy } from '#src/search/plan.js';
+import { bestByCodebook } from '#src/search/codebook.js';
+import { ascending } from '#src/search/prefiltered.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
 import { makeHomologs, contextEncoder, homologsOf } from '../../tools/relatives.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-console.log(`coded seed ${seed}`);
+console.log(`codebook seed ${seed}`);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-coded-'));
-// More proteins than twenty times the finalists of the policy below.
+// More proteins than twenty times the candidates to rescore of the policy below.
 const { proteins, write } = makeHomologs(seededRandom(seed), { homologSets: 40, members: 10 });
 const queries = [3, 217, 399].map((at) => ({ sequence: proteins[at]!.sequence, normalizationId: 'test' }));
 const policy = codebookDefinition(15, 10);
@@ -87,8 +87,8 @@ const settings = {
 const search = (engine: SearchEngine, asked = queries) =>
   searchMany(asked, { ...settings, targetSpace: unfilteredSpace(release) }, engine);
 
-describe('the coded policy', () => {
-  it('finds the families of its queries, and measures what it lists as the exhaustive policy does', async () => {
+describe('the codebook prefilter', () => {
+  it('finds the homologs of its queries and measures its candidates as the exhaustive policy does', async () => {
     const engine = await engineOf();
     const found = await search(engine);
     const space = unfilteredSpace(release);
@@ -110,24 +110,8 @@ describe('the coded policy', () => {
     engine.store.close();
   });
 
-  it('gives the same bits alone and in a pack, on any kernels and threads', async () => {
-    const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
-    const digests: (readonly string[])[] = [];
-    for (const { name } of runnable) {
-      for (const threads of [1, 2]) {
-        const engine = await engineOf(name, threads);
-        digests.push((await search(engine)).map(({ resultSha256 }) => resultSha256));
-        engine.store.close();
-      }
-    }
-    for (const digest of digests) expect(digest, `seed ${seed}`).toEqual(digests[0]);
-    const engine = await engineOf();
-    expect((await search(engine, [queries[1]!]))[0]!.resultSha256).toBe(digests[0]![1]);
-    engine.store.close();
-  });
-
-  it('takes the nearest by their mean, and the striking by what their length has by chance', async () => {
-    // Sixteen times as long: eight times the excess is chance, twice would be where rows of the query stood out.
+  it('selects the nearest by mean similarity, and local matches by excess above chance for their length', async () => {
+    // A target 16 times as long has 8 times the excess by chance.
     const lengths = [100, 1_600, 100, 1_600];
     const targets = { length: (target: number) => lengths[target]! } as Release['targets'];
     const sums = {
@@ -146,21 +130,6 @@ describe('the coded policy', () => {
     expect(named).toEqual({ nearest: [3], local: [3] });
   });
 
-  it('looks at a filtered space only', async () => {
-    const engine = await engineOf();
-    const eligible = Uint32Array.from(proteins.keys()).filter((target) => target % 2 === 1);
-    const targetSpace = {
-      ...unfilteredSpace(release),
-      id: 'htsp_test',
-      eligible,
-      searchedTargetCount: eligible.length,
-    };
-    const [found] = await searchMany(queries, { ...settings, targetSpace }, engine);
-    expect(found!.candidates).toHaveLength(10);
-    expect(found!.candidates.every(({ targetIndex }) => targetIndex % 2 === 1)).toBe(true);
-    engine.store.close();
-  });
-
   it('never answers from an engine that lacks its codebook', async () => {
     const { codebook, ...engine } = await engineOf();
     const asked = { guarantee: 'approximate', limit: 10 } as const;
@@ -170,19 +139,19 @@ describe('the coded policy', () => {
   });
 });
 
-describe('the codes of a release', () => {
+describe('the codebook of a release', () => {
   const pathOf = (file: { readonly path: string }): string =>
     join(calibrationDirectory(release.directory), file.path);
   const opened = (card = cardOf()) => openCodebookOf(release.directory, card.codes, release.tokens);
 
-  it('are the same each time they are made, and are named by their digests', async () => {
+  it('is the same each time it is made, and its files are named by their digests', async () => {
     expect(await writeCodebook(release, { threads: 1 })).toEqual(files);
     expect(files.words.path).toBe(`words-${files.words.sha256}.bin`);
     expect(files.words.size_bytes).toBe(CENTROID_COUNT * release.tokens.dimension);
     expect(await verifyCodebook(release.directory, cardOf())).toEqual([]);
   });
 
-  it('qualify by what is nearest and evident, and go when a card without them comes', async () => {
+  it('qualifies by nearest and E ≤ 0.001, and is removed with a card that has none', async () => {
     await writePolicyCard(release.directory, cardOf());
     const known = { releaseId: release.id, calibrationId: undefined };
     expect(await openQualification(release.directory, known)).toBeDefined();
@@ -199,7 +168,7 @@ describe('the codes of a release', () => {
     for (const [path, bytes] of kept) writeFileSync(path, bytes);
   });
 
-  it('are refused in one sentence where they are missing, changed, cut, too long or elsewhere', async () => {
+  it('is refused in one sentence if a file is missing, changed, truncated, too long or elsewhere', async () => {
     expect(await opened()).toBeDefined();
     for (const file of [files.words, files.codes]) {
       const path = pathOf(file);

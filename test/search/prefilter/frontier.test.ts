@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Candidate } from '#src/search/search-types.js';
-import { chooseFrontier } from '#src/search/prefilter/frontier.js';
+import { chooseFrontier } from '#src/search/prefiltered.js';
 
-/** Candidates in the order of a ranking, each with its affine score and, if judged, its ln P. */
+/** Candidates by rank, each with its affine score and, if judged, its ln P. */
 function candidates(...given: readonly (readonly [score: number, logP?: number])[]): readonly Candidate[] {
   return given.map(
     ([rawScore, logTailProbability], at) =>
@@ -23,31 +23,31 @@ function candidates(...given: readonly (readonly [score: number, logP?: number])
 const chosen = (list: readonly Candidate[], limit: number): readonly number[] =>
   chooseFrontier(list, limit).map(({ targetIndex }) => targetIndex);
 
-describe('the frontier of the sampled policy', () => {
-  it('holds the best E-values in the order in which they came, with ranks of its own', () => {
+describe('the list of a prefilter policy', () => {
+  it('has the best E-values in their given order, with new ranks', () => {
     const list = candidates([900, -1], [100, -30], [500, -2], [200, -20]);
     expect(chosen(list, 2)).toEqual([1, 3]);
     expect(chooseFrontier(list, 2).map(({ rank }) => rank)).toEqual([1, 2]);
   });
 
-  it('goes by the affine score where nothing is judged, and by rank where scores tie', () => {
+  it('is ordered by affine score if nothing is judged, and equal scores by rank', () => {
     expect(chosen(candidates([5], [9], [7], [9]), 2)).toEqual([1, 3]);
     expect(chosen(candidates([9], [9], [9]), 2)).toEqual([0, 1]);
   });
 
-  it('goes by the affine score where E-values tie', () => {
+  it('is ordered by affine score for equal E-values', () => {
     expect(chosen(candidates([1, 0], [3, 0], [2, 0]), 2)).toEqual([1, 2]);
   });
 
-  it('leaves a candidate without an E-value where its score has it', () => {
-    // By score: 1, 0, 3, 2. The unjudged first one stays, and the best two E-values join it.
+  it('keeps a candidate without an E-value at the place of its score', () => {
+    // By score: 1, 0, 3, 2. The unjudged first candidate stays, and the best two E-values are added.
     const list = candidates([80, -1], [90], [10, -50], [50, -9]);
     expect(chosen(list, 3)).toEqual([1, 2, 3]);
-    // One that its score leaves out stays out, however few are judged.
+    // An unjudged candidate with a low score is left out even if few are judged.
     expect(chosen(candidates([80, -1], [90, -2], [10]), 2)).toEqual([0, 1]);
   });
 
-  it('is the same list whatever the limit: a smaller one holds a part of a larger one', () => {
+  it('contains the list of every smaller limit', () => {
     const list = candidates([5, -3], [8], [7, -1], [9, -2], [2, -9], [6]);
     for (let limit = 1; limit < 6; limit += 1) {
       expect(chosen(list, limit + 1)).toEqual(expect.arrayContaining([...chosen(list, limit)]));

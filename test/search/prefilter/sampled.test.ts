@@ -13,9 +13,9 @@ import { seededRandom } from '#src/random.js';
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
-import { resolvePolicy } from '#src/search/policy.js';
-import { bestLocal } from '#src/search/prefilter/rescore-candidates.js';
-import { sampledRows, sampleTokens } from '#src/search/prefilter/sampling.js';
+import { resolvePolicy } from '#src/search/plan.js';
+import { bestLocal } from '#src/search/prefiltered.js';
+import { sampledRows, sampleTokens } from '#src/search/sampling.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
 import { presentExecution } from '#src/services/search/present-search.js';
@@ -25,7 +25,7 @@ import { contextEncoder, makeHomologs, homologsOf } from '../../tools/relatives.
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`sampled seed ${seed}`);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-sampled-'));
-// More proteins than the pool of the policy below holds.
+// More proteins than the prefilter hits of the policy below.
 const { proteins, write } = makeHomologs(seededRandom(seed), { homologSets: 40, members: 10 });
 const queries = [proteins[3]!, proteins[217]!].map(({ sequence }) => ({
   sequence,
@@ -73,7 +73,7 @@ const search = (engine: SearchEngine, limit = 10) =>
   searchMany(queries, { ...settings, targetSpace: unfilteredSpace(release), limit }, engine);
 
 describe('the sampled policy', () => {
-  it('measures what it lists as the exhaustive policy does, and lists the best evidence', async () => {
+  it('measures its candidates as the exhaustive policy does and lists the best evidence', async () => {
     const engine = await engineOf(nativeBackend());
     const found = await search(engine);
     const all = await searchMany(
@@ -95,7 +95,7 @@ describe('the sampled policy', () => {
     engine.store.close();
   });
 
-  it('gives the same bits alone and in a pack, on any kernels, threads and devices', async () => {
+  it('gives the same bits alone and in a batch, with any kernels, threads and devices', async () => {
     const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
     const backends = [
       ...runnable.map(({ name }) => nativeBackend(name)),
@@ -114,11 +114,11 @@ describe('the sampled policy', () => {
     for (const { store } of engines) store.close();
   });
 
-  it('is served by a GPU where there is one, and says where the CPU did so in its place', async () => {
+  it('runs on a GPU if there is one, and reports a retry on the CPU', async () => {
     const addon = emulatedAddon();
     const engine = await engineOf(cudaBackend(nativeBackend(), { addon, retriesOnCpu: true }));
     const served = await search(engine);
-    // Finalists are measured there, too.
+    // Candidates are rescored on the GPU, too.
     expect(addon.gpuCalls).toEqual(['load', 'sweep', 'measures', 'measures']);
     addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
     const retried = await search(engine);
@@ -130,18 +130,18 @@ describe('the sampled policy', () => {
     engine.store.close();
   });
 
-  it('measures more finalists for a longer list', async () => {
+  it('rescores more candidates for a longer list', async () => {
     const engine = await engineOf(nativeBackend());
     const [short, long] = [(await search(engine, 40))[0]!, (await search(engine, 60))[0]!];
     expect([short.candidates.length, long.candidates.length]).toEqual([40, 60]);
-    // 30 more finalists may be better than the last of the short list, but not than its best ten.
+    // Rescoring 30 more candidates may displace the last of the short list, but not its best ten.
     const best = [...short.candidates].sort((a, b) => b.affine.rawScore - a.affine.rawScore).slice(0, 10);
     const listed = new Set(long.candidates.map(({ targetIndex }) => targetIndex));
     expect(best.every(({ targetIndex }) => listed.has(targetIndex))).toBe(true);
     engine.store.close();
   });
 
-  it('lists the same candidates whether or not their significance was asked for', async () => {
+  it('lists the same candidates with and without requested significance', async () => {
     const engine = await engineOf(nativeBackend());
     const targetSpace = unfilteredSpace(release);
     const [judged] = await search(engine);
@@ -155,7 +155,7 @@ describe('the sampled policy', () => {
     engine.store.close();
   });
 
-  it('looks at a filtered space only, and measures all of a small one', async () => {
+  it('scans a filtered space only, and measures all targets of a small one', async () => {
     const engine = await engineOf(nativeBackend());
     const space = unfilteredSpace(release);
     for (const stride of [2, 20]) {
@@ -169,7 +169,7 @@ describe('the sampled policy', () => {
     engine.store.close();
   });
 
-  it('is named by the answer with its card and counts', async () => {
+  it('is named in the answer with its card and counts', async () => {
     const engine = await engineOf(nativeBackend());
     const policyOf = (limit: number, rest: Partial<SearchEngine> = {}) =>
       resolvePolicy({ ...engine, ...rest }, { guarantee: 'approximate', limit });
@@ -199,7 +199,7 @@ describe('the sampled policy', () => {
         },
       });
     }
-    // The largest that was tried keeps too little.
+    // The largest policy on the card has too little recall.
     expect(policyOf(61)).toMatchObject({
       isExhaustive: true,
       isFallback: true,
@@ -216,7 +216,7 @@ describe('the sampled policy', () => {
 });
 
 describe('the sampled rows', () => {
-  it('are all of a short query and 32 evenly spread ones of a long one', () => {
+  it('are all rows of a short query and 32 evenly spread rows of a long one', () => {
     expect([...sampledRows(3, 32)]).toEqual([0, 1, 2]);
     for (const length of [32, 33, 100, 413, 65_535]) {
       const rows = [...sampledRows(length, 32)];
@@ -228,7 +228,7 @@ describe('the sampled rows', () => {
     }
   });
 
-  it('keep the tokens of the query', () => {
+  it('have the tokens of the query', () => {
     const values = Int8Array.from({ length: 64 * 32 }, (_, at) => Math.floor(at / 32));
     const sampled = sampleTokens({ values, length: 64 }, 32);
     expect(sampled.length).toBe(32);
@@ -236,9 +236,9 @@ describe('the sampled rows', () => {
   });
 });
 
-describe('the most striking targets', () => {
+describe('the best local matches', () => {
   const targets = { length: (target: number) => (target === 2 ? 16 * 16 * 16 * 16 : 1) };
-  it('are those with the greatest excess for their length, without any that do not strike', async () => {
+  it('have the greatest excess for their length, and none is without excess', async () => {
     const release = { targets } as unknown as Release;
     const excess = Int32Array.of(5, 0, 60, 7, 0, 5);
     expect(await bestLocal(excess, undefined, 2, release)).toEqual([3, 0]);

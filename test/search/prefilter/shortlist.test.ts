@@ -14,14 +14,14 @@ const from =
   };
 
 describe('a shortlist', () => {
-  it('has all that could be among the best, with their values, in whatever order these come', async () => {
+  it('has all positions that can be among the best, with their values, for any order of the values', async () => {
     const random = seededRandom(seed);
     const count = 2_000;
     const orders = {
       random: Float64Array.from({ length: count }, () => random.below(1_000) - 500),
       ascending: Float64Array.from({ length: count }, (_, at) => at - count / 2),
       descending: Float64Array.from({ length: count }, (_, at) => -at),
-      // More of one value than there is room for at first.
+      // More equal values than the initial capacity.
       equal: Float64Array.from({ length: count }, (_, at) => (at % 3 === 0 ? 1 : 2)),
     };
     for (const [name, list] of Object.entries(orders)) {
@@ -36,13 +36,13 @@ describe('a shortlist', () => {
     }
   });
 
-  it('keeps what is within rounding of the last, which the best leave no room for', async () => {
+  it('keeps positions within rounding of the last value', async () => {
     const list = [3, 1 + 2 ** -52, 1, 2, 1 - 2 ** -40];
     expect([...(await shortlist(5, from(list), 3)).positions]).toEqual([0, 1, 2, 3]);
     expect(await greatest(5, from(list), 3)).toEqual([0, 3, 1]);
   });
 
-  it('goes over blocks, and takes nothing from nothing', async () => {
+  it('covers several blocks, and is empty without positions', async () => {
     const count = 200_000;
     const list = Float64Array.from({ length: count }, (_, at) => (at * 7_919) % count);
     const best = await greatest(count, from(list), 3);
@@ -50,7 +50,7 @@ describe('a shortlist', () => {
     expect((await shortlist(0, from([]), 5)).positions).toHaveLength(0);
   });
 
-  it('lists equal values by their places', async () => {
+  it('lists equal values by their positions', async () => {
     expect(await greatest(6, from([5, 7, 5, 7, 5, 1]), 4)).toEqual([1, 3, 0, 2]);
   });
 });

@@ -84,7 +84,7 @@ export async function useAppliance(): Promise<UsedAppliance> {
 type Call = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Json>;
 
 async function useAll(call: Call, sequence: string, fileBytes: Buffer): Promise<UsedAppliance['ids']> {
-  // Nobody listens there: deliveries stay pending.
+  // No server listens there, so deliveries stay pending.
   const endpoint = { url: 'http://127.0.0.1:9/hook', event_types: ['run.completed', 'file.completed'] };
   await call('POST', '/v1/webhooks/endpoints', endpoint, { 'Idempotency-Key': 'endpoint' });
   const query = { kind: 'protein_sequence', sequence };

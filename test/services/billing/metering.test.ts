@@ -55,7 +55,7 @@ describe('metering', () => {
     await settling;
   });
 
-  it('bills nobody while the ledger cannot be written, and loses nothing that was billed before', async () => {
+  it('bills no call while the ledger cannot be written, and keeps earlier entries', async () => {
     let isFull = false;
     const requireRoom = (): void => {
       if (isFull) throw new Error('no space');

@@ -84,7 +84,7 @@ describe('rows of an alignment', () => {
     expect(await select([row('A', 0.9)], { maximum_depth: 1 })).toMatchObject({ names: [] });
   });
 
-  it('stop being written when nobody waits for them', async () => {
+  it('are no longer written after the reader has gone', async () => {
     const controller = new AbortController();
     const many = Array.from({ length: 1_000 }, (_, at) => row(`R${at}`, 0.5));
     const selecting = selectRows(many, QUERY, EVERYTHING, controller.signal);
@@ -122,7 +122,7 @@ describe('rows that are nearly the same', () => {
   });
 });
 
-describe('what is asked of rows where nobody says', () => {
+describe('the default rules for rows', () => {
   const asked = { ...EVERYTHING, minimum_query_coverage_ratio: 0.5 };
 
   it('is an E-value of 0.001 where there are any', () => {

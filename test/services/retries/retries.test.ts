@@ -164,7 +164,7 @@ async function setScene(): Promise<Scene> {
   const query = { kind: 'protein_sequence', sequence };
   const search = { query, evidence: 'pairwise_sequence_alignment', limit: 3 };
   const found = await call('POST', '/v1/homology', search);
-  // Nobody listens there: its deliveries stay pending.
+  // No server listens there, so its deliveries stay pending.
   const endpoint = await call('POST', '/v1/webhooks/endpoints', { url: 'http://127.0.0.1:9/' });
   const uploads: string[] = [];
   for (const name of ['sent', 'acknowledged', 'kept']) {

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cigarRuns } from '#src/sequence/cigar.js';
 import { buildBench, type Answer, type Bench, type Json, type Serving } from '../runs/runs-served.js';
 
-/* Exports of real runs, read by programs that nobody here wrote. */
+/* Exports of real runs, read by independent programs. */
 
 const REFORMAT = '/usr/share/hhsuite/scripts/reformat.pl';
 const hasHhsuite = existsSync('/usr/bin/hhfilter') && existsSync(REFORMAT);

@@ -70,7 +70,7 @@ describe('a search run', () => {
     expect(waited.headers.get('X-Service-Billable-Units')).toBe('1');
   });
 
-  it('is acknowledged at once, and told of by Location', async () => {
+  it('is acknowledged at once, with its address in Location', async () => {
     const created = await serving.call('POST', '/v1/runs', { body: searchRun(4) });
     expect(created.status).toBe(202);
     expect(created.headers.get('Retry-After')).toBe('1');

@@ -7,7 +7,7 @@ const LONG_MS = 60_000;
 const { signal } = new AbortController();
 
 describe('a watch over runs', () => {
-  it('keeps a change that came while nobody waited for it, once', async () => {
+  it('keeps one change that came without a waiter', async () => {
     const changes = new RunWatch().open('run_1');
     const watch = new RunWatch();
     const open = watch.open('run_1');

@@ -145,7 +145,7 @@ describe('SQL credentials', () => {
     expect(table.findByUsername('a')).toBe(undefined);
   });
 
-  it('end what watches them, whoever revoked them', async () => {
+  it('notify their watchers when they are revoked, in any process', async () => {
     const ended: string[] = [];
     for (const [name, end] of [
       ['here', (id: string) => credentials.revoke(id, of('lab'))],

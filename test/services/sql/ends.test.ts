@@ -3,7 +3,7 @@ import { createClient, type Client } from '#src/clients/typescript/client.js';
 import { askSql, createCredential, type SqlAnswer, type TestCredential } from '../../tools/sql-client.js';
 import { startSqlScene, type SqlScene } from '../../tools/sql-scene.js';
 
-/* How statements end that nobody lets end by themselves. */
+/* Statements that end before their last row: by timeout, memory limit, cancellation or disconnect. */
 
 let scene: SqlScene;
 

@@ -21,7 +21,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('whoever has left already does not stand in line for a turn', async () => {
+it('an aborted caller does not enter the queue for a slot', async () => {
   const entered = Array.from({ length: SQL_STATEMENTS_AT_WORK_MAX_COUNT }, () => engines.enter('lab', never));
   const outcome = engines.enter('lab', AbortSignal.abort(left)).catch((error: unknown) => error);
   const later = new Promise((resolve) => setImmediate(resolve, 'waits'));
@@ -31,7 +31,7 @@ it('whoever has left already does not stand in line for a turn', async () => {
   expect(engines.counts().statements).toBe(0);
 });
 
-it('whoever has left already takes no turn, and does not keep an idle engine from its end', async () => {
+it('an aborted caller takes no slot and does not keep an idle engine open', async () => {
   const first = engines.enter('lab', never);
   failWorld(new Error('no world'));
   await expect(first).rejects.toThrow('no world');

@@ -148,7 +148,7 @@ describe('a file', () => {
     expect(stored()).toBe(0);
   });
 
-  it('is refused to other organizations and to nobody in particular', async () => {
+  it('is refused to other organizations and to callers without a key', async () => {
     expect(code(await read(file.url, {}, 'rival'))).toBe('permission_denied');
     expect(code(await read(file.url))).toBe('missing_api_key');
     const unknown = file.url.replace(/fil_[0-9a-f]{24}/, `fil_${'0'.repeat(24)}`);

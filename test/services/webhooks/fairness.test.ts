@@ -161,7 +161,7 @@ describe('a receiver that hangs', () => {
     expect(scene.deliveries('lab', { status: 'pending' })).toEqual([]);
   });
 
-  it('is asked at once where somebody wants a delivery sent again', async () => {
+  it('gets an attempt at once when a delivery is sent again on request', async () => {
     await scene.endpoint();
     await scene.endRun();
     scene.answer = scene.timeOut;

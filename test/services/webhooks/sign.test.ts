@@ -18,7 +18,7 @@ it('a signature is that of the example in the documentation of Standard Webhooks
   });
 });
 
-it('a message in the time of two secrets is good for the holder of either, and for nobody else', () => {
+it('a message in the time of two secrets is valid for the holder of either secret only', () => {
   const secrets = [newWebhookSecret(), newWebhookSecret()];
   const body = '{"type":"run.completed"}';
   const headers = { ...signatureHeaders('evt_1', new Date(), body, secrets) };

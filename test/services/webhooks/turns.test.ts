@@ -6,7 +6,7 @@ import { Turns, type Lane } from '#src/services/webhooks/turns.js';
 const SHARES = { endpoint: 2, organization: 3, all: 5 };
 const lane = (organizationId: string, endpointId: string): Lane => ({ organizationId, endpointId });
 
-/** Takes turns until nobody has one. */
+/** Takes turns until none is left. */
 function take(turns: Turns, maxCount = Infinity): Lane[] {
   const taken: Lane[] = [];
   for (let next = turns.next(); next !== undefined && taken.length < maxCount; next = turns.next()) {
@@ -63,7 +63,7 @@ describe('turns', () => {
     expect(turns.atWork('a')).toBe(1);
   });
 
-  it('pass over who rests, and give nobody two places who wants twice', () => {
+  it('skip resting endpoints, and queue an endpoint only once', () => {
     const turns = new Turns({ endpoint: 1, organization: 9, all: 9 });
     for (const each of ['a1', 'a2', 'a1']) turns.want(lane('a', each));
     turns.rest(lane('a', 'a2'));

@@ -132,7 +132,7 @@ const RUN = {
   totalCount: 1,
 } as const;
 
-/** What a receiver does with a message, by an implementation that nobody here wrote. */
+/** What a receiver does with a message, by an independent implementation. */
 export function verify(secret: string, { headers, body }: Received): unknown {
   return new Webhook(secret).verify(body, headers as Record<string, string>);
 }

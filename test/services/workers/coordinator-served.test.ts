@@ -103,7 +103,7 @@ describe.skipIf(!hasOpenssl)('a front', () => {
     ]);
   });
 
-  it('refuses a certificate of an unnamed authority, refuses unusable key files and serves no partitions itself', async () => {
+  it('refuses certificates of unnamed authorities and unusable key files, and serves no partitions', async () => {
     const connection = connectWorker({ url: worker.url, keyFile, parts: [1] });
     await expect(connection.probe(AbortSignal.timeout(5_000))).rejects.toMatchObject({
       code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',

@@ -256,7 +256,7 @@ describe('a worker that differs from its coordinator', () => {
 
 describe('an invalid response is refused, and the failure names the worker', () => {
   const responses: readonly (readonly [string, Relaying, string])[] = [
-    ['omits a query', changing((partialResults) => partialResults.slice(1)), '2 surveys of 3'],
+    ['omits a query', changing((partialResults) => partialResults.slice(1)), '2 partial results of 3'],
     [
       'omits a target',
       changing(first((partialResult) => at(partialResult, [0, 1, 2, 3]))),
@@ -293,7 +293,7 @@ describe('an invalid response is refused, and the failure names the worker', () 
           targets: partialResult.targets.map((target) => target + 30),
         })),
       ),
-      'not of its part',
+      'outside its partition',
     ],
     [
       'is by another policy',
@@ -302,7 +302,7 @@ describe('an invalid response is refused, and the failure names the worker', () 
       ),
       'another policy',
     ],
-    ['is an HTML page', ({ response }) => void response.end('<html>'), 'no surveys'],
+    ['is an HTML page', ({ response }) => void response.end('<html>'), 'not partial results'],
     ['is empty', ({ response }) => void response.end(), 'too early'],
     ['is far too long', ({ response }) => void response.end(Buffer.alloc(1 << 22)), 'more than the'],
     [

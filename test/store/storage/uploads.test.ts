@@ -186,7 +186,7 @@ describe('an upload', () => {
     expect(tables.uploads.get(upload.id)).toBe(undefined);
   });
 
-  it('tells of its file once, and of its deletion', async () => {
+  it('records one event for its file and one for its deletion', async () => {
     const { upload } = await inState('completed');
     const { fileId } = upload.completed!;
     await tables.uploads.abort(upload.id, START);
@@ -221,7 +221,7 @@ describe('bytes on disk', () => {
     expect(stored()).toEqual([]);
   });
 
-  it('stay while somebody reads them, and go afterwards', async () => {
+  it('stay while a reader has them open, and are removed afterwards', async () => {
     const { upload, segments } = await inState('completed');
     const opened = tables.contents.open(upload.completed!.sha256, 0, 8)!;
     await tables.files.remove('lab', 'completed', (found) => found, START);

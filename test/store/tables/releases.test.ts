@@ -75,7 +75,7 @@ describe('a calibration', () => {
 });
 
 describe('what takes part in the transactions of releases', () => {
-  it('hears of a publication once, and of a removal', async () => {
+  it('is notified once of a publication, and of a removal', async () => {
     const heard: string[] = [];
     const observed = new ReleaseTable(store, {
       onPublished: ({ id, slug }, { defaultReleaseId }) =>

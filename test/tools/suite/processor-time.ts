@@ -16,7 +16,7 @@ declare module 'vitest' {
 // A process that runs several files keeps this value between them.
 const state = globalThis as { gloamingCountedSeconds?: number };
 
-// Vitest reads the parameter list: the first must be a pattern.
+// oxlint-disable-next-line no-empty-pattern -- vitest reads the parameter list, and the first must be a pattern
 afterAll(({}, file) => {
   const seconds = processorSeconds();
   file.meta.processorSeconds = seconds - (state.gloamingCountedSeconds ?? 0);

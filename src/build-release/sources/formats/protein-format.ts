@@ -14,7 +14,10 @@ export interface ProteinFormat {
   isRecognised(head: string): boolean;
   /** Fields that its proteins may have; all are optional. */
   readonly fields: readonly SourceField[];
-  /** Yields the proteins in the order of the file, one in memory at a time. Errors  Refusal with file, line and record */
+  /**
+   * Yields the proteins in the order of the file, one in memory at a time.
+   * Errors  Refusal with file, line and record
+   */
   read(input: FastaInput): AsyncIterable<SourceProtein>;
 }
 

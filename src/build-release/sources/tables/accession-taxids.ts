@@ -6,8 +6,8 @@ import { tableLines } from './table-lines.js';
 const TAXID = /^\d{1,9}$/;
 
 /**
- * Reads NCBI's prot.accession2taxid or prot.accession2taxid.FULL. Stores only the rows of the given proteins, because the
- * file has more than a billion rows. Ids match accessions with or without version.
+ * Reads NCBI's prot.accession2taxid or prot.accession2taxid.FULL. Stores only the rows of the given proteins, because
+ * the file has more than a billion rows. Ids match accessions with or without version.
  * Errors  Refusal `file_not_found`; Refusal `invalid_metadata` with file and line; errors of the file system
  * Cost    one pass over the ids and one over the file; 32 to 64 bytes of memory per protein, and two scratch files
  * Source  https://ftp.ncbi.nlm.nih.gov/pub/taxonomy/accession2taxid/README

@@ -87,7 +87,10 @@ function addFeature({ text, refuse }: TableLine, rows: KeyedRows): void {
   for (const key of keys) if (key !== '') rows.add(key, row);
 }
 
-/** Parses attributes such as `ID=x;product=a%3B b`. Commas are not separators, because names often have unescaped commas. */
+/**
+ * Parses attributes such as `ID=x;product=a%3B b`. Commas are not separators, because names often have unescaped
+ * commas.
+ */
 function attributesIn(text: string): ReadonlyMap<string, string> {
   return new Map(
     text.split(';').flatMap((pair) => {

@@ -23,8 +23,8 @@ const DOMTBLOUT_COLUMNS = 22;
 const INTERPROSCAN_MIN_COLUMNS = 11;
 
 /**
- * Parses a row of InterProScan's TSV: protein, MD5, length, analysis, signature, its description, first, last, score, status,
- * date, and optionally InterPro entry, its description, GO terms and pathways. "-" is a missing value.
+ * Parses a row of InterProScan's TSV: protein, MD5, length, analysis, signature, its description, first, last, score,
+ * status, date, and optionally InterPro entry, its description, GO terms and pathways. "-" is a missing value.
  * Source  https://interproscan-docs.readthedocs.io/en/latest/OutputFormats.html
  */
 export const parseInterproscan: ParseDomain = (row, refuse) => {
@@ -41,8 +41,8 @@ export const parseInterproscan: ParseDomain = (row, refuse) => {
 };
 
 /**
- * Returns a parser for rows of --domtblout: 22 columns separated by blanks, and a description. A domain has the range of
- * its envelope.
+ * Returns a parser for rows of --domtblout: 22 columns separated by blanks, and a description. A domain has the range
+ * of its envelope.
  * Source  HMMER User's Guide, "Tabular output formats"
  */
 export function parseDomtblout(isByDomain: boolean): ParseDomain {

@@ -20,7 +20,7 @@ export function CoverageChart({ hits, queryLength, onOpen }: CoverageChartProps)
       <figure class="chart">
         <figcaption>
           <h3>Where they align</h3>
-          <p class="small">No alignments were asked for, or none of these hits has one.</p>
+          <p class="small">No alignments were requested, or no hit has one.</p>
         </figcaption>
       </figure>
     );

@@ -9,8 +9,8 @@ import { PDB } from './pdb.js';
 const STRUCTURE_NAME = /\.(?:(cif|mmcif)|pdb|ent)(?:\.(?:gz|zst|xz))?$/i;
 
 /**
- * Lists the structure files of a folder and its subfolders, sorted by name; undefined if the path is not a folder. Other
- * files are ignored, because AlphaFold's archives also have confidences and alignments.
+ * Lists the structure files of a folder and its subfolders, sorted by name; undefined if the path is not a folder.
+ * Other files are ignored, because AlphaFold's archives also have confidences and alignments.
  * Errors  Refusal `file_not_found`; Refusal `invalid_input` for a folder without structures
  */
 export async function structuresIn(path: string): Promise<readonly string[] | undefined> {

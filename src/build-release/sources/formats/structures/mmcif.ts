@@ -16,8 +16,8 @@ import {
 } from './structure.js';
 
 /**
- * mmCIF of the PDB and of models. The proteins are the full sequences of the polypeptide entities, resolved or not. A file
- * without entities gives the residues of its atoms.
+ * mmCIF of the PDB and of models. The proteins are the full sequences of the polypeptide entities, resolved or not. A
+ * file without entities gives the residues of its atoms.
  * Source  https://mmcif.wwpdb.org/dictionaries/mmcif_pdbx_v50.dic
  */
 export const MMCIF: ProteinFormat = {

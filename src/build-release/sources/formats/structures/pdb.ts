@@ -13,8 +13,8 @@ import {
 } from './structure.js';
 
 /**
- * The legacy PDB format with lines of 80 columns. Each chain has its sequence of SEQRES, resolved or not. A file without
- * SEQRES gives the residues of the first model's atoms.
+ * The legacy PDB format with lines of 80 columns. Each chain has its sequence of SEQRES, resolved or not. A file
+ * without SEQRES gives the residues of the first model's atoms.
  * Source  https://www.wwpdb.org/documentation/file-format-content/format33/v3.3.html
  */
 export const PDB: ProteinFormat = {

@@ -120,8 +120,8 @@ export function isModelName(name: string): boolean {
 }
 
 /**
- * Returns the proteins of a structure. A model of the AlphaFold database keeps its id, `AF-P12345-F1`. Other ids are the
- * structure's name with the first chain.
+ * Returns the proteins of a structure. A model of the AlphaFold database keeps its id, `AF-P12345-F1`. Other ids are
+ * the structure's name with the first chain.
  */
 export function structureProteins(
   structure: { readonly name: string; readonly file: string; readonly isModel: boolean },

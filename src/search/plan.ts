@@ -1,12 +1,34 @@
 import { lossesOf, policyId, policyListing } from '../recall/policy-card.js';
 import { assert } from '../errors.js';
 import type { ReleaseManifest } from '../release/release.js';
-import type { ResolvedPolicy, SearchEngine, SearchRequest } from './search-types.js';
+import { codebookPlan } from './codebook.js';
+import { exhaustivePlan } from './exhaustive.js';
+import { sampledPlan } from './prefiltered.js';
+import type {
+  ResolvedPolicy,
+  SearchEngine,
+  SearchPlan,
+  SearchRequest,
+  SearchSettings,
+} from './search-types.js';
 
 /**
- * The release-owned way in which the asked-for guarantee is met. `exhaustive` takes the reference policy.
- * `approximate` takes the policy that the release is qualified for, with more finalists where a longer list is asked
- * for, and the stronger reference policy where it is for none, or where none of those that qualify lists so many.
+ * Plans a search: resolves the policy once, as a value that the stages follow without further decisions. A plan holds
+ * for this engine and these settings only.
+ */
+export function planSearch(
+  engine: Pick<SearchEngine, 'release' | 'qualification' | 'codebook'>,
+  settings: SearchSettings,
+): SearchPlan {
+  const policy = resolvePolicy(engine, settings);
+  if (policy.sampled === undefined) return exhaustivePlan(policy, settings);
+  return policy.sampled.usesCodebook ? codebookPlan(policy, settings) : sampledPlan(policy, settings);
+}
+
+/**
+ * Policy by which the release meets the requested guarantee. `exhaustive` takes the reference policy. `approximate`
+ * takes the qualified policy, with more candidates to rescore for a longer list. It falls back to the reference policy
+ * if the release has no qualified policy, or none for lists of this length.
  */
 export function resolvePolicy(
   { release, qualification, codebook }: Pick<SearchEngine, 'release' | 'qualification' | 'codebook'>,
@@ -51,7 +73,7 @@ export function resolvePolicy(
   });
 }
 
-/** The policy of every release: exact MaxSim over every eligible target. */
+/** Id of the policy that every release has: exact MaxSim with every eligible target. */
 export function referencePolicyId({ policies }: ReleaseManifest): string {
   const reference = policies.find((policy) => policy.guarantee === 'exhaustive');
   assert(reference !== undefined, 'every release is built with the exhaustive policy');

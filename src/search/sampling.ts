@@ -1,22 +1,25 @@
-import type { QueryTokens } from '../../kernels/kernels.js';
+import type { QueryTokens } from '../kernels/kernels.js';
 
-/** Rows of a query that meet every target, and those that meet the pool; multiples of what kernels compare at once. */
+/** Rows of a query that sweep all targets, and rows that sweep the prefilter hits; multiples of a kernel's tile. */
 export const COARSE_ROWS = 32;
 export const FINE_ROWS = 64;
-/** Rows of a query that make its table of what codes are worth. */
+/** Rows of a query in the look-up table of centroids. */
 export const TABLE_ROWS = 128;
 
 /**
- * So many rows of a query, ascending and evenly spread: a pure function of its length, so that equal searches stay
- * equal. Of a query with no more residues it is all of them.
+ * Selects at most `most` rows of a query, evenly spread. The rows depend on the length only, so that equal searches
+ * give equal results. A query with fewer residues keeps all of them.
+ * Shape   min(length, most) elements
+ * Unit    row indices
+ * Range   ascending, 0..length − 1
  */
 export function sampledRows(length: number, most: number): Uint32Array {
   const count = Math.min(length, most);
-  // Each row stands in the middle of its share of the query.
+  // Each row is the middle of its share of the query.
   return Uint32Array.from({ length: count }, (_, row) => Math.floor(((2 * row + 1) * length) / (2 * count)));
 }
 
-/** A query of its sampled rows only. */
+/** Returns a query with its sampled rows only. */
 export function sampleTokens({ values, length }: QueryTokens, most: number): QueryTokens {
   const dimension = values.length / length;
   const rows = sampledRows(length, most);

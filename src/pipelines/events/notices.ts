@@ -1,12 +1,12 @@
-import type { BuildReport } from '../build-release/build-options.js';
-import type { CalibratePhase } from '../fit-significance/options.js';
-import type { QualifiedRelease } from '../measure-recall/qualify.js';
-import type { HomologSource } from '../release/release.js';
-import type { CalibrationCard } from '../significance/card.js';
+import type { BuildReport } from '../../build-release/build-options.js';
+import type { CalibratePhase } from '../../fit-significance/options.js';
+import type { QualifiedRelease } from '../../measure-recall/qualify.js';
+import type { HomologSource } from '../../release/release.js';
+import type { CalibrationCard } from '../../significance/card.js';
 import type { ProgressState } from './progress.js';
 
-export type { BuildReport } from '../build-release/build-options.js';
-export type { CalibratePhase } from '../fit-significance/options.js';
+export type { BuildReport } from '../../build-release/build-options.js';
+export type { CalibratePhase } from '../../fit-significance/options.js';
 
 /** Channels of a pipeline to its caller. */
 export interface PipelineEvents {
