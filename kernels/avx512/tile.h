@@ -5,7 +5,7 @@
  * spilled or copied sums around the intrinsic (40 to 80 %), so the plain twins below multiply by a one-instruction asm.
  * On Zen 4 the twin of MaxSim then reaches 99 % of the assembly's rate (kernels-bench).
  *
- * `objdump -dC kernels-bench` prints the assembly as the processor runs it: see sweep<(TileCode)0, 2u, true>.
+ * `objdump -dC kernels-bench` prints the expanded assembly, in maxsimRows<(TileCode)0>.
  *
  *   zmm0–7, 8–15, 16–23   sums of block 0, 1, 2 with row 0 … 7
  *   zmm24–26              one quad of each block           zmm27   one quad of a row, broadcast
