@@ -5,12 +5,12 @@ import { storageUnavailable } from './unavailable.js';
 export class Place {
   readonly #identities: ReadonlyMap<string, string>;
 
-  /** @param paths are there */
+  /** @param paths existing files */
   constructor(paths: readonly string[]) {
     this.#identities = new Map(paths.map((path) => [path, identityOf(statSync(path))]));
   }
 
-  /** What is not where it was, in words; undefined while all is. */
+  /** Message that names the file that was moved or replaced. undefined if all files are at their paths. */
   problem(): string | undefined {
     for (const [path, identity] of this.#identities) {
       const found = statSync(path, { throwIfNoEntry: false });

@@ -1,6 +1,6 @@
 /*
- * What a check of the appliance's data may find, and what repairs it. Damage is lost or contradicting data; a leftover
- * is waste of something that was interrupted, which hurts nobody and goes by itself.
+ * Findings of a check of the appliance's data, and their repairs. Damage is lost or contradictory data. A leftover is
+ * harmless waste of an interrupted process, which is removed automatically.
  */
 
 const START = 'The next start of the server removes it.';
@@ -50,7 +50,7 @@ export type FindingKind = keyof typeof FINDING_KINDS;
 
 export interface Finding {
   readonly kind: FindingKind;
-  /** What is concerned: a table and key, a digest, a path. */
+  /** Subject of the finding: a table and key, a digest or a path. */
   readonly subject: string;
   readonly message: string;
 }

@@ -4,7 +4,10 @@ import { checkIndex, type Check } from './rows.js';
 import type { EventRow } from '../tables/events.js';
 import type { RunRow } from '../tables/runs.js';
 
-/* Runs: each stands where it is looked for, with its plan while it works, its rows while they are kept, its events. */
+/*
+ * Checks of runs: each is in its indexes, has a plan while it works and rows while they are retained, and has its
+ * events.
+ */
 
 export function checkRuns(check: Check): void {
   const { rows, report } = check;
@@ -27,7 +30,7 @@ export function checkRuns(check: Check): void {
   checkPlaces(check);
 }
 
-/** Rows that can be read, in order and without a gap from the first on, by run. */
+/** Number of decodable rows by run, in order and without a gap from the first row. */
 function countRows({ rows, report }: Check): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const [key, packed] of rows.of<Buffer>('run-rows')) {
@@ -89,7 +92,7 @@ function checkPlaces(check: Check): void {
   }
 }
 
-/** Events of a subject count up from 1, and the last one of a run tells of the state that it is in. */
+/** Checks that events of a subject count up from 1, and that the last event of a run has the run's present state. */
 export function checkEvents({ rows, report }: Check): void {
   const deleted = new Set([...rows.of<string>('file-event-expiries')].map(([, id]) => id));
   const last = new Map<string, EventRow>();

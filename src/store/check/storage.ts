@@ -4,7 +4,7 @@ import type { FileRow } from '../storage/files.js';
 import type { StorageUsage } from '../storage/storage-usage.js';
 import type { UploadRow } from '../storage/uploads.js';
 
-/* Files, contents, uploads and objects: what they refer to is there, and every count is what it counts. */
+/* Checks of files, contents, uploads and objects: their references exist, and every reference count is right. */
 
 interface ContentRow {
   readonly sizeBytes: number;
@@ -21,7 +21,7 @@ interface Bytes {
 }
 type PartRow = { readonly received?: Bytes; readonly acknowledged?: Bytes };
 
-/** References by what they refer to. */
+/** Number of references by the id or digest of the referenced value. */
 type Counts = Map<string, number>;
 
 const DIGEST_BYTES = 32;
@@ -147,7 +147,7 @@ function checkUsage({ rows, report }: Check, expected: ReadonlyMap<string, Stora
   }
 }
 
-/** Counts one reference to an object, which must be there with this size. */
+/** Counts one reference to an object, which must exist with this size. */
 function refer({ rows, report }: Check, objects: Counts, from: string, { sha256, sizeBytes }: Bytes): void {
   count(objects, sha256);
   const object = rows.get<ObjectRow>('objects', sha256);

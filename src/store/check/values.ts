@@ -11,7 +11,7 @@ import type { WebhookDeliveryRow } from '../tables/webhooks.js';
 import { DUE_BY_ENDPOINT_VERSION } from '../migrations.js';
 import { SETTINGS_TABLE, VERSION_KEY, versionOf } from '../version.js';
 
-/* What is named by its content has that content, totals are sums, and places lead somewhere. */
+/* Checks that content has the hash that names it, that totals are sums, and that index entries lead to rows. */
 
 interface Aged {
   readonly id: string;
@@ -39,7 +39,7 @@ export function checkNamedValues(check: Check): void {
   checkIndex<Aged>(check, 'msa-components-by-age', 'msa-components', ageOf, true);
 }
 
-/** Databases, credentials and what they are found by. */
+/** Checks databases, SQL credentials and the indexes of both. */
 export function checkCatalog(check: Check): void {
   const { rows, report } = check;
   for (const [slug, { defaultReleaseId }] of rows.of<DatabaseRow>('databases')) {
@@ -84,7 +84,7 @@ export function checkTotals({ rows, report }: Check): void {
   checkIdempotency({ rows, report });
 }
 
-/** Each entry of the ledger has one place among those of its organization, and places have no gap. */
+/** Checks that each entry of the ledger has one number in its organization, and that numbers have no gap. */
 function checkUsageOrder({ rows, report }: Check): void {
   const placed = new Set<string>();
   const counts = new Map<string, number>();
@@ -110,7 +110,7 @@ function checkUsageOrder({ rows, report }: Check): void {
 interface KeptResponse {
   readonly expiresAtMs: number;
   readonly bytes: number;
-  /** Of before version 3. */
+  /** Rows that were written before version 3. */
   readonly response?: object;
 }
 
@@ -141,7 +141,7 @@ function checkIdempotency({ rows, report }: Check): void {
   report('total_wrong', 'idempotency-usage', `It says ${kept}; there are ${responses} of ${bytes}.`);
 }
 
-/** A delivery is forgotten before its event; about the last hour of both nothing is said. */
+/** A delivery is deleted before its event. The check ignores deliveries and events of about the last hour. */
 const EVENT_MARGIN_MS = 60 * 60 * 1000;
 
 export function checkDeliveries(check: Check, now: Date): void {
@@ -151,7 +151,7 @@ export function checkDeliveries(check: Check, now: Date): void {
   for (const [id, { eventId, body, createdAt, status, nextAttemptAt }] of rows.of<WebhookDeliveryRow>(
     'webhook-deliveries',
   )) {
-    // The events of a release go with it, at once.
+    // The events of a release are deleted with it, at once.
     const mayOutlive = body.startsWith('{"type":"release.');
     if (createdAt >= oldest && !mayOutlive) expected.set(eventId, [...(expected.get(eventId) ?? []), id]);
     if ((status === 'pending') === (nextAttemptAt !== undefined)) continue;
