@@ -19,8 +19,8 @@ export interface IndexesVerdict {
 }
 
 /**
- * Recomputes the digests of all releases, calibrations and the encoders that they need, and holds the catalog against
- * the folders.
+ * Recomputes the digests of all releases, calibrations and their encoders, and checks the catalog against the folders.
+ * Errors  none for damage, which is a finding
  * Cost    one read of all of them
  */
 export async function checkIndexes(
@@ -76,7 +76,7 @@ async function checkEncoders(
   }
 }
 
-/** Folders that were to be renamed when they were complete. */
+/** Checks for folders that an interrupted command did not rename to their final name. */
 async function checkHalfFolders(
   indexesFolder: string,
   scanned: ScannedReleases,

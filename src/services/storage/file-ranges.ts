@@ -4,7 +4,7 @@ import type { FileRow } from '../../store/storage/files.js';
 /** Request headers by name, as the contract declares them. */
 export type Headers = Readonly<Record<string, string | undefined>>;
 
-/** What a request wants of a file: all of it, bytes [start, end), or to hear that it has it already. */
+/** Requested content of a file: all of it, bytes [start, end), or nothing because the client's copy is current. */
 type Wanted =
   { readonly status: 200 | 206; readonly start: number; readonly end: number } | { readonly status: 304 };
 
@@ -44,7 +44,7 @@ function whole({ sizeBytes }: FileRow): Wanted {
   return { status: 200, start: 0, end: sizeBytes };
 }
 
-/** One range is served; what is not one, or several, is answered with the whole, as the RFC allows. */
+/** A single range is served. Anything else gets the whole file, as the RFC allows. */
 function rangeOf(text: string, file: FileRow): Wanted {
   const { sizeBytes } = file;
   const [, first, last] = /^bytes=[ \t]*(\d{0,16})-(\d{0,16})[ \t]*$/i.exec(text) ?? [];
@@ -65,13 +65,13 @@ function matches(list: string, file: FileRow, comparison: 'strong' | 'weak'): bo
   return tags.some((tag) => (comparison === 'weak' ? tag.replace(/^W\//, '') : tag) === etagOf(file));
 }
 
-/** A date in If-Range must be the very one that was sent. */
+/** A date in If-Range must equal the Last-Modified date. */
 function isRangeCurrent(ifRange: string | undefined, file: FileRow, modifiedMs: number): boolean {
   if (ifRange === undefined) return true;
   return /^(W\/)?"/.test(ifRange) ? ifRange === etagOf(file) : dateOf(ifRange) === modifiedMs;
 }
 
-/** An HTTP date; anything else counts as absent. */
+/** An HTTP date. Any other text counts as absent. */
 function dateOf(text: string | undefined): number | undefined {
   const time = text === undefined || !/GMT$/.test(text) ? Number.NaN : Date.parse(text);
   return Number.isNaN(time) ? undefined : time;

@@ -37,13 +37,13 @@ export const FINDING_KINDS = {
   },
   object_unreferenced: { level: 'leftover', remedy: START },
   object_half: { level: 'leftover', remedy: START },
-  object_garbage: { level: 'leftover', remedy: 'The server removes it when nobody reads it any more.' },
+  object_garbage: { level: 'leftover', remedy: 'The server removes it after the last reader has closed it.' },
   build_unfinished: {
     level: 'leftover',
     remedy: 'Run the same build again, or drop it with "gloaming index remove --unfinished".',
   },
   removal_unfinished: { level: 'leftover', remedy: 'The next "gloaming index" command removes it.' },
-  folder_half: { level: 'leftover', remedy: 'Nobody reads it; delete it when no command is at work.' },
+  folder_half: { level: 'leftover', remedy: 'No process reads it. Delete it while no command is running.' },
 } as const satisfies Readonly<Record<string, { level: 'damage' | 'leftover'; remedy: string }>>;
 
 export type FindingKind = keyof typeof FINDING_KINDS;

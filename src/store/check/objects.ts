@@ -42,7 +42,7 @@ export async function checkObjectFiles(check: ObjectCheck): Promise<void> {
       if (name.slice(0, 2) === shelf && rows.has('objects', name)) continue;
       // Garbage whose file is absent is a row that the next collection removes. A restored backup has such rows.
       if (!rows.has('object-garbage', name)) strangers.push(join(shelf, name));
-      else report('object_garbage', name, 'Nobody refers to these bytes any more.');
+      else report('object_garbage', name, 'No row refers to these bytes any more.');
     }
   }
   await reportStrangers(check, strangers);

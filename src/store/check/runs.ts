@@ -100,7 +100,7 @@ export function checkEvents({ rows, report }: Check): void {
     const { subjectId, sequence } = event;
     const isThere = ['runs', 'files', 'releases'].some((table) => rows.has(table, subjectId));
     const isKnown = isThere || deleted.has(subjectId);
-    if (!isKnown) report('index_dangling', `events ${key}`, `It tells of ${subjectId}, which is not there.`);
+    if (!isKnown) report('index_dangling', `events ${key}`, `Its subject ${subjectId} does not exist.`);
     const before = last.get(subjectId)?.sequence ?? 0;
     if (sequence !== before + 1) {
       report('event_missing', `events ${key}`, `The event before it has the number ${before}.`);
