@@ -33,7 +33,7 @@ import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
 import { formatFasta } from './sequences.js';
 import { formatTables } from './table.js';
 
-/** Formats of the command line; the others are those of the exports. */
+/** Formats of the command line. All other formats are those of the exports. */
 const FORMATTERS: Readonly<Partial<Record<FormatName, SearchFormat>>> = {
   table: formatTables,
   json: formatJson,
@@ -106,7 +106,7 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
       assert(output !== undefined, 'a format is ours or one of the exports');
       await writeOutput(output, flags.output, context.stdout);
     } finally {
-      // Where nobody takes the answer any more, the search at work ends before its engine is closed.
+      // If the consumer stops early, the running search ends before its engine is closed.
       stopping.abort();
       await reports.return(undefined);
     }
@@ -115,7 +115,7 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
   }
 }
 
-/** Adds to each result what its formats need. */
+/** Adds to each result the values that its formats need. */
 async function* reportsOf(
   searched: AsyncIterable<SearchedQuery>,
   { targetSpace, ...request }: SearchSettings,
@@ -127,7 +127,7 @@ async function* reportsOf(
   }
 }
 
-/** A table says it itself. */
+/** Skipped for tables, which contain this warning. */
 function warnOfEmptySelection(
   { searchedTargetCount, canonicalFilter }: TargetSpace,
   release: Release,
@@ -157,8 +157,8 @@ function spaceOf(release: Release, filter: unknown): TargetSpace {
 }
 
 /**
- * The release that a slug, a database id or a release id names; without any, that of the default database. Whoever
- * runs commands owns the appliance, so that databases private to an organization are found too.
+ * Finds the release of a slug, a database id or a release id; default: the release of the default database. The command
+ * line has all rights, so private databases of organizations are found, too.
  */
 function selectRelease(table: ReleaseTable<ReleaseManifest>, name: string | undefined): SearchedDatabase {
   const [holder]: readonly ReleaseRow<ReleaseManifest>[] = name?.startsWith('dbr_')
@@ -191,7 +191,7 @@ async function* reportFunnels(
   }
 }
 
-/** An alignment of the query with nothing is never a silent success. */
+/** Warns of an alignment that contains the query only. */
 async function* warnOfLoneQuery(
   reports: AsyncIterable<SearchReport>,
   { stderr }: CommandContext,
