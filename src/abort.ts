@@ -36,7 +36,7 @@ export function linkAborts(...outer: readonly AbortSignal[]): LinkedAbort {
     controller.abort(outer.find(({ aborted }) => aborted)?.reason);
     release();
   };
-  // One listener for each piece of work. A leak would be visible at the release.
+  // Each piece of work adds one listener, so many listeners are no leak.
   setMaxListeners(0, ...outer);
   for (const signal of outer) signal.addEventListener('abort', follow, { once: true });
   if (outer.some(({ aborted }) => aborted)) follow();

@@ -97,7 +97,7 @@ describe('a command at work', () => {
     const other = { ...JSON.parse(written), holder: { ...processIdentity(process.pid), startTicks: '1' } };
     writeFileSync(file, JSON.stringify(other));
     expect(listJobs(data)).toEqual([]);
-    // Whoever works next clears up.
+    // The next job removes stale files.
     openJob(data, NAME).close();
     expect(readdirSync(join(data, 'jobs'))).toEqual([]);
   });

@@ -24,8 +24,9 @@ import { PROGRAM } from '../tools/paths.js';
 import { repetitions } from '../tools/suite/repetitions.js';
 
 /*
- * Damage of the control state itself: whatever is cut off or changed, fsck tells it and the server does not start on
- * it, in words; no process ends by a signal. GLOAMING_MUTATIONS=1000 for the long version; GLOAMING_SEED repeats one.
+ * Damage of the control state's file. For every cut or changed byte, fsck reports a finding and the server refuses to
+ * start with a sentence. No process ends by a signal. GLOAMING_MUTATIONS=1000 runs the long version; GLOAMING_SEED
+ * repeats one.
  */
 
 const MUTATIONS = repetitions('GLOAMING_MUTATIONS', 4, 1_000);
@@ -58,7 +59,7 @@ function copy(): { readonly data: string; readonly file: string } {
   return { data, file: join(data, 'control', 'data.mdb') };
 }
 
-/** Nothing that is damaged may fill the disk: no file gets longer than 100 MiB. */
+/** No damage may fill the disk, so files are limited to 100 MiB. */
 const LIMITED = ['-c', 'ulimit -f 204800; exec "$0" "$@"', process.execPath, PROGRAM];
 
 function gloaming(data: string, ...argv: string[]) {
@@ -105,7 +106,7 @@ describe('a control state that is damaged', () => {
     const bytes = readFileSync(file);
     const list = freeListOf(bytes) * 4096;
     expect(await problemOfControlState(data)).toBe(undefined);
-    // Its own number, what kind of page it is, how many entries it has, and where the first of them stands.
+    // Offsets of a page's own number, its kind, its number of entries, and the offset of the first entry.
     for (const at of [0, 18, 20, 24]) {
       const changed = Buffer.from(bytes);
       changed.writeUInt16LE(0xfff8, list + at);
@@ -153,7 +154,7 @@ describe('a control state that is damaged', () => {
   );
 });
 
-/** Where the tree of free pages begins, which writers alone look at. */
+/** First page of the tree of free pages, which only writers read. */
 function freeListOf(bytes: Buffer): number {
   const [one, other] = [0, 4096].map((meta) => ({
     commit: bytes.readBigUInt64LE(meta + 152),
@@ -162,7 +163,7 @@ function freeListOf(bytes: Buffer): number {
   return Number(one!.commit > other!.commit ? one!.root : other!.root);
 }
 
-/** Bytes of the headers and of the tree, where they hurt, or a page full of noise. */
+/** Changes bytes of the headers and of the tree, where damage has an effect, or fills a page with noise. */
 function mutate(bytes: Buffer, at?: number): Buffer {
   const changed = Buffer.from(bytes);
   const page = (at ?? random.below(changed.length / 4096)) * 4096;

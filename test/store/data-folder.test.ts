@@ -26,7 +26,7 @@ import { WebhookTable } from '#src/store/tables/webhooks.js';
 import { latestVersion, SETTINGS_TABLE, VERSION_KEY } from '#src/store/version.js';
 import { ROOT } from '../tools/paths.js';
 
-/* The README beside the data says how they were made. */
+/* The README beside the data describes how they were made. */
 
 const SOURCE = join(ROOT, 'test/fixtures/data-folder-1');
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-folder-1-'));
@@ -58,7 +58,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Before anything opens it for writing, and after all that was done with it. */
+/** Checked before the first open for writing, and after the last test. */
 async function expectClean(): Promise<void> {
   const snapshot = await openSnapshot(folder);
   const verdict = await checkStore(snapshot, folder, new Date());
@@ -77,7 +77,7 @@ describe('a data folder of version 1', () => {
     const keys = new ApiKeyTable(store);
     const short = apiKey.slice('glm_'.length, 'glm_'.length + 8);
     expect(keys.findByShort(short)).toMatchObject({ sha256: sha256(Buffer.from(apiKey)), organizationId });
-    // All of the contract, as it was.
+    // Existing keys have all rights of the contract, as before.
     expect(keys.list().map(({ scope }) => scope)).toEqual(keys.list().map(() => 'manage'));
     expect(keys.list().map(({ name, revokedAt }) => [name, revokedAt !== undefined])).toEqual(
       expect.arrayContaining([

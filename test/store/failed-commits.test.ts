@@ -7,7 +7,7 @@ import { CAN_MOUNT } from './small-disk.js';
 const SCENE = fileURLToPath(new URL('./full-store.mjs', import.meta.url));
 const ROUNDS = 20;
 
-/** The scene runs on a file system of 400 kB that only it sees, and prints what became of its transactions. */
+/** The child process runs on a private file system of 400 kB, and prints the results of its transactions. */
 it.skipIf(!CAN_MOUNT)('a failed commit rejects for its callers, and the process survives', () => {
   const script = 'mount -t tmpfs -o size=400k none /mnt && exec "$0" "$1" /mnt "$2"';
   const argv = ['-rm', 'sh', '-c', script, process.execPath, SCENE, String(ROUNDS)];

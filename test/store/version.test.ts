@@ -126,7 +126,7 @@ describe('the version of the control state', () => {
     };
     expect(() => openControlStore(folder)).toThrow(expect.objectContaining(refusal));
     await expect(openSnapshot(folder)).rejects.toMatchObject(refusal);
-    // Who looks for damage first finds none, and leaves the word to those.
+    // The search for damage runs first, finds none, and leaves the refusal to openControlStore.
     await requireSoundControlState(folder);
     expect(await read('settings')).toEqual({ [VERSION_KEY]: newer });
   });

@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => used.end());
 
 let places = 0;
-/** A name below the test's folder that nothing has yet. */
+/** An unused path below the test's folder. */
 const place = (): string => join(used.folder, `place-${(places += 1)}`);
 
 function newFolders(): Folders {
@@ -69,10 +69,10 @@ describe('a backup', () => {
     const report = await restore({ folders, source: target });
     expect(report).toMatchObject({ createdAt: now.toISOString(), knownCount: 0 });
     expect(filesBelow(folders.indexesFolder)).toEqual(filesBelow(used.folders.indexesFolder));
-    // Notes of what was last done with a folder are of that folder.
+    // Maintenance records belong to one folder and are not copied.
     const files = filesBelow(used.folders.dataFolder).filter((name) => !name.startsWith('last-'));
     expect(filesBelow(folders.dataFolder)).toEqual(files.filter((name) => name !== SECRET_KEY_FILE));
-    // What it is sealed under was not in the backup.
+    // The key of the seals was not in the backup.
     const config = loadConfig(environmentOf(folders));
     await expect(openAppliance(config)).rejects.toMatchObject({ code: 'secret_key_missing' });
     copyFileSync(join(used.folders.dataFolder, SECRET_KEY_FILE), join(folders.dataFolder, SECRET_KEY_FILE));
@@ -101,7 +101,7 @@ describe('a backup', () => {
     await appliance.storage.files.delete('folder', contextOf('lab'));
     await appliance.close();
     const next = await save(target, folders);
-    // The control state of now, for that of before and the two parts of the file.
+    // The new control state replaces the earlier one and the two parts of the file.
     expect(next).toMatchObject({ copiedCount: 1, removedCount: 3 });
     expect(filesBelow(join(target, 'bytes'))).toHaveLength(next.fileCount);
   });
@@ -149,7 +149,7 @@ describe('a backup', () => {
     truncateSync(largestFile(join(folders.dataFolder, 'objects')), 5);
     const refused = save(place(), folders);
     await expect(refused).rejects.toMatchObject({ code: 'backup_source_damaged' });
-    // What the backup has already, it keeps.
+    // Files that are in the backup already are not copied again.
     await save(target, folders);
     expect(JSON.parse(String(before)).files).toHaveLength((await save(target)).fileCount);
   });

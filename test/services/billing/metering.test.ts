@@ -15,7 +15,7 @@ const contextOf = (requestId: string): RequestContext => ({
   receivedAtMs: 0,
 });
 
-/** A ledger that writes what the test says, and shows what it was asked to write. */
+/** A stub ledger with the test's `write`, which records its entries. */
 function ledger(write: () => Promise<void> = async () => undefined, requireRoom = () => undefined as void) {
   const written: (readonly UsageEntry[])[] = [];
   const record = async (entries: readonly UsageEntry[]): Promise<void> => {

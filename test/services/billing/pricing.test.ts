@@ -132,7 +132,7 @@ describe('a budget', () => {
     );
     budgets.requireFunds('rivals');
     budgets.requireFunds('others');
-    // No name of a member that every object has is a budget.
+    // Names of inherited members must not count as budgets.
     budgets.requireFunds('constructor');
   });
 });

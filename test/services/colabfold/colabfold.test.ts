@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
 import { colabfoldClient, gather, templatesOf } from './colabfold-client.js';
 
-/* Proteins of a simulated database have no E-values, so that rows are bound by coverage alone. */
+/* Proteins of a simulated database have no E-values, so rows are selected by coverage alone. */
 const COLABFOLD = { database: 'demo', max_evalue: null, max_sequences: 50 };
 
-/** Files of clients that hold run_mmseqs2, such as colabfold/colabfold.py: a path, or several between colons. */
+/** Files of clients that define run_mmseqs2, such as colabfold/colabfold.py: paths separated by colons. */
 const ownClients = (process.env.GLOAMING_COLABFOLD_CLIENTS ?? '').split(':').filter(Boolean);
 if (ownClients.length === 0) console.log('Skipped: GLOAMING_COLABFOLD_CLIENTS names no file of a client.');
 
@@ -28,7 +28,7 @@ const basic = (password = key) => ({
   Authorization: `Basic ${Buffer.from(`x:${password}`).toString('base64')}`,
 });
 const withoutInsertions = (row: string) => row.replace(/[a-z]/g, '');
-/** Of a ticket with the environmental file. */
+/** Files of a ticket with the environmental file. */
 const ALIGNMENTS = ['uniref.a3m', 'bfd.mgnify30.metaeuk30.smag30.a3m'];
 const rowsOf = (lines: readonly string[] = []) => lines.filter((_, at) => at % 2 === 1);
 
@@ -70,7 +70,7 @@ describe("ColabFold's MSA interface", () => {
       expect([...gathered.keys()]).toEqual([101, 102, 103]);
       expect(sequences.map((_, at) => gathered.get(101 + at)![1])).toEqual(sequences);
     }
-    // No environmental database is set, so that its file holds the queries alone.
+    // No environmental database is set, so its file holds only the queries.
     expect(rowsOf(gather(files.get('bfd.mgnify30.metaeuk30.smag30.a3m')!).get(101))).toHaveLength(1);
   });
 
@@ -100,7 +100,7 @@ describe("ColabFold's MSA interface", () => {
     expect(ids[0]!.map((id) => taxids.get(id))).toEqual(ids[1]!.map((id) => taxids.get(id)));
     expect(new Set(ids[0]!.map((id) => taxids.get(id))).size).toBe(ids[0]!.length);
     const complete = await client.run({ ...asked, mode: 'paircomplete' });
-    // Of two chains both modes ask for species that have both.
+    // For two chains both modes select species with proteins for both.
     expect(complete.files.get('pair.a3m')).toBe(greedy.files.get('pair.a3m'));
   });
 
@@ -116,7 +116,7 @@ describe("ColabFold's MSA interface", () => {
     const gaps = (of: ReadonlyMap<number, readonly string[]>) =>
       [...of.values()].flatMap((lines) => rowsOf(lines)).filter((row) => /^-+$/.test(row));
     expect(gaps(complete)).toEqual([]);
-    // Protenix reads a block by its headers, and the places of rows are what pairs them.
+    // Protenix reads a block by its headers, and pairs rows by their index.
     for (const lines of greedy.values()) {
       const headers = lines.filter((line) => line.startsWith('>'));
       expect(new Set(headers).size).toBe(headers.length);
@@ -164,7 +164,7 @@ describe("ColabFold's MSA interface", () => {
       fetch(`${hostUrl}/ticket/msa`, { method: 'POST', headers, body });
     const { id } = (await (await ask(basic('example_password'))).json()) as { id: string };
     expect((await client.status(id)).status).not.toBe('ERROR');
-    // It is that organization's, and not of the one that has a key.
+    // The run belongs to the anonymous organization, not to the one with a key.
     expect(await client.status(id, basic())).toMatchObject({ status: 'ERROR' });
     for (const foreign of [
       { Origin: 'http://elsewhere.example' },
@@ -261,7 +261,7 @@ describe.skipIf(ownClients.length === 0)("clients' own files", () => {
     expect(templates.filter((found) => found !== null)).toEqual([]);
     expect([alone.length, paired.length]).toEqual([3, 3]);
     for (const [at, text] of [...alone.entries(), ...paired.entries()]) {
-      // Protenix names each query so in the files that it writes.
+      // Protenix uses this name for each query in its files.
       expect([`>${101 + at}`, '>query']).toContain(text!.split('\n')[0]);
       expect(text!.split('\n')[1]).toBe(sequences[at]);
       expect(text!.split('\n').length).toBeGreaterThan(4);
@@ -288,7 +288,7 @@ function idOf(header: string): string {
   return header.slice(1).split('\t')[0] as string;
 }
 
-/** Species of the proteins that these headers name, by id. */
+/** Species of the proteins in these headers, by id. */
 async function taxidsOf(headers: readonly string[]): Promise<ReadonlyMap<string, unknown>> {
   const wanted = new Set(headers.map(idOf));
   const found = new Map<string, unknown>();

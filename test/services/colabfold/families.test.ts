@@ -10,14 +10,16 @@ import { PROGRAM } from '../../tools/paths.js';
 import { buildBench, type Bench, type Json, type Serving } from '../runs/runs-served.js';
 import { colabfoldClient, gather } from './colabfold-client.js';
 
-/* A database whose proteins have relatives by mmseqs: what a query's family is made of is in its alignment. */
+/*
+ * A database whose proteins have homologs from mmseqs. The members of a query's homolog set are rows of its alignment.
+ */
 
 const FAMILY = 40;
 const random = seededRandom(5);
 
 let bench: Bench;
 let serving: Serving;
-/** The query, and a protein of the background that the database has under the same id. */
+/** The query, and a protein of the homolog source with an id that the database also has. */
 let query: string;
 let shared: string;
 
@@ -40,7 +42,7 @@ function writeProteins(name: string, proteins: readonly (readonly [id: string, s
 
 function start(settings: Json): Promise<Serving> {
   const file = join(bench.folder, `settings-${Object.keys(settings).length}.json`);
-  // Nothing is calibrated, so that rows of the database need no E-value.
+  // The database has no calibration, so its rows need no E-value.
   writeFileSync(file, JSON.stringify({ colabfold: { database: 'lab', max_evalue: null, ...settings } }));
   return bench.start({ GLOAMING_CONFIG: file });
 }

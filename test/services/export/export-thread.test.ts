@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { ExportThread } from '#src/services/export/export-thread.js';
 
-/* The thread of one export; what it writes is tested with the runs that use it, and its digests with its memory. */
+/* The thread of one export. Its output is tested with the runs that use it, and its digests with its memory. */
 
 const rows = Array.from({ length: 10 }, (_, index) => ({
   rank: index + 1,

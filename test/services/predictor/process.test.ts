@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withoutDescriptors } from './without-descriptors.js';
 import { LOG_FILE, startPredictor } from '#src/services/predictor/process.js';
 
-/* One predictor; what becomes of what it writes is tested with the runs that use it. */
+/* One predictor process. Its output is tested with the runs that use it. */
 
 let folder: string;
 

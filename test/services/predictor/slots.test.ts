@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { PredictorSlots } from '#src/services/predictor/slots.js';
 
-/** Takes a slot for each name; the result lists those whose turn has come. */
+/** Takes a slot for each name. The result lists the names whose turn has come. */
 function takeAll(slots: PredictorSlots, names: readonly string[]) {
   const ready: string[] = [];
   const taken = names.map((name) => {

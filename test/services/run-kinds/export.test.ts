@@ -63,7 +63,7 @@ async function refused(input: Json, as: 'lab' | 'other' = 'lab'): Promise<string
   return `${headers.get('Service-Error-Type')}: ${body.error.message}`;
 }
 
-/** Exports, and reads the file through a signed URL, without any credentials. */
+/** Exports, and reads the file through a signed URL without credentials. */
 async function exported(input: Json): Promise<{ summary: Json; bytes: Buffer; path: string }> {
   const { status, result, error, usage } = await run('homology.export', input);
   expect(status, JSON.stringify(error)).toBe('completed');
@@ -123,7 +123,7 @@ describe('an export as m8', () => {
           mismatches: columns - equal - gaps.reduce((sum, { length }) => sum + length, 0),
           gap_openings: gaps.length,
           place: [alignment.query_start, alignment.query_end, alignment.target_start, alignment.target_end],
-          // Nothing is calibrated here: so many false hits there can be at most.
+          // Without a calibration, the number of searched targets is the upper bound.
           e_value: significance.measurements.expected_false_hits ?? searchedCount,
         };
       }),
@@ -143,7 +143,7 @@ describe('an export as m8', () => {
   });
 });
 
-/** What hhfilter -id 95 has nothing to take from. */
+/** Settings from which hhfilter -id 95 removes no row. */
 const DIVERSE = { minimum_normalized_score: 0, maximum_pairwise_identity_ratio: 0.95 };
 
 describe('an export as A3M', () => {
@@ -194,7 +194,7 @@ describe('an export as A3M', () => {
       const byId = new Map(found[5].map((candidate) => [candidate.target.id, candidate]));
       for (const { id, residues, filled } of others) {
         const { target, alignment } = byId.get(id)!;
-        // With its insertions a row is the aligned stretch of its target; its columns are those that match.
+        // With its insertions, a row is the aligned part of its target; its columns are those that match.
         expect(residues).toBe(target.sequence.slice(alignment.target_start, alignment.target_end));
         const matches = cigarRuns(alignment.cigar).filter(({ operation }) => '=X'.includes(operation));
         expect(filled).toBe(matches.reduce((sum, { length }) => sum + length, 0));

@@ -63,7 +63,7 @@ describe(`the fair line (seed ${seed})`, () => {
         const taken = drain(line);
         expect(new Set(taken)).toEqual(new Set(left));
         expect(taken).toHaveLength(left.length);
-        // While an organization waits, no other has two turns more than it since.
+        // While an organization waits, no other one gets two more turns than it.
         for (let end = 1; end <= taken.length; end += 1) {
           const turns = (name: string) => taken.slice(0, end).filter((r) => r.organizationId === name).length;
           const stillWaiting = new Set(taken.slice(end).map((r) => r.organizationId));

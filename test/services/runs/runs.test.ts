@@ -19,9 +19,9 @@ import type { World } from '#src/world.js';
 import { context, gate } from './hands.js';
 import { heldWorld } from './held-world.js';
 
-/* Runs on a real LMDB, with a kind of run whose pieces the test holds in its hands. */
+/* Runs on a real LMDB, with a stub kind whose pieces the test controls. */
 
-/** What the fake kind does at each piece; the label of the run chooses. */
+/** Behaviour of the stub kind at each piece, selected by the label of the run. */
 interface Plan {
   readonly pieces: number;
   readonly label: string;
@@ -59,7 +59,7 @@ function openRuns(hands: { readonly now?: () => Date; readonly world?: World } =
         }
         return { rows: ['last'], doneCount: pieces, summarise: () => ({ label }), billableUnits: pieces };
       } finally {
-        // Further than the turn that ends the run, unless that waits for it.
+        // Waits past the turn that ends the run, unless that turn is held.
         await nextTurn();
         cleaned.push(label);
       }
@@ -361,7 +361,7 @@ describe('turns', () => {
     release();
     await end(long.id);
     await end(short.id, 'other');
-    // b waits for one piece of a at most.
+    // b waits for at most one piece of a.
     expect(executed.join(' ')).toMatch(/^a0 (a1 )?b0 a\d b1/);
   });
 

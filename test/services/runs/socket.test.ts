@@ -24,7 +24,7 @@ const searchRun = (index: number, more: Json = {}) => ({
   ...more,
 });
 
-/** A small file as a client uploads it; gives its URL. */
+/** Uploads a small file as a client does, and returns its URL. */
 async function upload(name: string, bytes: Uint8Array): Promise<string> {
   const path = '/v1/storage/uploads';
   const body = { file_name: name, size_bytes: bytes.length };

@@ -5,7 +5,7 @@ import { DEMO_SLUG } from '#src/demo/demo.js';
 import { buildBench, type Bench, type Json, type Serving } from '../runs/runs-served.js';
 import { PROGRAM } from '../../tools/paths.js';
 
-/* A calibration that the command line makes beside a server that runs. */
+/* The command line makes a calibration beside a running server. */
 
 let bench: Bench;
 let serving: Serving;

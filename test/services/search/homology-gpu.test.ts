@@ -9,7 +9,7 @@ import { emulatedAddon } from '../../kernels/emulated-addon.js';
 import { openDemoAppliance, type DemoAppliance } from '../../tools/demo-appliance.js';
 import { ask, type Answer } from '../storage/storage-served.js';
 
-/* A server whose searches run on a GPU that is not there. */
+/* A server whose searches run on a simulated GPU. */
 
 const PROTEINS = { seed: 13, proteins: 20 };
 const addon = emulatedAddon();
@@ -45,7 +45,7 @@ afterAll(async () => {
   opened.remove();
 });
 
-/** A query for each call: an equal one would be answered from the cache. */
+/** Searches a new query at each call, because an equal one would be cached. */
 function search(index: number): Promise<Answer> {
   const query = { kind: 'protein_sequence', sequence: demo.proteins[index]!.sequence };
   return ask(`${server.url}/v1/homology`, 'POST', key, { query, limit: 3 });

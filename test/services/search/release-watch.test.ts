@@ -15,7 +15,7 @@ afterEach(async () => {
 
 const QUICK = { idleBytesPerSecond: 2 ** 30, busyBytesPerSecond: 2 ** 30, restMs: 20 };
 
-/** Turns over one byte in the middle of a file of the release that serves. */
+/** Inverts one byte in the middle of a file of the served release. */
 function flip(path: string): void {
   const descriptor = openSync(path, 'r+');
   const at = Math.floor(statSync(path).size / 2);

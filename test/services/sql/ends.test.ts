@@ -15,7 +15,7 @@ afterAll(() => scene.close());
 const ask = (credential: TestCredential, sql: string, more?: object): Promise<SqlAnswer> =>
   askSql(scene, credential, sql, more);
 const clientOf = ({ apiKey }: TestCredential): Client => createClient({ url: scene.url, key: apiKey });
-/** Runs long wherever it is interrupted, and takes no memory. */
+/** Runs long, can be interrupted at any point, and needs no memory. */
 const ENDLESS = 'SELECT count(*) FROM range(1000000000000000)';
 
 describe('what runs too long or takes too much', () => {

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askSql } from '../../tools/sql-client.js';
 import { HIDDEN_WORD, startSqlScene, type SqlScene } from '../../tools/sql-scene.js';
 
-/* Every way out of the engine that we know of, tried by one organization against files, settings and the other. */
+/*
+ * Every known escape from the SQL engine, tried by one organization against files, settings and another organization.
+ */
 
 let scene: SqlScene;
 
@@ -11,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** Files that are there: one of the system, one of ours, one of the other organization's world. */
+/** Existing files: one of the system, one of the appliance, one of the other organization's tables. */
 const FILES = [
   '/etc/passwd',
   '/proc/self/environ',

@@ -8,7 +8,7 @@ import { SOON } from '../../tools/expectations.js';
 import { askSql, postSql, type SqlAnswer, type TestCredential } from '../../tools/sql-client.js';
 import { HIDDEN_WORD, startSqlScene, type SqlScene } from '../../tools/sql-scene.js';
 
-/* The HTTP door of SQL, as curl sees it, with two organizations. */
+/* The HTTP interface of SQL, as curl uses it, with two organizations. */
 
 let scene: SqlScene;
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askFiles, code } from './files-asked.js';
 import { bytesOf, serveStorage, type Json, type StorageBench, type Who } from './storage-served.js';
 
-/* Who reads a stored file: signed URLs and access policies, with two organizations. */
+/* Access to stored files: signed URLs and access policies, with two organizations. */
 
 const content = bytesOf(21, 10_000);
 
@@ -29,7 +29,7 @@ describe('a signed URL', () => {
     const ranged = await read(body.data.url, { Range: 'bytes=3-5' });
     expect([ranged.status, ranged.bytes.equals(content.subarray(3, 6))]).toEqual([206, true]);
     expect((await read(body.data.url, {}, undefined, 'HEAD')).status).toBe(200);
-    // A key that may not read it changes nothing.
+    // A key without read access changes nothing.
     expect((await read(body.data.url, {}, 'rival', 'HEAD')).status).toBe(200);
   });
 
@@ -100,13 +100,13 @@ describe('an access policy', () => {
       expect((await setAcl('lab', url, acl)).body.data).toEqual(acl);
       expect({ acl, who, status: (await read(url, {}, who, 'HEAD')).status }).toEqual({ acl, who, status });
     }
-    // Hidden from the very key: it can neither manage, sign nor delete what is not there for it.
+    // A file that is hidden from a key counts as absent for it: the key cannot manage, sign or delete it.
     expect(code(await getAcl('colleague', url))).toBe('file_not_found');
     expect(code(await sign('colleague', url))).toBe('file_not_found');
     expect(code(await remove('colleague', 'acl.txt'))).toBe('file_not_found');
     await setAcl('lab', url, { default: 'allow', rules: [rule(colleague, 'forbid')] });
     expect(code(await remove('colleague', 'acl.txt'))).toBe('permission_denied');
-    // Readable for others is not theirs to manage.
+    // Read access does not include management.
     expect(code(await setAcl('rival', url, { default: 'allow', rules: [] }))).toBe('permission_denied');
   });
 

@@ -23,7 +23,7 @@ function fileOf(sizeBytes: number): FileRow {
   };
 }
 
-/** The bytes that RFC 9110 names by `bytes=first-last`, one by one. */
+/** The bytes that RFC 9110 selects by `bytes=first-last`, one by one. */
 function named(first: number | undefined, last: number | undefined, sizeBytes: number): number[] {
   const all = Array.from({ length: sizeBytes }, (_, at) => at);
   if (first === undefined) return last === 0 ? [] : all.slice(-last!);

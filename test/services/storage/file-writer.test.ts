@@ -121,7 +121,7 @@ describe('a file that the appliance writes', () => {
     freeBytes = roomBytes;
     await expect(file.write(Buffer.alloc(1))).rejects.toMatchObject({ code: 'storage_full' });
     await file.discard();
-    // The room of the other one is still taken.
+    // The space of the other file is still reserved.
     await expect(shared.requireDisk(1)).rejects.toMatchObject({ code: 'storage_full' });
   });
 

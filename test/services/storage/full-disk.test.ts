@@ -53,7 +53,7 @@ describe.skipIf(!CAN_MOUNT)('a start on a full disk', () => {
       .toBe('completed');
     for (const [method, path, body] of additions(scene, there)) await scene.made(method, path, body);
     await expectServing(scene, there);
-    // It was claimed once before the fill and once after: while the disk was full, nothing was counted.
+    // The run was claimed before and after the full disk. No attempt counted in between.
     const after = await scene.made('GET', `/v1/runs/${there.waiting}`);
     expect(after.attempt_count).toBeLessThanOrEqual(2);
     expect(scene.requestCount).toBeGreaterThan(60);

@@ -4,7 +4,7 @@ import { FILE_PATH_PATTERN, FILE_TARGET_PATTERN } from '#src/contract/storage/fi
 import { Refusal } from '#src/errors.js';
 import { normalisePath, normaliseTarget } from '#src/services/storage/paths.js';
 
-/** Paths that some reader (a person, a shell, another system, a URL) could take as a way out, or cannot tell apart. */
+/** Paths that a person, a shell, another system or a URL could read as an escape, or as another path. */
 const HOSTILE: Readonly<Record<string, string>> = {
   empty: '',
   'the folder itself': '.',

@@ -13,7 +13,7 @@ import {
   type StorageBench,
 } from './storage-served.js';
 
-/* Multipart uploads over a real socket, as the public compatibility suite of S3 checks them, in our own words. */
+/* Multipart uploads over a real socket. The cases are those of the public compatibility suite of S3. */
 
 const PART = 5 * 1024 * 1024;
 const PARTS = { part_size_bytes: PART };

@@ -26,7 +26,7 @@ describe('an endpoint', () => {
     await scene.endRun();
     await scene.webhooks.deliverDue();
     expect(scene.received[1].headers['webhook-signature']).toMatch(/^v1,\S+$/);
-    // The package's own scene.clock stands still; only the signature is asked about.
+    // The package's own clock is fixed; only the signature is checked.
     const [timestamp, message] = [
       scene.received[1].headers['webhook-timestamp'] as string,
       scene.received[1],

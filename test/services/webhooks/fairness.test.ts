@@ -18,13 +18,13 @@ afterEach(async () => {
   expect(scene.faults).toEqual([]);
 });
 
-/** How many attempts of one organization those have that do not answer. */
+/** Share of an organization's attempts for unresponsive endpoints. */
 const SHARE = WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT - WEBHOOK_ATTEMPTS_FOR_ANSWERING_COUNT;
 
 const runOf = ({ body }: { readonly body: string }): string =>
   (JSON.parse(body) as { data: { run_id: string } }).data.run_id;
 
-/** Answers what comes to /well, and nothing else; what has come there. */
+/** Responds to requests for /well only, and returns the ids received there. */
 function answerWell(): ReadonlySet<string> {
   const arrived = new Set<string>();
   scene.answer = (response, message) => {
@@ -37,7 +37,10 @@ function answerWell(): ReadonlySet<string> {
 
 const hangs = (): number => scene.received.filter(({ path }) => path === '/hang').length;
 
-/** Ends runs, each after the one before has arrived at /well; how many attempts at /hang began meanwhile, at most. */
+/**
+ * Ends runs, each after the previous one has arrived at /well. Returns the largest number of attempts at /hang
+ * meanwhile.
+ */
 async function hangsUntilArrival(
   count: number,
   arrived: ReadonlySet<string>,
@@ -55,7 +58,7 @@ async function hangsUntilArrival(
   return most;
 }
 
-/** Two attempts begin at once, and later ones one by one. */
+/** Makes the receiver stop responding after two attempts. */
 function hangAfterTwo(): void {
   if (scene.received.length >= 2) scene.timeOut();
 }
@@ -67,12 +70,12 @@ describe('a receiver that hangs', () => {
     }
     await scene.endpoint({ url: `${scene.origin}/well` }, 'lab');
     const arrived = answerWell();
-    // Each goes to 32 endpoints.
+    // Each event goes to 32 endpoints.
     for (let index = 0; index < 32; index += 1) await scene.endRun('completed', 'rival');
     scene.webhooks.start((error) => scene.faults.push(error));
     await expect.poll(hangs).toBe(SHARE);
     expect(await hangsUntilArrival(50, arrived)).toBe(0);
-    // Those that were cut off may arrive after those that follow them.
+    // Cancelled attempts may arrive after later ones.
     expect(await hangsUntilArrival(50, arrived, scene.timeOut)).toBeLessThanOrEqual(2 * SHARE);
     await expect.poll(hangs).toBeGreaterThan(SHARE);
   });
@@ -122,7 +125,7 @@ describe('a receiver that hangs', () => {
     expect(scene.deliveries().every(({ status }) => status === 'delivered')).toBe(true);
     const first = [...new Set(scene.received.map(runOf))];
     expect(first.sort()).toEqual(runs.sort());
-    // What was attempted without an answer is attempted once more, and nothing else is.
+    // Exactly the attempts without a response are repeated, once.
     expect(scene.received).toHaveLength(6 + 3);
   });
 

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildBench, type Bench, type Json, type Serving } from '../runs/runs-served.js';
 import { PROGRAM } from '../../tools/paths.js';
 
-/* A release that the command line publishes beside a server that runs. */
+/* The command line publishes a release beside a running server. */
 
 let bench: Bench;
 let serving: Serving;
@@ -72,7 +72,7 @@ describe('a release that is published', { timeout: 180_000 }, () => {
         },
       ]);
     }
-    // The same build again publishes what is published.
+    // The same build publishes the same release again.
     await build('fresh', bench.sequences.slice(0, 5));
     await gloaming('index', 'grant', 'fresh', '--organization', 'lab');
     await build('fresh', bench.sequences.slice(0, 6));

@@ -45,7 +45,7 @@ describe('turns', () => {
     const taken = take(turns);
     expect(names(taken)).toBe('a1 b1 a2 b1 a4 a4');
     turns.end(lane('a', 'a4'));
-    // Heard from at last, it keeps its place and takes what is kept.
+    // After a response the lane keeps its place and takes a reserved turn.
     turns.want({ ...lane('a', 'a3'), isHeardFrom: true });
     expect(names(take(turns))).toBe('a3');
   });

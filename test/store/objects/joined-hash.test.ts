@@ -7,7 +7,7 @@ import { JoinedHashes, type Segment } from '#src/store/objects/joined-hash.js';
 
 let folder: string;
 let hashes: JoinedHashes;
-/** Paths that were asked for, in order: what was read. */
+/** Paths that were read, in order. */
 let read: string[];
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-joined-'));
@@ -29,11 +29,11 @@ function store(text: string): Segment {
   return { sha256: sha256(text), sizeBytes: Buffer.byteLength(text) };
 }
 
-/** Hashes ahead what is there of these, and waits until all of it is in. */
+/** Hashes these segments ahead, and waits until all are hashed. */
 function goAhead(name: string, segments: readonly Segment[]): Promise<void> {
   return new Promise((resolve) => {
     hashes.ahead(name, 0, (index) => {
-      // The next is asked for when those before it are in.
+      // The next segment is requested once the earlier ones are hashed.
       if (index === segments.length) resolve();
       return segments[index];
     });

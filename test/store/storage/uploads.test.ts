@@ -82,7 +82,7 @@ async function fill(id: string): Promise<readonly string[]> {
 const complete = (upload: UploadRow, segments: readonly string[], at = START) =>
   tables.uploads.complete({ upload, sha256: 'f'.repeat(64), segments, at, acl: ACL, check: () => undefined });
 
-/** An upload brought into each state on the way that the contract names. */
+/** Brings an upload into each state in the way that the contract describes. */
 async function inState(
   status: UploadStatus,
 ): Promise<{ readonly upload: UploadRow; readonly segments: readonly string[] }> {
@@ -122,7 +122,7 @@ describe('an upload', () => {
         const { upload, segments } = await inState(from);
         await attempt(upload, segments);
         const allowed = UPLOAD_TRANSITIONS[from] as readonly string[];
-        // Completing takes parts again by its own failure only, and nothing is joined while parts miss.
+        // Only a failed completion accepts parts again, and parts are not joined while one is missing.
         const isReached = allowed.includes(to) && !(from === 'completing' && to === 'uploading');
         expect({ from, to, is: tables.uploads.get(upload.id)?.status }).toEqual({
           from,

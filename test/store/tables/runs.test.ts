@@ -81,7 +81,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-/** What the table of states says should come of the steps, kept beside what the store did. */
+/** Computes the expected result of the steps from the table of states, and compares it with the store. */
 async function replayAgainstModel(steps: readonly Step[]): Promise<void> {
   const id = await queued();
   let status: RunStatus = 'queued';

@@ -50,7 +50,7 @@ const enqueue = (table: WebhookTable, ...events: readonly EventRow[]): Promise<v
   scratch.store.transaction(() => {
     for (const each of events) table.enqueue(each);
   });
-/** Of the endpoint `whe_a`. */
+/** Due delivery of the endpoint `whe_a`. */
 const due = (table: WebhookTable, seconds: number, atWork: readonly string[] = []) =>
   table.due({ organizationId: 'lab', endpointId: 'whe_a' }, new Date(at(seconds)), new Set(atWork));
 const all = (table: WebhookTable) => table.deliveries('lab', {}, 100).deliveries;
