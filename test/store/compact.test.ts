@@ -54,7 +54,7 @@ async function secretsInClear(): Promise<readonly string[]> {
 }
 
 describe('a control state whose secrets were in clear', () => {
-  it('has none of them in any byte of its file once it was brought to the latest version', async () => {
+  it('has none of them in any byte of its file after the migration to the latest version', async () => {
     const secrets = await secretsInClear();
     expect(secrets.length).toBeGreaterThan(1);
     const standing = (): readonly string[] => {

@@ -79,7 +79,7 @@ function expectWords({ status, signal, stderr }: ReturnType<typeof gloaming>, wo
 }
 
 describe('a control state that is damaged', () => {
-  it('is told by its size wherever it is cut off', () => {
+  it('is detected by its size wherever it is cut off', () => {
     const { data, file } = copy();
     const { size } = statSync(file);
     expect(problemOfControlFile(data)).toBe(undefined);
@@ -101,7 +101,7 @@ describe('a control state that is damaged', () => {
     );
   });
 
-  it('is told where its list of free pages is, which no reader sees', async () => {
+  it('is detected in its list of free pages, which no reader uses', async () => {
     const { data, file } = copy();
     const bytes = readFileSync(file);
     const list = freeListOf(bytes) * 4096;
@@ -116,7 +116,7 @@ describe('a control state that is damaged', () => {
     expectWords(gloaming(data, 'keys', 'create', 'x'), /^gloaming: .* its list of free pages is damaged/);
   });
 
-  it('is refused where it is empty or missing beside what it refers to, and made where nothing is', async () => {
+  it('is refused if it is empty or missing beside its objects, and created in an empty folder', async () => {
     const { data, file } = copy();
     writeFileSync(file, '');
     expectWords(gloaming(data, 'keys', 'list'), /it is empty or missing, and .*objects is there/);
@@ -149,7 +149,7 @@ describe('a control state that is damaged', () => {
         expect(checked.stdout).toContain('control state damaged');
         expectWords(written, /^gloaming: .* is damaged: /);
       }
-      process.stdout.write(`${MUTATIONS} mutations, ${found} told of the pages\n`);
+      process.stdout.write(`${MUTATIONS} mutations, ${found} detected in the pages\n`);
     },
   );
 });
@@ -193,7 +193,7 @@ describe('a data folder', () => {
     expect(existsSync(data)).toBe(false);
   });
 
-  it('that is gone, or is another one, takes no writes', async () => {
+  it('that was removed or replaced accepts no writes', async () => {
     const { data } = copy();
     const store = openControlStore(data);
     const table = store.table<string>('receipts');

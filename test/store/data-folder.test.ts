@@ -69,7 +69,7 @@ async function expectClean(): Promise<void> {
 }
 
 describe('a data folder of version 1', () => {
-  it('is brought to the latest version when it is opened', () => {
+  it('is migrated to the latest version when it is opened', () => {
     expect(store.table<string>(SETTINGS_TABLE).get(VERSION_KEY)).toBe(String(latestVersion()));
   });
 
@@ -94,7 +94,7 @@ describe('a data folder of version 1', () => {
     expect(table.holders(ids.release)[0].manifest.format).toBe('gloaming-release/1');
   });
 
-  it('has a finished run with its rows and events, and goes on with the one that waits', async () => {
+  it('has a finished run with its rows and events, and resumes the waiting one', async () => {
     const runs = new RunTable(store);
     expect(runs.get(ids.run)).toMatchObject({ status: 'completed', rowCount: 5, organizationId });
     expect((await runs.rows.blockAt(ids.run, 4))?.rows).toHaveLength(5);
@@ -109,7 +109,7 @@ describe('a data folder of version 1', () => {
     expect(runs.list(organizationId, {}, 10).runs.map(({ id }) => id)).toEqual([ids.waitingRun, ids.run]);
   });
 
-  it('bills what it billed', () => {
+  it('has its earlier bills', () => {
     const usage = new UsageTable(store);
     expect(usage.totals(organizationId, 'homology.search')).toEqual({ calls: 2, units: 2 });
     expect(usage.list(organizationId, 0, 10).map(({ id }) => id)).toContain(ids.run);
@@ -125,7 +125,7 @@ describe('a data folder of version 1', () => {
     expect(sha256(await bytesOf(msas.open(ids.msa)?.bytes))).toBe(row?.content.sha256);
   });
 
-  it('gives its file back, and has the open upload', async () => {
+  it('returns its file, and has the open upload', async () => {
     const file = storage.files.at(organizationId, filePath);
     expect(file).toMatchObject({ sha256: fileSha256, sizeBytes: 29 });
     const content = storage.contents.open(fileSha256, 0, 29);
@@ -159,7 +159,7 @@ describe('a data folder of version 1', () => {
     expect(atWork).toEqual(new Set(deliveries.map(({ id }) => id)));
   });
 
-  it('lets its SQL credential in, and knows its own seals', async () => {
+  it('accepts its SQL credential, and verifies its own seals', async () => {
     expect(new SqlCredentialTable(store).findByUsername(sqlUsername)).toMatchObject({
       id: ids.sqlCredential,
       organizationId,

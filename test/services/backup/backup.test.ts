@@ -62,7 +62,7 @@ const largestFile = (folder: string): string =>
     .sort((a, b) => statSync(b).size - statSync(a).size)[0] as string;
 
 describe('a backup', () => {
-  it('gives back an appliance that serves what the first one served', { timeout: 60_000 }, async () => {
+  it('restores an appliance that serves the same data', { timeout: 60_000 }, async () => {
     const target = place();
     await save(target);
     const folders = newFolders();
@@ -91,7 +91,7 @@ describe('a backup', () => {
     await appliance.close();
   });
 
-  it('copies only what is new, and drops what is not needed any more', async () => {
+  it('copies only new files, and removes unneeded ones', async () => {
     const target = place();
     const first = await save(target);
     expect(first).toMatchObject({ copiedCount: first.fileCount, removedCount: 0 });
@@ -106,7 +106,7 @@ describe('a backup', () => {
     expect(filesBelow(join(target, 'bytes'))).toHaveLength(next.fileCount);
   });
 
-  it('goes on where an interrupted one was, byte by byte', async () => {
+  it('resumes an interrupted one at its byte', async () => {
     const target = place();
     const whole = await save(target);
     const bytes = largestFile(join(target, 'bytes'));
@@ -123,25 +123,29 @@ describe('a backup', () => {
     expect(readFileSync(bytes)).toHaveLength(size);
   });
 
-  it('killed at any moment, leaves the one before whole and goes on', { timeout: 60_000 }, async () => {
-    const target = place();
-    for (let killAfterMs = 250; killAfterMs < 900; killAfterMs += 130) {
-      const child = spawn(process.execPath, [main, 'backup', target], {
-        env: { ...process.env, ...environmentOf(used.folders) },
-        stdio: 'ignore',
-      });
-      const exited = once(child, 'exit');
-      await pause(killAfterMs);
-      child.kill('SIGKILL');
-      await exited;
-      if (!existsSync(join(target, 'backup.json'))) continue;
+  it(
+    'killed at any moment, leaves the earlier one intact and can be resumed',
+    { timeout: 60_000 },
+    async () => {
+      const target = place();
+      for (let killAfterMs = 250; killAfterMs < 900; killAfterMs += 130) {
+        const child = spawn(process.execPath, [main, 'backup', target], {
+          env: { ...process.env, ...environmentOf(used.folders) },
+          stdio: 'ignore',
+        });
+        const exited = once(child, 'exit');
+        await pause(killAfterMs);
+        child.kill('SIGKILL');
+        await exited;
+        if (!existsSync(join(target, 'backup.json'))) continue;
+        await restore({ folders: newFolders(), source: target });
+      }
+      await save(target);
       await restore({ folders: newFolders(), source: target });
-    }
-    await save(target);
-    await restore({ folders: newFolders(), source: target });
-  });
+    },
+  );
 
-  it('is refused where bytes are missing or changed, and the one before stays', async () => {
+  it('is refused if bytes are missing or changed, and the earlier one stays', async () => {
     const target = place();
     await save(target);
     const before = readFileSync(join(target, 'backup.json'));
@@ -154,7 +158,7 @@ describe('a backup', () => {
     expect(JSON.parse(String(before)).files).toHaveLength((await save(target)).fileCount);
   });
 
-  it('finds and mends its own damage where it is asked to verify', async () => {
+  it('finds and repairs its own damage with the verify option', async () => {
     const target = place();
     await save(target);
     const path = largestFile(join(target, 'bytes'));
@@ -166,7 +170,7 @@ describe('a backup', () => {
     await restore({ folders: newFolders(), source: target });
   });
 
-  it('is consistent while files come and go', { timeout: 120_000 }, async () => {
+  it('is consistent while files are added and deleted', { timeout: 120_000 }, async () => {
     const folders = used.copy();
     const appliance = await openAppliance(loadConfig(environmentOf(folders)));
     const server = await serve(appliance, pino({ level: 'silent' }));
@@ -234,7 +238,7 @@ describe('a restore', () => {
     await expect(restore({ folders, source: target })).rejects.toMatchObject({ code: 'backup_not_found' });
   });
 
-  it('goes on after an interruption, and takes the bytes that are in place', async () => {
+  it('resumes after an interruption, and keeps the bytes that are in place', async () => {
     const target = place();
     const { fileCount } = await save(target);
     const folders = newFolders();

@@ -100,7 +100,7 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly
   ['a stored object has a flipped bit', (at) => flipBit(firstObject(at)), ['object_changed']],
   ['a stored object was cut off', (at) => truncateSync(firstObject(at), 100), ['object_size_wrong']],
   [
-    'a file lies among the objects that nobody knows',
+    'an unknown file lies among the objects',
     (at) => writeJunk(join(at.dataFolder, 'objects', 'ab', 'ab'.repeat(32))),
     ['object_unreferenced'],
   ],
@@ -260,7 +260,7 @@ function calibrationOf({ indexesFolder }: Folders): string {
 }
 
 describe('fsck', () => {
-  it('finds nothing in an appliance that has seen a bit of everything', async () => {
+  it('finds nothing in an appliance with data of every kind', async () => {
     const verdict = await fsck({ folders: used.folders, now: new Date() });
     expect(verdict.findings).toEqual([]);
     expect(verdict.rowCount).toBeGreaterThan(30);
@@ -296,7 +296,7 @@ describe('fsck', () => {
     expect(tables.filter((name) => !(name in TABLE_SHAPES))).toEqual([]);
   });
 
-  it('changes nothing, tells a person what repairs what, and ends with 2 where there is damage', async () => {
+  it('changes nothing, names the repair of each finding, and exits with 2 if there is damage', async () => {
     const folders = used.copy();
     flipBit(firstObject(folders));
     writeJunk(join(folders.dataFolder, 'objects', 'incoming', 'half'));

@@ -43,7 +43,7 @@ describe("ColabFold's MSA interface", () => {
     for (const row of rowsOf(lines)) expect(withoutInsertions(row)).toHaveLength(query.length);
   });
 
-  it('takes rows that cover half of the query, and no others', async () => {
+  it('accepts only rows that cover half of the query', async () => {
     const [, query] = small.sequences as [string, string];
     const { files } = await client.run({ sequences: [query], mode: 'nofilter', headers: basic() });
     const rows = rowsOf(gather(files.get('uniref.a3m')!).get(101));
@@ -74,7 +74,7 @@ describe("ColabFold's MSA interface", () => {
     expect(rowsOf(gather(files.get('bfd.mgnify30.metaeuk30.smag30.a3m')!).get(101))).toHaveLength(1);
   });
 
-  it('tells a client that wants templates that there are none', async () => {
+  it('returns no templates to a client that requests some', async () => {
     const sequences = small.sequences.slice(0, 2);
     const { files } = await client.run({ sequences, mode: 'env', headers: basic() });
     expect(templatesOf(files, sequences.length)).toEqual([undefined, undefined]);
@@ -104,7 +104,7 @@ describe("ColabFold's MSA interface", () => {
     expect(complete.files.get('pair.a3m')).toBe(greedy.files.get('pair.a3m'));
   });
 
-  it('pads a chain that a species has no protein for, where it is asked to be greedy', async () => {
+  it('pads a chain without a protein of the species in greedy mode', async () => {
     const sequences = small.sequences.slice(0, 3);
     const asked = { sequences, isPaired: true, headers: basic() };
     const greedy = gather((await client.run({ ...asked, mode: 'pairgreedy' })).files.get('pair.a3m')!);
@@ -158,7 +158,7 @@ describe("ColabFold's MSA interface", () => {
     }
   });
 
-  it('speaks for the anonymous organization where this machine asks without a key, but for no web page', async () => {
+  it('serves local requests without a key as the anonymous organization, except those of web pages', async () => {
     const body = new URLSearchParams({ q: `>101\n${small.sequences[0]}\n`, mode: 'env' });
     const ask = (headers: Record<string, string>) =>
       fetch(`${hostUrl}/ticket/msa`, { method: 'POST', headers, body });
@@ -220,7 +220,7 @@ describe("ColabFold's MSA interface", () => {
     }
   });
 
-  it('says that there are no E-values rather than give an alignment of the query alone', async () => {
+  it('reports missing E-values instead of returning an alignment of the query alone', async () => {
     const strict = await startSmallAppliance({ colabfold: { database: 'demo' } });
     try {
       const headers = basic(await strict.keyOf('lab'));

@@ -19,7 +19,7 @@ const startThread = (): ExportThread =>
   });
 
 describe('the thread of an export', () => {
-  it('writes the rows that were asked for, and tells how many a block had', async () => {
+  it('writes the requested rows, and returns the number of rows in a block', async () => {
     const thread = startThread();
     const first = await thread.write({ packed, start: 2, end: 4 });
     expect([first.rowCount, first.candidateCount, first.recordCount]).toEqual([2, 2, 2]);
@@ -32,7 +32,7 @@ describe('the thread of an export', () => {
     await thread.close();
   });
 
-  it('fails where a block is damaged, and where it was closed', async () => {
+  it('rejects if a block is damaged or the thread was closed', async () => {
     const thread = startThread();
     await expect(thread.write({ packed: packed.subarray(0, 40), start: 0, end: 1 })).rejects.toThrow(
       'An export cannot be written',

@@ -32,14 +32,14 @@ async function run(script: string) {
 }
 
 describe('a predictor', () => {
-  it('ends with what it said in its log', async () => {
+  it('ends with its output in its log', async () => {
     const end = await run("console.log('one'); console.error('two'); process.exitCode = 3");
     expect(end).toMatchObject({ code: 3, signal: null });
     expect(end.reason).toBeUndefined();
     expect(readFileSync(join(folder, LOG_FILE), 'utf8').split('\n').sort()).toEqual(['', 'one', 'two']);
   });
 
-  it('ends, and the server lives, where no file descriptor is left to start it with', () => {
+  it('fails without ending the server if no file descriptor is left', () => {
     const settings = { command: '/bin/true', args: [], environment: {}, timeoutMs: 1_000, output: {} };
     const call = `
       const predictor = await exports.startPredictor(${JSON.stringify(settings)}, ${JSON.stringify(folder)});

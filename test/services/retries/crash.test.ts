@@ -226,7 +226,7 @@ function checkLedger(usage: UsageTable, { organization, billedCount }: Client): 
 
 describe(`a server that is killed ${KILLS} times amid keyed requests (seed ${seed})`, () => {
   it(
-    'makes nothing twice, and nothing that its client was not told of',
+    'creates every object once, and its client received every id',
     async () => {
       const random = seededRandom(seed);
       await startServer();

@@ -212,7 +212,7 @@ async function countRows(): Promise<Readonly<Record<string, number>>> {
 }
 
 describe('the POSTs of the contract', () => {
-  it('all say why a retry does nothing twice, and all are tried here', () => {
+  it('all state why a retry is safe, and all are tested here', () => {
     expect(POSTS.filter(({ retry }) => retry === undefined)).toEqual([]);
     const tried = [...Object.keys(REQUESTS), ...READS_ONLY].sort();
     expect(tried).toEqual(POSTS.map(({ operationId }) => operationId).sort());
@@ -222,7 +222,7 @@ describe('the POSTs of the contract', () => {
 /** Requests that are billed themselves. */
 const BILLED = new Set(['homology.search', 'sequences.msa.a3m.create']);
 
-describe('a keyed request whose server failed before it could answer', () => {
+describe('a keyed request whose server failed before its response', () => {
   for (const id of Object.keys(REQUESTS)) {
     it(`to ${id} is found as it was done, or is done as if for the first time`, async () => {
       const before = await countRows();
@@ -252,8 +252,8 @@ describe('a keyed request whose server failed before it could answer', () => {
   }
 });
 
-describe('what was answered and lets somebody in', () => {
-  it('stands neither in the control state nor in a backup', async () => {
+describe('a secret in a response', () => {
+  it('is in clear neither in the control state nor in a backup', async () => {
     expect(secrets.size).toBe(6);
     const { dataFolder, indexesFolder } = small.appliance.config;
     const target = mkdtempSync(join(tmpdir(), 'gloaming-secrets-'));

@@ -113,7 +113,7 @@ async function untilGone(pids: readonly number[]): Promise<void> {
 const foldersLeft = (): string[] => readdirSync(join(bench.environment.GLOAMING_DATA, 'predictions'));
 
 describe('a prediction', () => {
-  it('gives the predictor the alignment and keeps what it wrote, with its log', async () => {
+  it('passes the alignment to the predictor and stores its output and log', async () => {
     const body = {
       query: { kind: 'protein_sequence', sequence: bench.sequences[0] },
       evidence: 'pairwise_sequence_alignment',
@@ -153,7 +153,7 @@ describe('a prediction', () => {
     expect(foldersLeft()).toEqual([]);
   });
 
-  it('ends what the predictor leaves running', async () => {
+  it('ends processes that the predictor leaves running', async () => {
     const { status, result } = await predict('leaves');
     expect(status).toBe('completed');
     await untilGone(pidsIn(await textOf(result.summary.log)));
@@ -166,7 +166,7 @@ describe('a prediction', () => {
   });
 });
 
-describe('a prediction that comes to nothing', () => {
+describe('a prediction that fails', () => {
   /** The behaviour must fail the run, which keeps only the log. */
   async function expectFailed(behaviour: string, reason: string, facts: object): Promise<void> {
     const run = await predict(behaviour);
@@ -265,7 +265,7 @@ describe('a prediction is refused', () => {
 });
 
 describe('a server that is killed', () => {
-  it('takes its predictions with it, and the next one begins them anew', async () => {
+  it('ends its predictions, and the next server starts them again', async () => {
     const run = await create({ a3m_url: await alignment('hang') });
     const before = await processesOf(run, 2);
     await serving.stop();

@@ -210,7 +210,7 @@ describe('tables', () => {
     expect((await get('outfmt=6&format_output=query')).status).toBe(422);
   });
 
-  it('keep what passes the cut-offs, and count the rest', async () => {
+  it('have the rows that pass the cut-offs, and count the others', async () => {
     const cutOffs = { minimum_query_coverage_ratio: 0.8, minimum_sequence_identity_ratio: 0.3 };
     const { result } = await run('homology.export', { run_id: batch.id, format: 'm8', ...cutOffs });
     const kept = found.flatMap(aligned).filter(({ alignment }) => {
@@ -235,7 +235,7 @@ describe('tables', () => {
     expect(body.data.flatMap(({ candidates }: Json) => candidates)).toEqual(kept);
   });
 
-  it('refuse cut-offs that everything would fail', async () => {
+  it('refuse cut-offs that no row could pass', async () => {
     const query = { kind: 'protein_sequence', sequence: bench.sequences[0] };
     const refused = async (endpoint: string, input: Json): Promise<string | null> => {
       const { headers } = await serving.call('POST', '/v1/runs', { body: { endpoint, input } });

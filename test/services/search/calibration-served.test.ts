@@ -37,7 +37,7 @@ const calibrationsOf = ({ candidates }: Json): ReadonlySet<unknown> =>
   new Set(candidates.map(({ significance }: Json) => significance.measurements.calibration_id));
 
 describe('a server over a release that is calibrated while it runs', () => {
-  it('answers with each new calibration from the next search on, and not from its cache', async () => {
+  it('uses each new calibration from the next search on, and not its cache', async () => {
     const before = await search();
     expect(calibrationsOf(before)).toEqual(new Set([undefined]));
     expect((await search()).performance.is_cache_hit).toBe(true);

@@ -51,7 +51,7 @@ function search(index: number): Promise<Answer> {
   return ask(`${server.url}/v1/homology`, 'POST', key, { query, limit: 3 });
 }
 
-test('X-Service-Served-From names what served: the worker, or the CPU that did the work of its GPU', async () => {
+test('X-Service-Served-From names the worker, or the CPU that served instead of its GPU', async () => {
   addon.failure = undefined;
   const served = await search(0);
   expect(served.body.execution.engine).toBe('cuda:hopper');

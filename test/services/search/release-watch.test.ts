@@ -25,7 +25,7 @@ function flip(path: string): void {
   closeSync(descriptor);
 }
 
-it('a release whose tokens change while it serves is taken out of service, loudly', async () => {
+it('a release whose tokens change while it serves is taken out of service, and the log reports it', async () => {
   small = await startSmallAppliance();
   const { appliance, url, sequences } = small;
   const key = await small.keyOf('lab');
@@ -55,7 +55,7 @@ it('a release whose tokens change while it serves is taken out of service, loudl
   expect(readiness).toMatchObject({ status: 'ready', missing: [expect.stringContaining(defaultReleaseId)] });
 });
 
-it('no more than so many bytes are read in a second', async () => {
+it('the rate of reads is limited', async () => {
   small = await startSmallAppliance();
   const [{ slug, defaultReleaseId: id }] = small.appliance.releases.databases();
   const directory = join(small.appliance.config.indexesFolder, slug, id);

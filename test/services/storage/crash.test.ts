@@ -171,7 +171,7 @@ function findings(): Json[] {
 
 describe(`a server that is killed ${KILLS} times with uploads in flight (seed ${seed})`, () => {
   it(
-    'loses no acknowledged part and no completed file, and leaves no bytes that nobody refers to',
+    'loses no acknowledged part and no completed file, and leaves no bytes without a reference',
     async () => {
       await startServer();
       const clients = Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)));

@@ -20,7 +20,7 @@ afterAll(() => bench.end());
 const { read, sign, setAcl, getAcl, remove } = askFiles(() => bench);
 
 describe('a signed URL', () => {
-  it('serves GET, HEAD and ranges without credentials, for an hour unless told otherwise', async () => {
+  it('serves GET, HEAD and ranges without credentials, by default for an hour', async () => {
     const { status, body } = await sign('lab', file.url);
     expect(status).toBe(201);
     expect(body.data).toMatchObject({ object: 'file_signed_url', scope: ['read'] });
@@ -40,7 +40,7 @@ describe('a signed URL', () => {
     expect([answer.status, code(answer)]).toEqual([410, 'url_expired']);
   });
 
-  it('is good for nothing that was changed in it, not even with a good key beside it', async () => {
+  it('is invalid after any change, even with a valid key beside it', async () => {
     const other = await bench.upload('lab', 'unsigned.txt', Buffer.from('secret'));
     const { url } = (await sign('lab', file.url)).body.data;
     const otherPath = new URL(other.url).pathname;

@@ -79,7 +79,7 @@ describe('the conditions of a request', () => {
     expect(wantedOf(file, { 'If-Unmodified-Since': second })).toMatchObject({ status: 200 });
   });
 
-  it('are looked at before the range: what is known already is not sent in part', () => {
+  it("precede the range: no part is sent if the client's copy is current", () => {
     const file = fileOf(3);
     const headers = { Range: 'bytes=9-', 'If-None-Match': etagOf(file) };
     expect(wantedOf(file, headers)).toEqual({ status: 304 });

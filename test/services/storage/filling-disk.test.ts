@@ -32,54 +32,58 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => scene?.end());
 
-describe.skipIf(!CAN_MOUNT)('a disk that fills up under a server at work', () => {
+describe.skipIf(!CAN_MOUNT)('a disk that becomes full under a running server', () => {
   let there: Furniture;
   let answeredSearches = 0;
 
-  it('refuses what adds, takes what frees, and lets everything go on', { timeout: 180_000 }, async () => {
-    await scene.start();
-    there = await furnish(scene);
-    answeredSearches += 1;
-    const told = await whileItFills();
-    expect(told.unexpected).toEqual([]);
-    expect(told.refused).toBeGreaterThan(0);
-    await untilRefused();
+  it(
+    'refuses additions, accepts deletions, and lets all other requests succeed',
+    { timeout: 180_000 },
+    async () => {
+      await scene.start();
+      there = await furnish(scene);
+      answeredSearches += 1;
+      const told = await whileItFills();
+      expect(told.unexpected).toEqual([]);
+      expect(told.refused).toBeGreaterThan(0);
+      await untilRefused();
 
-    for (const [index, [method, path, body]] of additions(scene, there, 5).entries()) {
-      expectUnavailable(path, await scene.call(method, path, body));
-      expectUnavailable(`keyed ${path}`, await scene.call(method, path, body, `full-${index}`));
-    }
-    expectUnavailable('sql', await askSql(scene, there));
-    expect(DISK_CODES).toContain((await scene.part(there.created)).headers.get('service-error-type'));
-    expect(await scene.readiness()).toMatchObject({
-      status: 'not_ready',
-      missing: [expect.stringContaining('disk')],
-    });
-    await expectServing(scene, there);
-    await takesWhatFrees();
-    await answersWhatChangesNothing();
-    const waiting = await scene.made('GET', `/v1/runs/${there.waiting}`);
-    expect(['queued', 'running', 'completed']).toContain(waiting.status);
-    expect(waiting.attempt_count).toBeLessThanOrEqual(1);
-    scene.expectAlive();
+      for (const [index, [method, path, body]] of additions(scene, there, 5).entries()) {
+        expectUnavailable(path, await scene.call(method, path, body));
+        expectUnavailable(`keyed ${path}`, await scene.call(method, path, body, `full-${index}`));
+      }
+      expectUnavailable('sql', await askSql(scene, there));
+      expect(DISK_CODES).toContain((await scene.part(there.created)).headers.get('service-error-type'));
+      expect(await scene.readiness()).toMatchObject({
+        status: 'not_ready',
+        missing: [expect.stringContaining('disk')],
+      });
+      await expectServing(scene, there);
+      await takesWhatFrees();
+      await answersWhatChangesNothing();
+      const waiting = await scene.made('GET', `/v1/runs/${there.waiting}`);
+      expect(['queued', 'running', 'completed']).toContain(waiting.status);
+      expect(waiting.attempt_count).toBeLessThanOrEqual(1);
+      scene.expectAlive();
 
-    // The latest responses are in the ledger, although the disk accepts no additions.
-    await pause(BILLED_WITHIN_MS);
-    await scene.kill();
-    await scene.start();
-    scene.disk.free();
-    await expect.poll(async () => (await scene.readiness()).status, SOON).toBe('ready');
-    await expect
-      .poll(async () => (await scene.made('GET', `/v1/runs/${there.waiting}`)).status, { timeout: 60_000 })
-      .toBe('completed');
-    const billed = `SELECT count(*) FROM usage WHERE formula_id = '${DIRECT_FORMULA_ID}'`;
-    expect((await askSql(scene, there, billed)).body.data.rows).toEqual([[answeredSearches]]);
-    for (const [method, path, body] of additions(scene, there, 6)) await scene.made(method, path, body);
-    expect((await askSql(scene, there)).status).toBe(200);
-    await expectServing(scene, there);
-    await scene.kill();
-    process.stdout.write(`${scene.requestCount} requests, ${told.refused} refused while it filled\n`);
-  });
+      // The latest responses are in the ledger, although the disk accepts no additions.
+      await pause(BILLED_WITHIN_MS);
+      await scene.kill();
+      await scene.start();
+      scene.disk.free();
+      await expect.poll(async () => (await scene.readiness()).status, SOON).toBe('ready');
+      await expect
+        .poll(async () => (await scene.made('GET', `/v1/runs/${there.waiting}`)).status, { timeout: 60_000 })
+        .toBe('completed');
+      const billed = `SELECT count(*) FROM usage WHERE formula_id = '${DIRECT_FORMULA_ID}'`;
+      expect((await askSql(scene, there, billed)).body.data.rows).toEqual([[answeredSearches]]);
+      for (const [method, path, body] of additions(scene, there, 6)) await scene.made(method, path, body);
+      expect((await askSql(scene, there)).status).toBe(200);
+      await expectServing(scene, there);
+      await scene.kill();
+      process.stdout.write(`${scene.requestCount} requests, ${told.refused} refused while it filled\n`);
+    },
+  );
 
   /** Sends every kind of request, keyed and not, while the last space is used up. */
   async function whileItFills(): Promise<{ refused: number; unexpected: Json[] }> {

@@ -26,7 +26,7 @@ afterAll(() => scene?.end());
 describe.skipIf(!CAN_MOUNT)('a start on a full disk', () => {
   let there: Furniture;
 
-  it('refuses what adds with 503, takes what frees, and loses nothing', { timeout: 90_000 }, async () => {
+  it('refuses additions with 503, accepts deletions, and loses nothing', { timeout: 90_000 }, async () => {
     await scene.start();
     there = await furnish(scene);
     await scene.kill();

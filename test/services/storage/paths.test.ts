@@ -99,7 +99,7 @@ describe('a path', () => {
     expect(normalisePath(path, 'file_name')).toBe(path);
   });
 
-  it('is the same path in whatever form its letters came', () => {
+  it('is the same path in every Unicode form of its letters', () => {
     expect(normalisePath('e\u0301/a', 'file_name')).toBe('é/a');
   });
 
@@ -122,7 +122,7 @@ describe('the pattern that the contract publishes', () => {
     }
   };
 
-  it('takes what storage takes, for every character there is', () => {
+  it('accepts what storage accepts, for every character', () => {
     const differing: number[] = [];
     for (let point = 0; point <= 0x10ffff; point += 1) {
       const path = `aa${String.fromCodePoint(point)}a`;
@@ -131,7 +131,7 @@ describe('the pattern that the contract publishes', () => {
     expect(differing).toEqual([]);
   }, 60_000);
 
-  it('takes what storage takes, for every order of what matters', () => {
+  it('accepts what storage accepts, for every order of special characters', () => {
     const pieces = [
       'a',
       'C',

@@ -64,7 +64,7 @@ function hangAfterTwo(): void {
 }
 
 describe('a receiver that hangs', () => {
-  it('keeps no other organization waiting, however many there are and however much is queued', async () => {
+  it('delays no other organization, whatever the number of organizations and deliveries', async () => {
     for (let index = 0; index < WEBHOOK_ENDPOINTS_MAX_COUNT; index += 1) {
       await scene.endpoint({ url: `${scene.origin}/hang` }, 'rival');
     }
@@ -80,7 +80,7 @@ describe('a receiver that hangs', () => {
     await expect.poll(hangs).toBeGreaterThan(SHARE);
   });
 
-  it('keeps no endpoint of its own organization waiting that is heard from', async () => {
+  it('delays no responsive endpoint of its own organization', async () => {
     const arrived = answerWell();
     await scene.endpoint({ url: `${scene.origin}/well` });
     await scene.endRun();
@@ -97,7 +97,7 @@ describe('a receiver that hangs', () => {
     await expect.poll(hangs).toBeGreaterThan(SHARE);
   });
 
-  it('is left alone with all that waits for it, then asked with one, and given all when it is back', async () => {
+  it('is paused with all its deliveries, then gets one, and gets all once it responds', async () => {
     await scene.endpoint();
     const runs: string[] = [];
     for (let index = 0; index < 6; index += 1) {
@@ -147,7 +147,7 @@ describe('a receiver that hangs', () => {
     expect([[a, b].sort(), others]).toEqual([runs.slice(0, 2).sort(), runs.slice(2)]);
   });
 
-  it('for a day, whatever waits for it, is disabled', async () => {
+  it('for a day is disabled, whatever its deliveries', async () => {
     await scene.endpoint();
     for (let index = 0; index < 400; index += 1) await scene.endRun();
     scene.answer = (response) => response.destroy();
@@ -177,8 +177,8 @@ describe('a receiver that hangs', () => {
   });
 });
 
-describe('a receiver that answers, whatever it answers', () => {
-  it('is asked with everything that waits', async () => {
+describe('a receiver that responds with any status', () => {
+  it('gets all waiting deliveries', async () => {
     await scene.endpoint();
     for (let index = 0; index < 5; index += 1) await scene.endRun();
     scene.answer = (response) => response.writeHead(500).end();

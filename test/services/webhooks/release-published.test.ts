@@ -53,7 +53,7 @@ const build = async (name: string, sequences: readonly string[]): Promise<void> 
 };
 
 describe('a release that is published', { timeout: 180_000 }, () => {
-  it('is told once to each organization that listens and may see it', async () => {
+  it('is sent once to each subscribed organization that may see it', async () => {
     await listen('lab');
     await listen('other', ['release.published']);
     const first = once(receiver, 'told');

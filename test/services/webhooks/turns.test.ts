@@ -37,7 +37,7 @@ describe('turns', () => {
     expect(names(take(turns))).toBe('b1 c1');
   });
 
-  it('keep a part of an organization for endpoints that are heard from', () => {
+  it('reserve a share of an organization for responsive endpoints', () => {
     const turns = new Turns({ endpoint: 2, organization: 4, heardFrom: 2, all: 9 });
     for (const each of ['a1', 'a2', 'a3']) turns.want(lane('a', each));
     turns.want({ ...lane('a', 'a4'), isHeardFrom: true });
@@ -50,7 +50,7 @@ describe('turns', () => {
     expect(names(take(turns))).toBe('a3');
   });
 
-  it('come back when an attempt ends, to who waited longest', () => {
+  it('are freed when an attempt ends, for the lane that waited longest', () => {
     const turns = new Turns(SHARES);
     for (const each of ['a1', 'a2']) turns.want(lane('a', each));
     turns.want(lane('b', 'b1'));

@@ -191,7 +191,7 @@ async function checkNamespace(checker: Checker, collection: Collection): Promise
   const list = checker.operations.find(({ method, path }) => method === 'GET' && path === create.path);
   if (list !== undefined) {
     const { text } = await checker.ask(list, { ...exampleRequest(checker, list), key });
-    checker.hold('namespace_rule', list, !text.includes(id), `a stranger is told of ${id}`);
+    checker.hold('namespace_rule', list, !text.includes(id), `another organization sees ${id}`);
   }
   for (const reading of readings(collection)) {
     const { status } = await checker.ask(reading, requestOf(checker, reading, parameter, id));
