@@ -63,7 +63,7 @@ export function frozenRandom(seed: number): Random {
 
 function randomOf(next: () => number): Random {
   const below = (bound: number): number => {
-    assert(bound >= 1, 'nothing can be drawn of nothing');
+    assert(bound >= 1, 'a draw needs a bound of at least 1');
     // Values past the last whole multiple of the bound would favour small results.
     const end = 2 ** 32 - (2 ** 32 % bound);
     for (;;) {

@@ -210,7 +210,7 @@ async function openGiven(
   if (shards !== undefined) {
     throw new Refusal(
       'invalid_option',
-      '--embeddings are read here: there is nothing to divide among tasks.',
+      'This process reads --embeddings, so there is no work to divide among tasks.',
     );
   }
   const project = await openFeatureTokens(directory, card);

@@ -56,7 +56,7 @@ export class Keys {
     if (isExpired(row, now)) {
       throw new Refusal(
         'invalid_api_key',
-        `The API key glm_${row.short}_… has expired on ${row.expiresAt}; "gloaming keys create" makes another.`,
+        `The API key glm_${row.short}_… has expired on ${row.expiresAt}; "gloaming keys create" creates another.`,
       );
     }
     this.#noteUse(row, now);

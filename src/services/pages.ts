@@ -69,7 +69,7 @@ export class Pages {
     }
     throw new Refusal(
       'cursor_invalid',
-      'The cursor was not given by this server for this list. Start without one.',
+      'This server has not issued the cursor for this list. Start without one.',
       { param: 'cursor' },
     );
   }

@@ -36,7 +36,7 @@ export async function failureOfTransaction(error: unknown): Promise<unknown> {
   const [name] = Object.entries(constants.errno).find(([, number]) => number === code) ?? [];
   const what =
     code === MDB_PANIC ? 'the control state is to be opened again by a restart' : (name ?? String(code));
-  return storageUnavailable(`The disk refuses writes (${what}); nothing was kept.`, cause ?? error);
+  return storageUnavailable(`The disk refuses writes (${what}); nothing was written.`, cause ?? error);
 }
 
 function isFailedCommit(error: unknown): error is FailedCommit {

@@ -117,6 +117,6 @@ class FreeList {
 }
 
 function slice(bytes: Buffer, start: number, length: number): Buffer {
-  if (start + length > bytes.length) throw new Damage('an entry goes beyond its page');
+  if (start + length > bytes.length) throw new Damage('an entry extends beyond its page');
   return bytes.subarray(start, start + length);
 }

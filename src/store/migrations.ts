@@ -21,8 +21,8 @@ export const MIGRATIONS: readonly Migration[] = [
 export const MIGRATION_MEANINGS: readonly string[] = [
   'deliveries of webhooks wait in a queue of their endpoint',
   'secrets are sealed under secret.key',
-  'the file is written anew, without pages that held secrets in clear',
-  'API keys have a scope, and may expire; those that there are keep all of the contract',
+  'the file is rewritten without pages that held secrets in clear',
+  'API keys have a scope and may expire; existing keys keep all rights',
 ];
 
 /** From this version on, the keys of `webhook-deliveries-due` begin with the organization and the endpoint. */

@@ -15,7 +15,7 @@ export class Place {
     for (const [path, identity] of this.#identities) {
       const found = statSync(path, { throwIfNoEntry: false });
       if (found === undefined) return `${path} is gone`;
-      if (identityOf(found) !== identity) return `another file stands at ${path}`;
+      if (identityOf(found) !== identity) return `another file is at ${path}`;
     }
     return undefined;
   }
@@ -24,7 +24,7 @@ export class Place {
   require(): void {
     const problem = this.problem();
     if (problem !== undefined)
-      throw storageUnavailable('The data folder is not there any more.', new Error(problem));
+      throw storageUnavailable('The data folder was removed or replaced.', new Error(problem));
   }
 }
 

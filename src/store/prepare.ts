@@ -70,7 +70,7 @@ export function requireControlState(dataFolder: string): void {
 export function problemOfControlFile(dataFolder: string): string | undefined {
   if (!isControlStateEmpty(dataFolder)) return problemOfFile(join(dataFolder, CONTROL_FOLDER, CONTROL_FILE));
   const companion = COMPANIONS.find((name) => existsSync(join(dataFolder, name)));
-  return companion && `it is empty or missing, and ${join(dataFolder, companion)} is there`;
+  return companion && `it is empty or missing, and ${join(dataFolder, companion)} exists`;
 }
 
 export function isControlStateEmpty(dataFolder: string): boolean {
@@ -99,7 +99,7 @@ export function damaged(dataFolder: string, why: string): Refusal {
   return new Refusal(
     'data_folder_damaged',
     `${join(dataFolder, CONTROL_FOLDER, CONTROL_FILE)} is damaged: ${why}. Move the data folder away and ` +
-      'restore a backup in its place with "gloaming restore"; "gloaming fsck" tells what else is damaged.',
+      'restore a backup in its place with "gloaming restore"; "gloaming fsck" lists other damage.',
   );
 }
 

@@ -104,6 +104,6 @@ function missing(path: string, isOther: boolean): Refusal {
     'secret_key_missing',
     `${path} ${isOther ? 'holds another key than that' : 'is missing: the key'} under which this control state is ` +
       'sealed. Put back the file of the appliance (no backup holds it); if it is lost, put an empty file there: ' +
-      'signed URLs and answers kept for retries are given up then, and webhook endpoints need new secrets.',
+      'signed URLs and stored responses are discarded then, and webhook endpoints need new secrets.',
   );
 }

@@ -27,5 +27,5 @@ export function isStorageUnavailable(error: unknown): boolean {
 /** Returns the refusal if the file system reported a disk that accepts no write, otherwise the same error. */
 export function asStorageFailure(error: unknown): unknown {
   if (error instanceof Refusal || !isStorageUnavailable(error)) return error;
-  return storageUnavailable('The disk refuses writes; nothing was kept.', error);
+  return storageUnavailable('The disk refuses writes; nothing was written.', error);
 }

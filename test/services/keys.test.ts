@@ -42,7 +42,7 @@ describe('API keys', () => {
     expect(keys.live(row.id)).toMatchObject({ expiresAt });
     now = new Date(expiresAt);
     expect(() => keys.authenticate(key)).toThrow(
-      `The API key glm_${row.short}_… has expired on ${expiresAt}; "gloaming keys create" makes another.`,
+      `The API key glm_${row.short}_… has expired on ${expiresAt}; "gloaming keys create" creates another.`,
     );
     expect(keys.live(row.id)).toBeUndefined();
   });

@@ -49,7 +49,7 @@ describe('pages', () => {
       attempt(pages, 'x', list),
       attempt(pages, '!!!', list),
     ]) {
-      expect(refused).toThrow(/not given by this server/);
+      expect(refused).toThrow(/has not issued the cursor/);
     }
   });
 });

@@ -119,9 +119,9 @@ describe('a control state that is damaged', () => {
   it('is refused if it is empty or missing beside its objects, and created in an empty folder', async () => {
     const { data, file } = copy();
     writeFileSync(file, '');
-    expectWords(gloaming(data, 'keys', 'list'), /it is empty or missing, and .*objects is there/);
+    expectWords(gloaming(data, 'keys', 'list'), /it is empty or missing, and .*objects exists/);
     rmSync(file);
-    expectWords(gloaming(data, 'keys', 'list'), /it is empty or missing, and .*objects is there/);
+    expectWords(gloaming(data, 'keys', 'list'), /it is empty or missing, and .*objects exists/);
     expect(gloaming(data, 'fsck').stdout).toContain('empty or missing');
     expect(existsSync(file)).toBe(false);
     await openControlStore(join(folder, 'new')).close();

@@ -17,8 +17,8 @@ it.skipIf(!CAN_MOUNT)('a failed commit rejects for its callers, and the process 
     before: 'kept',
     refused: 3 * ROUNDS,
     codes: ['storage_unavailable'],
-    message: 'The disk refuses writes (ENOSPC); nothing was kept.',
-    problem: 'The disk refuses writes (ENOSPC); nothing was kept.',
+    message: 'The disk refuses writes (ENOSPC); nothing was written.',
+    problem: 'The disk refuses writes (ENOSPC); nothing was written.',
     keys: ['after', 'before'],
     problemAfter: null,
   });

@@ -41,7 +41,7 @@ export async function checkIndexes(
   }
   await checkEncoders(scanned, folders, report);
   for (const { directory } of scanned.unfinished) {
-    report('build_unfinished', directory, 'A build was interrupted or is at work.');
+    report('build_unfinished', directory, 'A build was interrupted or is running.');
   }
   for (const directory of scanned.removed)
     report('removal_unfinished', directory, 'A removal was interrupted.');
@@ -90,7 +90,7 @@ async function checkHalfFolders(
       if (name.endsWith('.calibration.new'))
         report('folder_half', path, 'A calibration was not written to its end.');
       if (!name.endsWith('.calibration') || known.has(path)) continue;
-      report('folder_half', path, 'The release of this calibration is not there.');
+      report('folder_half', path, 'The release of this calibration does not exist.');
     }
   }
   if ((await list(indexesFolder)).includes(RESTORING_FOLDER)) {
@@ -115,7 +115,7 @@ function checkCatalogFolders(
   for (const [key, { id, slug }] of checkedRows(snapshot).of<{ id: string; slug: string }>('releases')) {
     const directory = releaseDirectory(indexesFolder, slug, id);
     if (there.has(directory) || !snapshot.isThereNow('releases', key)) continue;
-    report('release_missing', `${slug}/${id}`, `${directory} is not there.`);
+    report('release_missing', `${slug}/${id}`, `${directory} does not exist.`);
   }
 }
 

@@ -277,7 +277,7 @@ export class ColabfoldTickets {
     for (let at = 0; at < rowCount;) {
       const block = await table.rows.blockAt(runId, at);
       if (block === undefined)
-        throw new Refusal('result_expired', `The results of ${runId} have gone meanwhile.`);
+        throw new Refusal('result_expired', `The results of ${runId} were deleted meanwhile.`);
       yield block.rows as readonly Row[];
       at = block.firstRow + block.rows.length;
       await pause();

@@ -56,7 +56,7 @@ export class AlignedRow implements ExportRow {
 
   get querySequence(): string {
     const { sequence } = this.query;
-    assert(sequence !== undefined, 'a format whose fields need the query asks for it');
+    assert(sequence !== undefined, 'a format whose fields need the query requests it');
     return sequence;
   }
 

@@ -178,7 +178,7 @@ function exportableRun(
     });
   }
   if (run.areResultsGone)
-    throw new Refusal('result_expired', `The results of ${run.id} were kept until ${run.expiresAt}.`);
+    throw new Refusal('result_expired', `The results of ${run.id} expired on ${run.expiresAt}.`);
   // Results of the run stay readable after the grant of its database has ended. A file would be new.
   const { database } = run.summary as SearchRunSummary;
   catalog.requireGrant(database.release_id, organizationId);
@@ -207,7 +207,10 @@ function refuseStrayMembers(input: ExportRunInput): void {
   const formats = { outfmt: 'blast', format_output: 'mmseqs', msa: 'a3m', all_queries: 'a3m' } as const;
   for (const [member, format] of Object.entries(formats) as [keyof typeof formats, string][]) {
     if (input[member] === undefined || input.format === format) continue;
-    throw notPossible(member, `${member} goes with the format ${format}, and ${input.format} is asked for.`);
+    throw notPossible(
+      member,
+      `${member} applies to the format ${format} only, and the request names ${input.format}.`,
+    );
   }
   if (input.all_queries === true && input.query_index !== undefined)
     throw notPossible('all_queries', 'Either the query of query_index is exported, or all are.');
@@ -223,7 +226,7 @@ function requireFormat(
   if (needsAlignments && evidence.requested !== 'pairwise_sequence_alignment') {
     throw notPossible(
       'format',
-      'What is asked for needs alignments, and the run has none. Search with evidence "pairwise_sequence_alignment".',
+      'The request needs alignments, and the run has none. Search with evidence "pairwise_sequence_alignment".',
     );
   }
   const { reason } = evidence.significance;
@@ -274,7 +277,7 @@ function defaultPath(
 }
 
 function gone({ id }: RunRow): Refusal {
-  return new Refusal('result_expired', `The results of ${id} have gone meanwhile.`);
+  return new Refusal('result_expired', `The results of ${id} were deleted meanwhile.`);
 }
 
 function notPossible(param: keyof ExportRunInput, message: string): Refusal {

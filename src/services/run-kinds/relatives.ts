@@ -125,7 +125,7 @@ function finderTools({ relatives: homologs }: ReleaseManifest) {
 function withoutHomologs(slug: string): Refusal {
   return new Refusal(
     'relatives_unavailable',
-    `Queries of ${slug} are given no relatives: its proteins have none, or have them of given alignments. ` +
+    `Queries of ${slug} get no homologs: its proteins have none, or have them from precomputed alignments. ` +
       'Build it with --relatives.',
     { param: 'database' },
   );

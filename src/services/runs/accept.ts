@@ -60,7 +60,7 @@ export async function acceptRun(
     });
   }
   const whose = created.status === 'organization_full' ? 'of the organization ' : '';
-  throw new Refusal('queue_full', `Too many runs ${whose}are queued or at work; wait for some to end.`, {
+  throw new Refusal('queue_full', `Too many runs ${whose}are queued or running; wait for some to end.`, {
     retryAfterSeconds: 30,
     policy: { name: 'queue', quota: created.quota, quota_unit: 'concurrent-requests' },
   });

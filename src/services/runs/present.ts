@@ -55,7 +55,7 @@ export async function resultPage(
   pages: Pages,
 ): Promise<Page<unknown>> {
   if (run.areResultsGone) {
-    throw new Refusal('result_expired', `The results of ${run.id} were kept until ${run.expiresAt}.`);
+    throw new Refusal('result_expired', `The results of ${run.id} expired on ${run.expiresAt}.`);
   }
   const list = [run.organizationId, 'run-results', run.id];
   const start = cursor === undefined ? 0 : Number(pages.open(cursor, list));

@@ -212,7 +212,7 @@ export function searchWarnings(
   if (release.manifest.is_simulated) {
     warnings.push({
       code: 'simulated_database',
-      message: 'The proteins of this database were simulated; candidates mean nothing in biology.',
+      message: 'The proteins of this database were simulated; candidates have no biological meaning.',
       details: { title: release.manifest.title },
     });
   }

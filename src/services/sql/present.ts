@@ -107,7 +107,7 @@ export async function keptArrowReply(cursor: SqlCursor): Promise<BytesReply> {
 function tooLargeToStore(): Refusal {
   return new Refusal(
     'response_too_large',
-    'An answer that is kept under an Idempotency-Key has 16 MiB at most. A statement only reads: send it without ' +
+    'A response stored under an Idempotency-Key has at most 16 MiB. A statement only reads: send it without ' +
       'one.',
   );
 }

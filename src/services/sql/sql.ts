@@ -152,7 +152,7 @@ function endWithLogin(credentials: SqlCredentials, login: SqlLogin, outer: Abort
   const ending = linkAborts(outer);
   const unwatch = credentials.watch(login, () =>
     ending.abort(
-      new Refusal('invalid_sql_credential', 'The SQL credential was revoked or given a new password.'),
+      new Refusal('invalid_sql_credential', 'The SQL credential was revoked or has a new password.'),
     ),
   );
   const leave = (): void => {

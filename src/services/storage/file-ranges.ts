@@ -23,7 +23,8 @@ export function wantedOf(file: FileRow, headers: Headers): Wanted {
     ifMatch === undefined
       ? (isNewerThan(headers['If-Unmodified-Since']) ?? false)
       : !matches(ifMatch, file, 'strong');
-  if (isOther) throw new Refusal('precondition_failed', 'The file is not the one that the request asks for.');
+  if (isOther)
+    throw new Refusal('precondition_failed', 'The file does not match the precondition of the request.');
   const ifNoneMatch = headers['If-None-Match'];
   const isKnown =
     ifNoneMatch === undefined
@@ -53,10 +54,14 @@ function rangeOf(text: string, file: FileRow): Wanted {
   const start = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first);
   const end = first === '' || last === '' ? sizeBytes : Math.min(sizeBytes, Number(last) + 1);
   if (start < end) return { status: 206, start, end };
-  throw new Refusal('range_not_satisfiable', `The file has ${sizeBytes} bytes; no byte of it is asked for.`, {
-    param: 'Range',
-    size_bytes: sizeBytes,
-  });
+  throw new Refusal(
+    'range_not_satisfiable',
+    `The file has ${sizeBytes} bytes, and the range contains none of them.`,
+    {
+      param: 'Range',
+      size_bytes: sizeBytes,
+    },
+  );
 }
 
 function matches(list: string, file: FileRow, comparison: 'strong' | 'weak'): boolean {

@@ -30,11 +30,11 @@ export class StorageRoom {
     const usedBytes = usage.fileBytes + usage.uploadBytes;
     const facts = { used_bytes: usedBytes, quota_bytes: quotaBytes, requested_bytes: moreBytes };
     if (moreBytes > quotaBytes) {
-      const message = `${moreBytes} bytes are more than the ${quotaBytes} that the organization may keep at all.`;
+      const message = `${moreBytes} bytes are more than the ${quotaBytes} of the organization's quota.`;
       throw new Refusal('file_exceeds_quota', message, facts);
     }
     if (usedBytes + moreBytes > quotaBytes) {
-      const message = `The organization keeps ${usedBytes} of ${quotaBytes} bytes: no room for ${moreBytes} more.`;
+      const message = `The organization stores ${usedBytes} of ${quotaBytes} bytes: no room for ${moreBytes} more.`;
       throw new Refusal('storage_quota_exceeded', message, facts);
     }
     const isFull =

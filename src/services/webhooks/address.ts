@@ -92,10 +92,12 @@ export class AddressRules {
       isIP(literal) > 0 ? [{ address: literal, family: isIP(literal) }] : await this.#lookup(hostname);
     const forbidden = found.find(({ address }) => !this.#isAllowed(address));
     if (forbidden !== undefined) {
-      throw new ForbiddenAddress(`${hostname} stands for ${forbidden.address}, where deliveries do not go.`);
+      throw new ForbiddenAddress(
+        `${hostname} has the address ${forbidden.address}, to which deliveries are not sent.`,
+      );
     }
     const [first] = found;
-    if (first === undefined) throw new ForbiddenAddress(`${hostname} stands for no address.`);
+    if (first === undefined) throw new ForbiddenAddress(`${hostname} has no address.`);
     return { address: first.address, family: first.family === 6 ? 6 : 4 };
   }
 

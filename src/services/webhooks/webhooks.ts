@@ -130,7 +130,7 @@ export class Webhooks {
   requireEndpoint(id: string, context: RequestContext): void {
     const { disabledReason } = this.#findEndpoint(id, context);
     if (disabledReason === undefined) return;
-    throw new Refusal('webhook_endpoint_disabled', 'The endpoint is disabled: nothing is sent to it.');
+    throw new Refusal('webhook_endpoint_disabled', 'The endpoint is disabled and gets no deliveries.');
   }
 
   listDeliveries(

@@ -59,7 +59,7 @@ async function checkObject(
   if (found?.sha256 === sha256 && found.sizeBytes === sizeBytes) return;
   // The object was deleted during the check.
   if (!snapshot.isThereNow('objects', sha256)) return;
-  if (found === undefined) report('object_missing', sha256, `${path} is not there.`);
+  if (found === undefined) report('object_missing', sha256, `${path} does not exist.`);
   else if (found.sizeBytes !== sizeBytes) {
     report('object_size_wrong', sha256, `${path} has ${found.sizeBytes} bytes; ${sizeBytes} were stored.`);
   } else report('object_changed', sha256, `${path} has the SHA-256 ${found.sha256} now.`);

@@ -140,7 +140,7 @@ export function checkIndex<Row extends { readonly id: string }>(
   for (const [id, row] of rows.of<Row>(table)) {
     const place = placeOf(row);
     if (place !== undefined && !rows.has(index, place)) {
-      report('index_missing', `${table} ${id}`, `It does not stand in ${index}, at ${place}.`);
+      report('index_missing', `${table} ${id}`, `It is not in ${index} at ${place}.`);
     }
   }
   for (const [key, value] of rows.of<unknown>(index)) {

@@ -18,7 +18,7 @@ export function checkRuns(check: Check): void {
       continue;
     }
     if (!isFinal(run.status) && !rows.has('run-plans', id)) {
-      report('reference_dangling', `runs ${id}`, `It is ${run.status}, and its plan is not there.`);
+      report('reference_dangling', `runs ${id}`, `It is ${run.status}, but its plan is missing.`);
     }
     const kept = run.areResultsGone ? 0 : run.rowCount;
     const found = blocks.get(id) ?? 0;
@@ -88,7 +88,7 @@ function checkPlaces(check: Check): void {
   }
   for (const [id, { status }] of rows.of<RunRow>('runs')) {
     if (!isFinal(status) || expiring.has(id)) continue;
-    report('index_missing', `runs ${id}`, 'It does not stand in run-expiries: it would be kept for ever.');
+    report('index_missing', `runs ${id}`, 'It is not in run-expiries, so it would be stored for ever.');
   }
 }
 

@@ -65,7 +65,7 @@ function checkUploads(check: Check, usage: Map<string, StorageUsage>): void {
     if (!isUploadEnded(status)) addUsage(usage, organizationId, { uploadBytes: sizeBytes, uploadCount: 1 });
     const place = rows.get<string>('upload-expiry-keys', id);
     if (place === undefined || !rows.has('upload-expiries', place)) {
-      report('index_missing', `uploads ${id}`, `It does not stand in upload-expiries: it would never end.`);
+      report('index_missing', `uploads ${id}`, `It is not in upload-expiries, so it would never expire.`);
     }
   }
   for (const [key, id] of rows.of<string>('upload-expiries')) {
@@ -141,7 +141,7 @@ function checkUsage({ rows, report }: Check, expected: ReadonlyMap<string, Stora
     const sum = expected.get(organizationId) ?? NOTHING;
     for (const name of Object.keys(NOTHING) as (keyof StorageUsage)[]) {
       if (kept[name] === sum[name]) continue;
-      const message = `${name} is ${kept[name]}; its files and uploads make ${sum[name]}.`;
+      const message = `${name} is ${kept[name]}, but the sum over its files and uploads is ${sum[name]}.`;
       report('total_wrong', `storage-usage ${organizationId}`, message);
     }
   }
@@ -157,7 +157,7 @@ function refer({ rows, report }: Check, objects: Counts, from: string, { sha256,
 }
 
 function expectCount({ report }: Check, subject: string, kept: number, found: number): void {
-  if (kept !== found) report('count_wrong', subject, `${kept} references are counted; there are ${found}.`);
+  if (kept !== found) report('count_wrong', subject, `${kept} references are counted, but ${found} exist.`);
 }
 
 const NOTHING: StorageUsage = { fileBytes: 0, fileCount: 0, uploadBytes: 0, uploadCount: 0 };

@@ -78,7 +78,7 @@ export class ContentTable {
   open(sha256: string, start: number, end: number): OpenContent | undefined {
     const row = this.#rows.get(sha256);
     if (row === undefined) return undefined;
-    assert(start >= 0 && start <= end && end <= row.sizeBytes, 'a range of the content is asked for');
+    assert(start >= 0 && start <= end && end <= row.sizeBytes, 'the range lies within the content');
     const first = Math.floor(start / row.segmentBytes);
     const last = Math.ceil(end / row.segmentBytes);
     const pieces = this.#segments(sha256, first, last).map((segment, index) => {

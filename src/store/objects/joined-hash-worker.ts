@@ -48,7 +48,7 @@ function answer(request: HashRequest): HashAnswer {
 
 function begun(id: number): Hash {
   const hash = hashes.get(id);
-  assert(hash !== undefined, 'a hash goes on that this thread has begun');
+  assert(hash !== undefined, 'the thread has started the hash that the request continues');
   return hash;
 }
 

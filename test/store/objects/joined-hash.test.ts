@@ -103,6 +103,6 @@ it('hashes succeed after the thread ended during earlier ones', async () => {
   const segments = ['one', 'two', 'three'].map(store);
   await goAhead('upload', segments.slice(0, 2));
   await hashes.close();
-  await expect(hashes.finish('upload', segments)).rejects.toThrow('this thread has begun');
+  await expect(hashes.finish('upload', segments)).rejects.toThrow('the thread has started the hash');
   expect(await hashes.finish('upload', segments)).toBe(sha256('onetwothree'));
 });
