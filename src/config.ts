@@ -284,7 +284,7 @@ function workersOf(file: SettingsFile): WorkerSettings | undefined {
   if (missing !== undefined) {
     throw new Refusal(
       'invalid_config',
-      `The configuration is not valid: workers has ${partCount} parts, and part ${missing} has no worker.`,
+      `The configuration is not valid: workers has ${partCount} parts, and no worker holds part ${missing}.`,
     );
   }
   return {

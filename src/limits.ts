@@ -145,7 +145,7 @@ export const EXPORT_WRITE_MAX_BYTES = 256 * KIBIBYTE_BYTES;
 /** Rows and text bytes of one row group (Parquet) or record batch (Arrow), which an export holds in memory. */
 export const EXPORT_GROUP_MAX_ROWS = 2_048;
 export const EXPORT_GROUP_MAX_BYTES = 4 * MEBIBYTE_BYTES;
-/** Candidates of one query that an export must buffer to sort or count them. */
+/** Candidates of one query that are sorted, or counted, before the first is written. */
 export const EXPORT_QUERY_MAX_BYTES = 256 * MEBIBYTE_BYTES;
 /** Columns that a request for a table may name. */
 export const EXPORT_FIELDS_MAX_COUNT = 64;
@@ -165,7 +165,7 @@ export const PREDICTOR_KILL_GRACE_MS = 5_000;
 export const MSA_MAX_DEPTH = 100_000;
 export const MSA_DEFAULT_DEPTH = 5_000;
 export const MSA_MAX_BYTES = 256 * MEBIBYTE_BYTES;
-/** Default bounds on the rows of an alignment: significant homologs that align with enough of the query. */
+/** Default E-value and coverage bounds of alignment rows: a row must be a homolog and cover enough columns. */
 export const MSA_DEFAULT_EXPECTED_FALSE_HITS = 1e-3;
 export const MSA_DEFAULT_NORMALIZED_SCORE = 0.25;
 export const MSA_DEFAULT_QUERY_COVERAGE = 0.5;
@@ -278,7 +278,7 @@ export const SQL_USAGE_SEGMENT_ROWS = 65_536;
 /** Rows, and characters of text, of one Parquet row group. */
 export const PARQUET_GROUP_MAX_ROWS = 65_536;
 export const PARQUET_GROUP_MAX_CHARACTERS = 64 * MEBIBYTE_BYTES;
-/** Idle time after which an unread result is closed. */
+/** Time without a fetch after which a result is closed. */
 export const SQL_CURSOR_IDLE_MS = 5 * 60 * 1000;
 
 /** Sessions of the PostgreSQL protocol: in total, and per organization. */
@@ -298,7 +298,7 @@ export const POSTGRES_STATEMENTS_MAX_COUNT = 256;
 export const POSTGRES_PORTALS_MAX_COUNT = 16;
 
 // The control store (store/).
-/** Disk space reserved for the control state: the first half for every write, the second for writes that free space. */
+/** Reserve of the control state on a full disk: the first half for all writes, the second for deletions. */
 export const CONTROL_RESERVE_BYTES = 16 * MEBIBYTE_BYTES;
 
 // GPUs (kernels/turns.ts).

@@ -55,7 +55,7 @@ describe('the configuration', () => {
     expect(loadConfig({}).workers).toBeUndefined();
     expect(loadConfig({}).servesParts).toBe(false);
     const gap = [node('https://a', 1), node('https://b', 4, 3)];
-    expect(() => loadConfig(file({ workers: gap }))).toThrow(/4 parts, and part 2 has no worker/);
+    expect(() => loadConfig(file({ workers: gap }))).toThrow(/4 parts, and no worker holds part 2/);
     for (const url of ['http://a.lab', 'http://127.0.0.1.lab', 'https://me@a', 'https://a/?x', 'ftp://a'])
       expect(() => loadConfig(file({ workers: [node(url, 1)] })), url).toThrow(/workers.0.url/);
     expect(() => loadConfig(file({ workers: [node('https://a', 0)] }))).toThrow(/parts/);

@@ -119,8 +119,8 @@ export interface NearestSums extends MaxSimSums {
  * The substitution score of two residues is ((dot × multiplier) >> 16) − offset, with an arithmetic shift, plus the
  * scores of their letters and profiles. A gap of k residues costs gapOpen + (k − 1) × gapExtend.
  *
- * Two profiles whose rows have the dot product x score (L × profileWeight) >> 16, where L = log2((x + 1) ÷ 2) in
- * 1,024ths, linear between powers of two: 1,024 × (e − 2) + ((x + 1) << 10 >> e) with e = floor(log2(x + 1)).
+ * Two profiles whose rows have the dot product x score (L × profileWeight) >> 16. L is log2((x + 1) ÷ 2) in 1,024ths,
+ * linear between powers of two: 1,024 × (e − 2) + ((x + 1) << 10 >> e) with e = floor(log2(x + 1)).
  * Range   multiplier 1..32,767; offset −16,384..32,767, with letters 128 within that, with profiles −8,192 at
  *         least; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
  */

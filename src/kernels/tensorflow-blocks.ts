@@ -11,6 +11,8 @@ export interface TargetBlock {
 /**
  * Sorts the targets by length and divides them into blocks of at most maxRows padded rows, so that little is padded.
  * A longer target is a block of its own.
+ * Shape   residueStarts [targets + 1], ascending
+ * Unit    rows of tokens; a block lists target indices
  */
 export function planBlocks(residueStarts: Uint32Array, maxRows: number): readonly TargetBlock[] {
   const lengthOf = (target: number): number => residueStarts[target + 1] - residueStarts[target];
@@ -37,6 +39,7 @@ export interface BlockReader {
   close(): Promise<void>;
 }
 
+/** Opens the token file of a release for reading block by block. Errors  those of the file system */
 export async function openBlockReader(source: TokenSource): Promise<BlockReader> {
   const { tokens, dimension, residueStarts } = source;
   const file = 'path' in tokens ? await open(tokens.path, 'r') : undefined;

@@ -205,7 +205,7 @@ async function openGiven(
 ): Promise<GivenEmbeddings | undefined> {
   if (embeddings === undefined) return undefined;
   if (homologs !== 'none' || alignments !== undefined) {
-    throw new Refusal('invalid_option', '--embeddings are of single proteins: their homologs have none.');
+    throw new Refusal('invalid_option', '--embeddings are of proteins alone: their homologs have none.');
   }
   if (shards !== undefined) {
     throw new Refusal(

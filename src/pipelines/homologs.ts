@@ -176,7 +176,7 @@ async function nameRelease({ id, directory, manifest }: FoundRelease): Promise<H
   if (calibrationId === null) {
     throw new Refusal(
       'significance_unavailable',
-      `Homologs are selected by E-value, and release ${id} has no calibration: calibrate it with ` +
+      `Homologs are selected by E-value, and release ${id} has none: calibrate it with ` +
         `"gloaming index calibrate ${id}".`,
     );
   }

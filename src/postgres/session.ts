@@ -43,7 +43,7 @@ export class Session {
 
   /** Cancels the running statement at the request of another connection of its client. */
   cancel(): void {
-    this.#state.cancel(new ProtocolFault('57014', 'The user cancelled the statement.'));
+    this.#state.cancel(new ProtocolFault('57014', 'The statement was cancelled by its user.'));
   }
 
   async #answerQuery({ body }: Frame): Promise<void> {

@@ -118,8 +118,9 @@ export async function bestByCodebook(
 
 /**
  * Excess by chance, up to a factor. The excess is summed over the target's residues, so that a long target has more by
- * chance than with rows of the query. The exponent ¾ is measured on six proteomes: with ¼, the prefilter hits had 1.6
- * times as many residues and fewer of the pairs with E ≤ 0.001; with 1, they had .93 of the nearest ten instead of .97.
+ * chance than with rows of the query. The exponent ¾ is measured on six proteomes.
+ * With ¼, the prefilter hits had 1.6 times as many residues and fewer of the pairs with E ≤ 0.001. With 1, they had .93
+ * of the nearest ten instead of .97.
  */
 function chanceOf(length: number): number {
   const root = Math.sqrt(length);

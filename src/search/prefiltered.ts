@@ -102,7 +102,11 @@ export function countsOf({ sampled }: ResolvedPolicy): RescoreCounts {
   return sampled;
 }
 
-/** The eligible targets as the hits of so many queries: one list, shared by all. */
+/**
+ * Returns the eligible targets as the prefilter hits of every query.
+ * Shape   one array [eligible targets], shared by `queryCount` entries
+ * Unit    target indices, ascending
+ */
 export function allHits(queryCount: number, { eligible, searchedTargetCount }: SearchedSpace): Uint32Array[] {
   const targets = eligible ?? Uint32Array.from({ length: searchedTargetCount }, (_, target) => target);
   return new Array<Uint32Array>(queryCount).fill(targets);

@@ -120,9 +120,10 @@ interface Place {
 }
 
 /**
- * Judges the candidates of one query:
- * query → moments and hubness; candidate → tail coordinate, lowered by the reversed-query control; coordinate → tail
- * probability; probability × searched targets → E-value; E-values of all candidates → q-values.
+ * Judges the candidates of one query. The query gives moments and hubness. Each candidate gets a tail coordinate,
+ * lowered
+ * by the reversed-query control. The tail turns coordinates into probabilities. Probability × searched targets is the
+ * E-value, and the E-values of all candidates give q-values.
  */
 async function judgeQuery(
   query: EncodedQuery,

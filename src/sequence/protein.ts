@@ -57,9 +57,10 @@ export function normaliseProtein(text: string): NormalisedProtein {
 }
 
 /**
- * Whether upper-case text is DNA or RNA. All conditions hold: at least 20 letters; IUPAC nucleotide codes only; at
- * least 95 % A, C, G, T, U or N; at least half without N; at least three bases with a share of 5 % each. Proteins of
- * two such letters exist and pass: antifreeze glycoproteins (A and T), silk (A and G), asparagine repeats.
+ * Returns whether upper-case text is DNA or RNA. It must have at least 20 letters, all of them IUPAC nucleotide codes.
+ * At
+ * least 95 % must be A, C, G, T, U or N, and at least half not N. At least three bases must have a share of 5 % each:
+ * proteins of two such letters exist, such as antifreeze glycoproteins (A and T) and silk (A and G).
  */
 export function isNucleotide(letters: string): boolean {
   if (letters.length < NUCLEOTIDE_MIN_LETTERS || /[^ACGTUNRYKMSWBDHV]/.test(letters)) return false;

@@ -197,7 +197,7 @@ describe('the webhook receiver', () => {
   });
 });
 
-/** At a free port, or the next one where somebody else was faster. */
+/** Starts the receiver at a free port, or at the next one if another process took it. */
 async function startReceiver(script: string): Promise<ChildProcess> {
   for (let attempt = 0; attempt < 5; attempt += 1) {
     const address = `127.0.0.1:${await freePort()}`;

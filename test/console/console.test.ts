@@ -281,7 +281,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await other.goto(`${served.url}/console/#/runs/${runId}?query=large_44`);
     const notice = other.locator('.notice', { hasText: 'choose Export' });
     await notice.waitFor();
-    expect(await notice.textContent()).toContain('large_44 is not among them');
+    expect(await notice.textContent()).toContain('large_44 is not listed');
     expect(await notice.textContent()).toContain(`npx gloaming runs export ${runId}`);
     await other.locator('.hit').first().waitFor();
     expect(await other.locator('.queries a').count()).toBe(41);

@@ -87,7 +87,7 @@ describe(`the calibration of a release (seed ${SEED})`, () => {
     writeFileSync(path, bytes);
   });
 
-  it('of a superseded format counts as absent, one without controls stays valid, and a newer one is refused', async () => {
+  it('of an old format is absent, one without controls stays valid, and a newer one is refused', async () => {
     const path = join(calibrationDirectory(release.directory), 'card.json');
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace(CARD_FORMAT, SUPERSEDED_FORMATS[0]));
@@ -137,7 +137,7 @@ describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
     }
   });
 
-  it('are those of chance if the reversed query scores as high, except with calibrations of the older format', async () => {
+  it('are those of chance if the reversed query scores as high, except in older calibrations', async () => {
     const [own] = queryTokens(release, 1);
     const palindrome = { ...fakeEncoder(), encode: async () => [own] };
     const calibration = await openCalibration(release.directory, { id: release.id, targetCount: 300 });

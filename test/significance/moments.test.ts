@@ -82,7 +82,7 @@ describe('moments of profiles', () => {
     );
   }
 
-  it('give the logarithms of mean and spread over all pairs of columns, and of the smaller effective number of sequences', () => {
+  it('give the logarithms of mean and spread over all column pairs, and of the smaller effective count', () => {
     const [a, b] = [randomProfile(11, 3), randomProfile(23, 4)];
     const form = { dimension: DIMENSION, inverseStep: STEP, profileScale: SCALE };
     const basis = new Float32Array(secondMomentSize(DIMENSION));

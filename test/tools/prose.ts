@@ -30,7 +30,8 @@ const PHRASES = new RegExp(
   'gi',
 );
 const SENTENCE_MAX_WORDS = 35;
-const TYPED_ARRAY = /\b(?:Big)?(?:Int|Uint|Float)(?:8|16|32|64)(?:Clamped)?Array\b/;
+/** Arrays of numbers. A Uint8Array is a string of bytes as a rule, which has no shape. */
+const TYPED_ARRAY = /\b(?:Big)?(?:Int8|(?:Int|Uint|Float)(?:16|32|64))Array\b/;
 /** Lines of a docstring that start a field of their own. */
 const FIELD = /^(?:Shape|Range|Unit|Order|Errors|Cost|Source|@\w+|[-*]|\d+\.|\|)(?:\s|$)/;
 
@@ -92,10 +93,11 @@ function commentBlocks(text: string, isPython: boolean): readonly string[] {
   const pattern = isPython ? /^\s*#+\s?(.*)$/ : /^\s*(?:\/\/+|\/\*+|\*(?!\/))\s?(.*?)(?:\s*\*\/)?$/;
   const blocks: string[][] = [[]];
   for (const line of text.split('\n')) {
-    const content = pattern.exec(line)?.[1].trim();
-    const isBreak = content === undefined || content === '' || FIELD.test(content);
-    if (isBreak) blocks.push([]);
-    if (content !== undefined && content !== '') blocks.at(-1)!.push(content);
+    const content = pattern.exec(line)?.[1] ?? '';
+    // Rows of a table or drawing have gaps, or are indented below the text around them.
+    const isDrawn = !FIELD.test(content.trim()) && /^\s{2,}|\S {2,}\S/.test(content);
+    if (content.trim() === '' || isDrawn || FIELD.test(content.trim())) blocks.push([]);
+    if (!isDrawn) blocks.at(-1)!.push(content.trim());
   }
   return blocks.map((lines) => lines.join(' ')).filter((block) => block !== '');
 }
@@ -154,7 +156,12 @@ function writtenFiles(): readonly string[] {
     ...['src', 'bench', 'test', 'kernels', 'config'].flatMap((folder) => filesBelow(folder, code)),
     ...['src', 'bench', 'kernels', 'config'].flatMap((folder) => filesBelow(folder, /\.md$/)),
     ...readdirSync(ROOT).filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md'),
-  ].filter((path) => path !== 'test/tools/prose.ts' && !path.startsWith('src/clients/typescript/types/'));
+  ].filter(
+    (path) =>
+      path !== 'test/tools/prose.ts' &&
+      !path.startsWith('src/clients/typescript/types/') &&
+      !/gloaming\/(codes|client)\.py$/.test(path),
+  );
 }
 
 function filesBelow(folder: string, pattern: RegExp): string[] {

@@ -32,7 +32,7 @@ const DIMENSION = 32;
 const COMPONENT = 30;
 const KEPT_SHARE = 0.9;
 
-/** Tokens that depend on three neighbouring letters. Tokens of different triples are almost orthogonal. */
+/** Encoder whose tokens depend on three neighbouring letters. Tokens of different triples are nearly orthogonal. */
 export function contextEncoder(): Encoder {
   return {
     ...fakeEncoder(),

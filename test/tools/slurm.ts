@@ -44,7 +44,7 @@ export async function startSlurm(folder: string, nodeCount: number): Promise<Slu
   const munge = ['socket', 'pid-file', 'log-file', 'seed-file'].map(
     (name) => `--${name}=${path(`munge.${name}`)}`,
   );
-  // Forced, because the folder is private, and munge requires a public one.
+  // --force, because the folder is private, and munge expects one that all users may enter.
   start('munged', '--foreground', '--force', `--key-file=${path('munge.key')}`, ...munge);
   start('slurmctld', '-D');
   for (const name of names) start('slurmd', '-D', '-N', name);

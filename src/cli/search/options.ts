@@ -66,9 +66,9 @@ export function limitOf(flags: SearchFlags): number {
 }
 
 /**
- * Cut-offs and order of the shown candidates. Tables and files for other tools start with the lowest E-value. JSON has
- * the order of the homology route, and the reader of a page sorts it.
- * Errors  Refusal `invalid_option` for a bound on E-values if none are computed
+ * Returns the cut-offs and the order of the shown candidates. Tables and alignments list the best E-values first. JSON
+ * keeps the order of the homology route, and a reader sorts the page.
+ * Errors  Refusal `invalid_option` if E-values are to be filtered and the search asks for none
  */
 export function selectionOf(flags: SearchFlags): { readonly cutOffs: CutOffs; readonly sort: Sort } {
   const format = formatIn(flags);

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import type { CommandContext } from '../terminal/command.js';
 import { ANSI_STYLE, PLAIN_STYLE, type Layout, type SearchOutput } from './report.js';
 
-/** Line width if the output is no terminal. */
+/** Width of a table that is not written to a terminal. */
 const FILE_COLUMNS = 120;
 const COLUMNS_MIN = 60;
 

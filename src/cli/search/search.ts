@@ -106,7 +106,7 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
       assert(output !== undefined, 'a format is ours or one of the exports');
       await writeOutput(output, flags.output, context.stdout);
     } finally {
-      // If the consumer stops early, the running search ends before its engine is closed.
+      // If the output is closed early, the search in progress is cancelled before its engine is closed.
       stopping.abort();
       await reports.return(undefined);
     }
@@ -157,8 +157,8 @@ function spaceOf(release: Release, filter: unknown): TargetSpace {
 }
 
 /**
- * Finds the release of a slug, a database id or a release id; default: the release of the default database. The command
- * line has all rights, so private databases of organizations are found, too.
+ * Returns the release that a slug, a database id or a release id names; by default that of the default database. A
+ * user of commands owns the appliance, so databases private to an organization are included.
  */
 function selectRelease(table: ReleaseTable<ReleaseManifest>, name: string | undefined): SearchedDatabase {
   const [holder]: readonly ReleaseRow<ReleaseManifest>[] = name?.startsWith('dbr_')

@@ -131,11 +131,7 @@ function watchGpus(metrics: Metrics, gpus: Gpus): void {
       }));
     });
   watch('gloaming_gpu_memory_bytes', 'Memory of the GPU.', ({ totalBytes }) => totalBytes);
-  watch(
-    'gloaming_gpu_memory_free_bytes',
-    'Memory of the GPU that nobody uses.',
-    ({ freeBytes }) => freeBytes,
-  );
+  watch('gloaming_gpu_memory_free_bytes', 'Free memory of the GPU.', ({ freeBytes }) => freeBytes);
   watch(
     'gloaming_gpu_resident_releases',
     'Releases of which a part lies in the memory of the GPU.',

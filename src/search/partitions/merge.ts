@@ -12,8 +12,8 @@ import { requireTokens } from './whole.js';
 
 /**
  * Searches with the partial results of all partitions, in the order of the partitions. The results are those of
- * `searchMany`, to the bit: each target that can be among the best of all is among the best of its partition, sums are
- * exact integers wherever they are computed, and both rank by the same rules.
+ * `searchMany`, to the bit. Each target that can be among the best of all is among the best of its partition. Sums are
+ * exact integers, and both rank by the same rules.
  * Errors  Refusal `encoder_changed` if a partial result is of other tokens; those of `searchMany`
  * Cost    reads the tokens of the reference set and of the candidates only; with the codebook prefilter also all
  *         centroid ids and the tokens of the prefilter hits

@@ -104,7 +104,7 @@ describe('a batch without a server', () => {
     },
   );
 
-  it('tells of each task how many units it has done', () => {
+  it('reports for each task how many units are done', () => {
     // Of seven units, task 0 has 0, 3 and 6, task 1 has 1 and 4, task 2 has 2 and 5.
     expect(tasksOf(7, 3, [3, 5, 6])).toEqual([
       { done: 1, total: 3 },

@@ -63,7 +63,7 @@ describe('a build that is divided', () => {
     expect(first.stdout).toContain('3 of 3 shards of db are to be encoded');
     const [, tasks, script] = /sbatch --array=(\S+) (\S+)/.exec(first.stdout)!;
     expect(tasks).toBe('0-2');
-    // It is bash but for its comments: a task is what Slurm makes of it.
+    // The script is bash with Slurm directives as comments. The test runs it as a task of the array.
     const run = (task: string) =>
       spawnSync('bash', [script], { env: { ...process.env, SLURM_ARRAY_TASK_ID: task }, encoding: 'utf8' });
     expect(run('1').stdout).toMatch(/^Shard 1: [\d,]+ residues encoded/);

@@ -87,7 +87,7 @@ describe('gloaming index', () => {
     }
     const options = ['--alignments', given, '--no-calibration'];
     expect(await build(ALPHA, 'related', ...options)).toContain(
-      'relatives         1 relatives of 1 of 2 proteins, by the given alignments',
+      'homologs          1 homologs of 1 of 2 proteins, by the given alignments',
     );
     const words = ['build', BETA, '--name', 'alone', '--encoder', 'baseline-1', ...options];
     const { stdout, stderr } = await indexWith('', ...words);
@@ -108,7 +108,9 @@ describe('gloaming index', () => {
 
   it('takes embeddings for proteins alone, and says what is wrong with them', async () => {
     const given = ['--embeddings', ALPHA];
-    await expect(build(ALPHA, 'embedded', ...given)).rejects.toThrow('neither an HDF5 file nor an archive');
+    await expect(build(ALPHA, 'embedded', ...given)).rejects.toThrow(
+      'neither an HDF5 file, nor a NumPy archive',
+    );
     const both = build(ALPHA, 'embedded', ...given, '--relatives', 'self');
     await expect(both).rejects.toThrow('--embeddings are of proteins alone');
     expect(await index('list')).not.toContain('embedded');

@@ -90,8 +90,8 @@ function hasFile(databaseFolder: string, name: string, bytes = 0): boolean {
 }
 
 /**
- * Kills a build that has put its release in place and has not published it: it waits for the control store, which is
- * held here from before its proteins come in until the release has its name.
+ * Kills a build that has put its release in place and has not published it. The build waits for the control store. The
+ * test holds the store from before the proteins are read until the release has its name.
  */
 async function killUnpublished(name: string, fasta: string, flags: readonly string[]): Promise<void> {
   const databaseFolder = join(folder, name, 'indexes', 'db');

@@ -44,7 +44,7 @@ function gloaming(port: number, ...words: readonly string[]): Promise<Ended> {
 }
 
 it('a run is watched to its end though its server breaks off and is away for a while', async () => {
-  // It keeps its port while it is away: nobody else can take it.
+  // The relay keeps its port while it refuses connections, so that no other process takes it.
   let [isAway, turnedAwayCount] = [false, 0];
   const port = await listen(0, ({ url = '' }, response) => {
     if (turnedAwayCount === 0) {

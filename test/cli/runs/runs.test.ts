@@ -121,7 +121,7 @@ describe('gloaming runs', () => {
     ).toEqual([1, 2, 3]);
     const { stdout: table } = await run(['list', '--status', 'completed']);
     expect(table).toContain('whole');
-    // Where a file lies is nobody's business but its owner's.
+    // The table shows the name of the file and not its folder.
     expect(table).toMatch(/ queries\.fasta\.gz$/m);
     expect(table).not.toContain(bench.folder);
     expect(table.split('\n')[0]).toMatch(/^run +endpoint +status +done +created +label$/);
@@ -158,7 +158,7 @@ describe('gloaming runs', () => {
     await expect(run(['watch', id])).rejects.toThrow(`${id} was cancelled`);
   });
 
-  it('passes on what the server refuses, and tells of a missing key or server', async () => {
+  it('passes refusals of the server on, and reports a missing key or server', async () => {
     await expect(run(['submit', '-'], { stdin: '>a\nMK1\n' })).rejects.toThrow(
       /1 of 1 queries cannot be searched/,
     );

@@ -233,7 +233,7 @@ describe('gloaming search', () => {
   it.each([
     ['a database that is not there', [one, '-d', 'nope'], /There are: demo/],
     ['two queries for one alignment', [many, '-f', 'a3m'], /alignment of one query/],
-    ['significance that nobody measured', [one, '--significance', 'required'], /no qualified calibration/],
+    ['significance without a calibration', [one, '--significance', 'required'], /no qualified calibration/],
     ['a field that is not there', [one, '--filter', 'organsim=x'], /Did you mean "organism"/],
     ['a file that is not there', [join(folder, 'absent.fasta')], /does not exist/],
   ])('refuses %s', async (_, words, message) => {

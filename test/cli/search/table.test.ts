@@ -39,7 +39,7 @@ A distance of 0 is the same protein; near does not mean homologous.
     for (const line of text.split('\n')) expect([...line].length).toBeLessThanOrEqual(columns);
   });
 
-  it('leaves out the columns that nobody computed, and says why there are no E-values', async () => {
+  it('omits columns that were not computed, and says why there are no E-values', async () => {
     const text = await draw(reportOf({ alignments: false }));
     expect(text).not.toMatch(/E-value  |coverage|identity/);
     expect(text).toContain('No E-values: this release has no qualified calibration.');

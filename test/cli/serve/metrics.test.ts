@@ -34,7 +34,7 @@ it('the metrics of a GPU server tell what lies on each GPU, and how often the CP
   rmSync(folder, { recursive: true });
 });
 
-it('the metrics tell of databases, of what was searched in them, and of runs by kind', async () => {
+it('the metrics count databases, searches by database and runs by kind', async () => {
   const small = await startSmallAppliance();
   const key = await small.keyOf('lab');
   const ask = (path: string, body: unknown): Promise<Response> =>
@@ -64,7 +64,7 @@ it('the metrics tell of databases, of what was searched in them, and of runs by 
   await small.close();
 });
 
-it('the metrics tell of kernels, databases, control state and disks', async () => {
+it('the metrics describe kernels, databases, control state and disks', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gloaming-metrics-'));
   const appliance = await openAppliance(
     loadConfig({ GLOAMING_DATA: join(folder, 'data'), GLOAMING_INDEXES: join(folder, 'indexes') }),

@@ -26,7 +26,7 @@ describe('the dashboard and the alert rules', () => {
   });
   afterAll(() => small.close());
 
-  it('ask for what the server tells, but for GPUs where it has none', () => {
+  it('query only metrics that the server exports, GPU metrics excepted', () => {
     const dashboard = JSON.parse(read('dashboard.json')) as Dashboard;
     const expressions = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
     const rules = [...read('alerts.yml').matchAll(/^ +expr: (.*)$/gm)].map(([, expr]) => expr!);
@@ -48,7 +48,7 @@ describe('the dashboard and the alert rules', () => {
     expect(new Set(rated.map((name) => told.get(name)))).toEqual(new Set(['counter', 'histogram']));
   });
 
-  it.skipIf(!hasPromtool)('are what promtool takes, and tell of what is wrong (Debian: prometheus)', () => {
+  it.skipIf(!hasPromtool)('are accepted by promtool, and fire on faults (Debian: prometheus)', () => {
     const promtool = (...args: string[]): string =>
       execFileSync('promtool', args, { cwd: FOLDER, encoding: 'utf8' });
     expect(promtool('check', 'config', 'prometheus.yml')).toMatch(/SUCCESS: \d+ rules found/);

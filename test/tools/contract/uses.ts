@@ -13,12 +13,12 @@ import { createdId, exampleRequest } from './requests.js';
  * Checks of several requests that belong together, over every operation of a server's document. Names and meanings are
  * those of Schemathesis and RESTler:
  *
- * - ensure_resource_availability: a created object exists at once for its creator
- * - use_after_free: a deleted object no longer exists for any request below its path
- * - namespace_rule: another organization neither reads, changes nor deletes an object
- * - resource_leakage: a refused creation creates nothing
- * - information_leakage: no response reveals internals of the server
- * - missing_required_header: a request without a required header is refused, and no default is assumed
+ *   ensure_resource_availability   a created resource exists at once for its creator
+ *   use_after_free                 what was deleted is not there any more, whatever is asked below its path
+ *   namespace_rule                 what one organization has made, another neither reads, changes nor deletes
+ *   resource_leakage               a creation that is refused makes nothing
+ *   information_leakage            no response describes the inside of the server
+ *   missing_required_header        without a header that something needs, the request is refused, never guessed at
  *
  * checks.ts has negative_data_rejection, positive_data_acceptance, ignored_auth and unsupported_method, over every
  * bound of every schema.

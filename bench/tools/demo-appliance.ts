@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { openAppliance, type Appliance } from '../../src/appliance.js';
+import { loadConfig } from '../../src/config.js';
+import { buildDemo, DEMO_SLUG } from '../../src/demo/demo.js';
+import { simulateProteins, type SimulatedProtein } from '../../src/demo/simulate.js';
+
+interface DemoAppliance {
+  readonly appliance: Appliance;
+  readonly proteins: readonly SimulatedProtein[];
+  /** An API key of the organization "bench". */
+  readonly key: string;
+}
+
+/**
+ * Opens an appliance in a folder and publishes a database of simulated proteins in it. Nothing is served yet.
+ * Errors  those of openAppliance and buildDemo
+ */
+export async function openDemoAppliance(
+  folder: string,
+  proteinCount: number,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<DemoAppliance> {
+  const appliance = await openAppliance(
+    loadConfig({
+      ...process.env,
+      GLOAMING_INDEXES: join(folder, 'i'),
+      GLOAMING_DATA: join(folder, 'd'),
+      GLOAMING_PORT: '0',
+      GLOAMING_ENCODER: 'baseline-1',
+      ...environment,
+    }),
+  );
+  const demo = simulateProteins(1, proteinCount);
+  const encoder = await appliance.loadEncoder('baseline-1');
+  const { release } = await buildDemo(demo, encoder, appliance.config.indexesFolder);
+  await encoder.close();
+  const { id, manifest } = release;
+  await appliance.releases.publish({ id, slug: DEMO_SLUG, publishedAt: new Date().toISOString(), manifest });
+  const { key } = await appliance.keys.create('bench', 'bench');
+  return { appliance, proteins: demo.proteins, key };
+}

@@ -1,0 +1,81 @@
+// @module-tag fast
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ROOT } from './tools/paths.js';
+
+/* Lengths, decision records and links of the pages that people read. */
+
+const PLAN_MAX_LINES = 200;
+const README_MAX_LINES = 150;
+const DECISIONS_MAX_LINES = 200;
+const RECORD_MAX_LINES = 8;
+const LINE_MAX_CHARACTERS = 120;
+
+describe('the documents', () => {
+  const pages = [
+    ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
+    ...['src', 'bench', 'test', 'kernels', 'indexes', 'config'].flatMap(pagesBelow),
+  ].filter((path) => !path.includes('node_modules'));
+
+  it('have a plan of at most 200 lines, without measured figures, which go to bench/figures.json', () => {
+    const lines = read('ARCHITECTURE.md').trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(PLAN_MAX_LINES);
+    expect(lines.filter((line) => [...line].length > LINE_MAX_CHARACTERS)).toEqual([]);
+    expect(lines.filter((line) => /\d\s?(ms\b|[KMG]B\/s|%)/.test(line))).toEqual([]);
+  });
+
+  it('have folder READMEs of at most 150 lines and decisions of at most 200', () => {
+    const long = pages.filter((path) => {
+      const most = path.endsWith('/DECISIONS.md') ? DECISIONS_MAX_LINES : README_MAX_LINES;
+      return /^src\/[^/]+\//.test(path) && read(path).trimEnd().split('\n').length > most;
+    });
+    expect(long).toEqual([]);
+  });
+
+  it('have decisions of at most eight lines, each with a test that exists', () => {
+    const records = pages.flatMap((path) =>
+      [...read(path).matchAll(/^- Decision:.*(?:\n(?!\n).*)*/gm)].map(([record]) => record.trimEnd()),
+    );
+    const tests = records.flatMap((record) => [
+      ...record.slice(record.indexOf('- Tested in:')).matchAll(/`([^`]+)`/g),
+    ]);
+    expect(records.filter((record) => record.split('\n').length > RECORD_MAX_LINES)).toEqual([]);
+    expect(records.filter((record) => !record.includes('\n- Tested in:'))).toEqual([]);
+    expect(tests.map(([, path]) => path).filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  it('have no relative link that leads nowhere', () => {
+    const dead = pages.flatMap((path) =>
+      [...read(path).matchAll(/\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]+))?\)/g)].flatMap(([, to, anchor]) => {
+        const target = to === '' ? path : join(dirname(path), to);
+        const isThere =
+          existsSync(join(ROOT, target)) && (anchor === undefined || anchorsOf(target).includes(anchor));
+        return isThere ? [] : [`${path}: ${to}#${anchor ?? ''}`];
+      }),
+    );
+    expect(dead).toEqual([]);
+  });
+});
+
+/** Names by which links reach the headings of a page. */
+function anchorsOf(path: string): string[] {
+  return [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+function pagesBelow(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name))
+    .sort();
+}
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
