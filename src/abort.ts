@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Waits for what is promised, but no longer than until the signal aborts. The work itself is not ended by it.
+ * Waits for a promise until the signal aborts. The abort does not end the work itself.
  * Errors  those of the work; the signal's reason, at once
  */
 export function untilAborted<Value>(promised: Promise<Value>, signal?: AbortSignal): Promise<Value> {
@@ -14,9 +14,9 @@ export function untilAborted<Value>(promised: Promise<Value>, signal?: AbortSign
   });
 }
 
-/** The end of one piece of work: its own, and that of what it is part of. */
+/** Abort signal of one piece of work, which also aborts with the work that it is part of. */
 export interface LinkedAbort {
-  /** Aborts with the reason that came first. */
+  /** Aborts with the reason of the first abort. */
   readonly signal: AbortSignal;
   abort(reason: unknown): void;
   /** Removes the listeners from the outer signals. Must be called when the work has ended. */
@@ -24,8 +24,8 @@ export interface LinkedAbort {
 }
 
 /**
- * An abort that also follows outer signals, until it is released. Outer signals may live as long as the process:
- * AbortSignal.any would be shorter, and some Node versions never free what hangs on one of those.
+ * An abort that also follows outer signals, until it is released. AbortSignal.any would be shorter, but outer signals
+ * may live as long as the process, and some Node versions never free the signals that depend on one.
  */
 export function linkAborts(...outer: readonly AbortSignal[]): LinkedAbort {
   const controller = new AbortController();
@@ -36,7 +36,7 @@ export function linkAborts(...outer: readonly AbortSignal[]): LinkedAbort {
     controller.abort(outer.find(({ aborted }) => aborted)?.reason);
     release();
   };
-  // One listener for each piece of work; a leak shows where one is not released.
+  // Each piece of work adds one listener, so many listeners are no leak.
   setMaxListeners(0, ...outer);
   for (const signal of outer) signal.addEventListener('abort', follow, { once: true });
   if (outer.some(({ aborted }) => aborted)) follow();

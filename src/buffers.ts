@@ -11,7 +11,7 @@ export function freeBytes({ buffer, byteLength }: ArrayBufferView): void {
   discard(buffer);
 }
 
-/** Node 22 and later. */
+/** ArrayBuffer.transfer exists in Node 22 and later. */
 type Transferable = ArrayBuffer & { transfer(byteLength: number): ArrayBuffer };
 
 const discard: (buffer: ArrayBuffer) => void =
@@ -19,13 +19,13 @@ const discard: (buffer: ArrayBuffer) => void =
     ? (buffer) => void (buffer as Transferable).transfer(0)
     : discardByPort(new MessageChannel());
 
-/** What is sent to a port that is closed is dropped at once, with all that it took along. */
+/** A message to a closed port is dropped at once, together with its transferred buffers. */
 function discardByPort({ port1, port2 }: MessageChannel): (buffer: ArrayBuffer) => void {
   port2.close();
   return (buffer) => port1.postMessage(undefined, [buffer]);
 }
 
-/** As Buffer.concat, in turns: to touch fresh memory takes longer than the copy. */
+/** Buffer.concat in slices, because writing to fresh memory takes longer than the copy. Errors  none */
 export async function joinInTurns(pieces: readonly Uint8Array[]): Promise<Buffer> {
   const joined = Buffer.allocUnsafe(pieces.reduce((sum, { length }) => sum + length, 0));
   const slice = new Slice();

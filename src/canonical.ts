@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize';
 import { Slice } from './turns.js';
 
 /**
- * Canonical JSON: equal values give equal text, whatever the order of members or the spelling of numbers.
+ * Canonical JSON: equal values give equal text, independent of the order of members and the spelling of numbers.
  * Errors  an assertion for values that JSON cannot hold (undefined, NaN, cycles)
  * Source  RFC 8785
  */
@@ -20,7 +20,7 @@ export function sha256Hex(bytes: string | Uint8Array): string {
   return hashOnce('sha256', bytes, 'hex');
 }
 
-/** Lower-case hex SHA-256 of the canonical JSON: the name of a value. */
+/** Lower-case hex SHA-256 of the canonical JSON. It names a value. */
 export function canonicalSha256(value: unknown): string {
   return sha256Hex(canonicalJson(value));
 }
@@ -28,12 +28,12 @@ export function canonicalSha256(value: unknown): string {
 /** Characters that are written without a pause: less than a millisecond. */
 const PIECE_CHARACTERS = 64 * 1024;
 
-/** The same of a value that may be large, written piece by piece, so that others get their turn. */
+/** canonicalSha256 in slices, for a value that may be large. Errors  those of canonicalJson */
 export async function canonicalSha256InTurns(value: unknown): Promise<string> {
   return (await canonicalDigestInTurns(value)).sha256;
 }
 
-/** The same with the length of the canonical JSON. */
+/** Digest and length of the canonical JSON, in slices. */
 export async function canonicalDigestInTurns(
   value: unknown,
 ): Promise<{ readonly sha256: string; readonly bytes: number }> {
@@ -48,7 +48,7 @@ export async function canonicalDigestInTurns(
   return { sha256: hash.digest('hex'), bytes };
 }
 
-/** An array, or an object with its names in their order, of which so many elements are written. */
+/** An array or an object that is being written, with its sorted names and the number of written elements. */
 interface Level {
   readonly content: Readonly<Record<string | number, unknown>>;
   readonly names?: readonly string[];
@@ -57,7 +57,7 @@ interface Level {
   written: number;
 }
 
-/** The text of canonicalJson. No piece is much longer than PIECE_CHARACTERS, whatever the value. */
+/** The text of canonicalJson in pieces. No piece is much longer than PIECE_CHARACTERS. */
 function* canonicalPieces(root: unknown): Generator<string> {
   const levels: Level[] = [];
   let value = root;
@@ -107,7 +107,7 @@ function* stringPieces(value: string): Generator<string> {
   yield '"';
   for (let start = 0; start < value.length;) {
     let end = start + PIECE_CHARACTERS;
-    // No pair of surrogates is cut in two.
+    // Does not split a surrogate pair.
     const last = value.charCodeAt(end - 1);
     if (last >= 0xd800 && last <= 0xdbff) end += 1;
     yield JSON.stringify(value.slice(start, end)).slice(1, -1);

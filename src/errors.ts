@@ -2,9 +2,8 @@ import { placeText, type RefusalLocation } from './places.js';
 import type { RefusalCode } from './refusal-codes.js';
 
 /**
- * The caller asked for something that cannot be done and can act on it.
- * The message says what was expected, what came and what to do; contract/grammar/refusals.ts gives the status and type
- * of each code that is told over the network.
+ * The request cannot be satisfied, and the caller can act on the refusal. The message says what was expected, what came
+ * and what to do. contract/grammar/refusals.ts has status and type of each code that the network sees.
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
@@ -12,7 +11,7 @@ export class Refusal extends Error {
   constructor(
     readonly code: RefusalCode,
     message: string,
-    /** Machine-readable facts about this refusal; `errors` lists every place that is wrong. */
+    /** Machine-readable facts about this refusal. `errors` lists every invalid place. */
     readonly details: RefusalDetails = {},
   ) {
     super(message);
@@ -21,14 +20,14 @@ export class Refusal extends Error {
 
 export interface RefusalDetails {
   readonly [fact: string]: unknown;
-  /** The request member at fault, as a dotted path such as `filter.filters[2].op`. */
+  /** The invalid member of the request, as a dotted path such as `filter.filters[2].op`. */
   readonly param?: string;
   readonly errors?: readonly RefusalLocation[];
   /** Whole seconds after which the same request may succeed. */
   readonly retryAfterSeconds?: number;
 }
 
-/** The same refusal of something that the request holds inside of this member. */
+/** Prefixes the paths of a refusal with the member that holds the refused value. */
 export function refusalInside({ code, message, details }: Refusal, member: string): Refusal {
   const { param, errors, ...facts } = details;
   return new Refusal(code, message, {
@@ -50,7 +49,7 @@ export class Fault extends Error {
   override readonly name = 'Fault';
 }
 
-/** States what must hold here; its failure is our bug, and the message says why it must hold. */
+/** Asserts an invariant. Its failure is a bug of this program, and the message says why it must hold. */
 export function assert(condition: unknown, why: string): asserts condition {
   if (!condition) throw new Error(`Assertion failed: ${why}`);
 }

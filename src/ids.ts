@@ -1,14 +1,14 @@
 import { randomFillSync } from 'node:crypto';
 import { canonicalSha256 } from './canonical.js';
 
-/** Ids of things that happen (requests, runs, uploads): a prefix and 24 random lower-case hex characters. */
+/** Prefixes of ids of events and objects (requests, runs, uploads). 24 random lower-case hex characters follow. */
 export type EventPrefix =
   'req' | 'run' | 'upl' | 'fil' | 'ver' | 'evt' | 'whd' | 'whe' | 'key' | 'org' | 'sqlc';
-/** Ids of values: a prefix and the SHA-256 of their canonical JSON, so that equal values have one id. */
+/** Prefixes of ids of values. The SHA-256 of the canonical JSON follows, so that equal values have one id. */
 export type ValuePrefix = 'dbr' | 'htsp' | 'rcpt' | 'corpus' | 'prof' | 'pol' | 'fsch' | 'calib' | 'qual';
 
 const ID_BYTES = 12;
-/** Randomness for many ids at once: asking for it costs more than what is made of it. */
+/** Random bytes for many ids at once, because a system call costs more than making an id. */
 const pool = Buffer.alloc(ID_BYTES * 128);
 let used = pool.length;
 

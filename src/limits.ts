@@ -10,11 +10,11 @@ export const PROTEIN_MAX_RESIDUES = 65_535;
 export const RELEASE_MAX_TARGETS = 500_000_000;
 /** Residues of one release; residue starts are uint32. */
 export const RELEASE_MAX_RESIDUES = 4_294_967_295;
-/** Shards of a build; Slurm's arrays have 1,001 tasks unless they are configured. */
+/** Shards of a build. An array job of Slurm has at most 1,001 tasks by default. */
 export const BUILD_MAX_SHARDS = 1_000;
-/** Directory of an archive of embeddings: some 80 bytes a protein, held while it is read. */
+/** Directory of an archive of embeddings: about 80 bytes per protein, in memory while the archive is read. */
 export const EMBEDDINGS_MAX_DIRECTORY_BYTES = 256 * 1024 * 1024;
-/** The same of a batch: tasks, and parts of the database. */
+/** Tasks of a batch search, and partitions of its database. */
 export const BATCH_MAX_TASKS = 1_000;
 /** Largest squared norm of an int8 residue vector, so that every dot product fits in int16. */
 export const TOKEN_MAX_SQUARED_NORM = 32_767;
@@ -23,7 +23,7 @@ export const TOKEN_DIMENSIONS = [32, 64, 96, 128, 160, 192, 224, 256] as const;
 export const INLINE_MAX_CANDIDATES = 5_000;
 export const RETAINED_MAX_CANDIDATES = 10_000;
 export const INLINE_RESPONSE_MAX_BYTES = 16 * MEBIBYTE_BYTES;
-/** Up to this size a body that was written in pieces is sent as one. */
+/** Up to this size, a body that was written in pieces is sent as one. */
 export const WRITTEN_BODY_MAX_BYTES = 256 * KIBIBYTE_BYTES;
 export const DATABASE_SELECTOR_MAX_CHARACTERS = 256;
 export const IDEMPOTENCY_KEY_MAX_CHARACTERS = 255;
@@ -33,85 +33,86 @@ export const FILTER_MAX_DEPTH = 16;
 export const FILTER_MAX_CLAUSES = 1_024;
 export const FILTER_MAX_VALUES = 10_000;
 export const FILTER_VALUE_MAX_CHARACTERS = 1_024;
-/** A filter may be wrong in more places; the refusal lists these and says that it is invalid. */
+/** Invalid places of a filter that a refusal lists. There may be more. */
 export const FILTER_MAX_REPORTED_FAULTS = 256;
-/** Values of contains_any and contains_all on text fields: each is looked for in every text of the release. */
+/** Values of contains_any and contains_all on text fields. Each is searched in every text of the release. */
 export const FILTER_MAX_SUBSTRINGS = 1_024;
-/** Distinct values of a field that are kept in memory, under a code each, from its first filter on. */
+/** Distinct values of a field that are cached in memory, each with a code, from its first filter on. */
 export const FILTER_DICTIONARY_MAX_VALUES = 262_144;
 
-/** What `gloaming refresh` downloads at most unless it is told otherwise, and how long a server may say nothing. */
+/** Default limit on the downloads of `gloaming refresh`, and the time that a server may send nothing. */
 export const REFRESH_DOWNLOAD_MAX_BYTES = 64 * GIBIBYTE_BYTES;
 export const REFRESH_SILENCE_TIMEOUT_MS = 60_000;
-/** Earlier releases that a build looks for its sequences in. */
+/** Earlier releases from which a build reuses tokens. */
 export const REUSED_RELEASES_MAX_COUNT = 16;
 
 export const FASTA_ID_MAX_CHARACTERS = 256;
 export const FASTA_LINE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
-/** What follows a header, white space included: 65,535 residues on lines of one letter with CRLF, and much to spare. */
+/** Bytes after a header, white space included: 65,535 residues, one per line with CRLF, and a large margin. */
 export const FASTA_SEQUENCE_MAX_BYTES = MEBIBYTE_BYTES;
 export const ATTRIBUTE_MAX_FIELDS = 256;
 export const ATTRIBUTE_MAX_CHARACTERS = 32_768;
-/** All attributes of one target together: bounds what a writer holds of a batch of targets. */
+/** Total of all attributes of one target. It bounds the memory of a batch of targets. */
 export const ATTRIBUTES_MAX_CHARACTERS = 65_536;
 
-/** Receipts that are kept; the oldest go first. */
+/** Stored receipts. The oldest are deleted first. */
 export const RECEIPTS_MAX_COUNT = 200_000;
-/** Finished searches whose candidates are kept for an equal request. */
+/** Candidates of cached search results, for equal requests. */
 export const SEARCH_CACHE_MAX_CANDIDATES = 500_000;
-/** One of a lab's own alignments of a protein. */
+/** One precomputed alignment of a protein. */
 export const ALIGNMENT_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 export const ALIGNMENT_MAX_ROWS = 20_000;
-/** Tokens of queries with relatives that are kept for an equal query, for each release. */
+/** Cached tokens of queries with homologs, for each release. */
 export const FAMILY_CACHE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
-/** Releases that are open (tables in memory, tokens mapped) at once; the one used longest ago is closed first. */
+/** Releases that are open at once (tables in memory, tokens mapped). The least recently used one is closed first. */
 export const OPEN_RELEASES_MAX_COUNT = 16;
-/** Compiled target spaces that are kept in memory, at most this many eligible targets in all. */
+/** Cached target spaces, in total eligible targets. */
 export const TARGET_SPACE_CACHE_MAX_TARGETS = 20_000_000;
 
 /** Request bodies; a route may set its own. */
 export const BODY_MAX_BYTES = MEBIBYTE_BYTES;
-/** Bytes of a refused body that are read and thrown away, so that the client gets to read the refusal. */
+/** Bytes of a refused body that are read and discarded, so that the client receives the refusal. */
 export const BODY_DISCARD_MAX_BYTES = 16 * MEBIBYTE_BYTES;
-/** Longest body of a request that was refused before it was read, of which the refusal still names the hash. */
+/** Longest body of a request that was refused before its body was read. The refusal has its hash. */
 export const REFUSED_BODY_READ_MAX_BYTES = 64 * KIBIBYTE_BYTES;
-/** Levels of arrays and objects in a JSON body: room for the deepest filter, and a bound for recursion. */
+/** Nesting depth of a JSON body: enough for the deepest filter, and a bound on recursion. */
 export const JSON_MAX_DEPTH = 64;
-/** Values in a JSON body: bounds the work and the memory of validation, whatever the body says. */
+/** Values in a JSON body. It bounds work and memory of validation. */
 export const JSON_MAX_VALUES = 50_000;
-/** White space in a row between two words of it, and characters of one number. */
+/** Consecutive white space between two tokens of a JSON body, and characters of one number. */
 export const JSON_BLANKS_MAX_BYTES = MEBIBYTE_BYTES;
 export const JSON_NUMBER_MAX_BYTES = KIBIBYTE_BYTES;
-/** From this size on, what reads a whole body pauses for other requests. */
+/** From this size on, functions that read a whole body pause for other requests. */
 export const BODY_IN_TURNS_BYTES = 256 * KIBIBYTE_BYTES;
 /** Request line and headers together. */
 export const HEADER_MAX_BYTES = 16 * KIBIBYTE_BYTES;
-/** Places that one refusal lists; the message says how many there were. */
+/** Invalid places that one refusal lists. The message has their total number. */
 export const REFUSAL_MAX_LOCATIONS = 100;
-/** Log lines that wait to be written. */
+/** Log lines that are not written yet. */
 export const LOG_WAITING_MAX_BYTES = 8 * MEBIBYTE_BYTES;
-/** Remembered keyed responses, in count and in bytes; at either, new keyed requests are refused. */
+/** Stored keyed responses, in count and in bytes. At either bound, new keyed requests are refused. */
 export const IDEMPOTENCY_MAX_RESPONSES = 1_000_000;
 export const IDEMPOTENCY_MAX_BYTES = 4 * GIBIBYTE_BYTES;
 
-/** Queries of one batch, and the FASTA text that may hold them. */
+/** Queries of one batch, and bytes of its FASTA text. */
 export const BATCH_MAX_QUERIES = 100_000;
 export const BATCH_FASTA_MAX_CHARACTERS = 60 * MEBIBYTE_BYTES;
 /** Body of a run: room for 100,000 queries of average length, each an object of two members. */
 export const RUN_BODY_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 export const RUN_BODY_MAX_VALUES = 3 * BATCH_MAX_QUERIES + JSON_MAX_VALUES;
-/** Runs that are queued or at work, in all and of one organization; one more is refused. */
+/** Queued and running runs, in total and per organization. A further run is refused. */
 export const UNFINISHED_RUNS_MAX_COUNT = 10_000;
 export const UNFINISHED_RUNS_PER_ORGANIZATION_MAX_COUNT = 1_000;
-/** Runs that are remembered; at the bound new ones are refused, and none is dropped before its time. */
+/** Stored runs. At the bound new runs are refused, and no run is deleted before its time. */
 export const RUNS_MAX_COUNT = 500_000;
-/** How long the results of a finished run are kept; the run itself is remembered as long again. */
+/** Retention of the results of a finished run. The run itself is retained twice as long. */
 export const RUN_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
-/** Longest that one request waits for the end of a run. */
+/** Longest wait of one request for the end of a run. */
 export const RUN_WAIT_MAX_SECONDS = 60;
 /**
- * Starts of one run without progress in between; then it fails, so that no run ends every server for ever. After the
- * first few, starts wait twice as long each time: a server that is killed for other reasons fails no run within hours.
+ * Starts of one run without progress in between. Then the run fails, so that it does not crash every later server.
+ * After the first few, the wait doubles before each start. A server that is killed for other reasons thus fails no run
+ * within hours.
  */
 export const RUN_MAX_FRUITLESS_ATTEMPTS = 20;
 export const RUN_PROMPT_ATTEMPTS_MAX_COUNT = 4;
@@ -121,46 +122,46 @@ export const RUN_BLOCK_MAX_ROWS = 500;
 export const RUN_BLOCK_MAX_BYTES = 4 * MEBIBYTE_BYTES;
 /** Bytes of one page of results. */
 export const RUN_PAGE_MAX_BYTES = 8 * MEBIBYTE_BYTES;
-/** Streams of events that are open at once. */
+/** Concurrently open event streams. */
 export const RUN_STREAMS_MAX_COUNT = 1_000;
-/** Runs that are looked at for one page of a filtered list. */
+/** Runs that are read for one page of a filtered list. */
 export const RUN_LIST_MAX_SCANNED = 2_000;
-/** Queries that the kernels compare with each target together, and their residues. */
+/** Queries that kernels compare with each target together, and their total residues. */
 export const BATCH_PACK_MAX_QUERIES = 256;
 export const BATCH_PACK_MAX_RESIDUES = 65_536;
-/** Pairs of query and target in one search of many queries; a pair holds two int32 sums until it is ranked. */
+/** Pairs of query and target in one search of many queries. Each pair holds two int32 sums until the ranking. */
 export const BATCH_PACK_MAX_PAIRS = 16_000_000;
 /** Candidates that one search of many queries may return, alignments included. */
 export const BATCH_PACK_MAX_CANDIDATES = 100_000;
-/** Queries of one search that are measured, judged and sealed at once. */
+/** Queries of one search that are aligned, judged and sealed concurrently. */
 export const QUERIES_AT_WORK_MAX_COUNT = 4;
-/** Runs that have a turn at once: one at the kernels, one whose results are written. */
+/** Concurrent turns of runs: one uses the kernels while the results of another are written. */
 export const RUNS_AT_WORK_MAX_COUNT = 2;
 
-/** Path of a file that a run writes, in characters: bounded again in bytes where it is read. */
+/** Path of a file that a run writes. Unit  characters; the reader of the path bounds it again in bytes */
 export const RUN_OUTPUT_PATH_MAX_CHARACTERS = 1_024;
 /** Bytes of an export that are hashed and written before others get a turn. */
 export const EXPORT_WRITE_MAX_BYTES = 256 * KIBIBYTE_BYTES;
-/** Rows and bytes of text of one row group (Parquet) or record batch (Arrow): what an export holds in memory. */
+/** Rows and text bytes of one row group (Parquet) or record batch (Arrow), which an export holds in memory. */
 export const EXPORT_GROUP_MAX_ROWS = 2_048;
 export const EXPORT_GROUP_MAX_BYTES = 4 * MEBIBYTE_BYTES;
 /** Candidates of one query that are sorted, or counted, before the first is written. */
 export const EXPORT_QUERY_MAX_BYTES = 256 * MEBIBYTE_BYTES;
-/** Columns of a table that a caller names. */
+/** Columns that a request for a table may name. */
 export const EXPORT_FIELDS_MAX_COUNT = 64;
-/** Their names, in characters. */
+/** Total length of their names. Unit  characters */
 export const EXPORT_FIELDS_MAX_CHARACTERS = 1_024;
-/** Distinct targets of a FASTA export: their ids are held until its end. */
+/** Distinct targets of a FASTA export, whose ids are in memory until its end. */
 export const EXPORT_FASTA_MAX_TARGETS = 2_000_000;
 
-/** Folders within folders of what a predictor writes. */
+/** Nesting depth of a predictor's output folders. */
 export const PREDICTOR_OUTPUT_MAX_DEPTH = 8;
-/** What is kept of its log: the beginning. */
+/** Stored bytes of the predictor's log, from its beginning. */
 export const PREDICTOR_LOG_MAX_BYTES = 4 * MEBIBYTE_BYTES;
-/** From the request to end to being ended. */
+/** Time from SIGTERM to SIGKILL. */
 export const PREDICTOR_KILL_GRACE_MS = 5_000;
 
-/** Rows of one multiple sequence alignment, the query included, and the text that they make. */
+/** Rows of one multiple sequence alignment, the query included, and bytes of its text. */
 export const MSA_MAX_DEPTH = 100_000;
 export const MSA_DEFAULT_DEPTH = 5_000;
 export const MSA_MAX_BYTES = 256 * MEBIBYTE_BYTES;
@@ -169,43 +170,45 @@ export const MSA_DEFAULT_EXPECTED_FALSE_HITS = 1e-3;
 export const MSA_DEFAULT_NORMALIZED_SCORE = 0.25;
 export const MSA_DEFAULT_QUERY_COVERAGE = 0.5;
 export const MSA_DEFAULT_PAIRWISE_IDENTITY = 0.95;
-/** Alignments that are kept, in count and in bytes, and components; the oldest go first. */
+/** Stored alignments, in count and in bytes, and components. The oldest are deleted first. */
 export const MSAS_MAX_COUNT = 100_000;
 export const MSAS_MAX_BYTES = 64 * GIBIBYTE_BYTES;
 export const MSA_COMPONENTS_MAX_COUNT = 200_000;
 
 // ColabFold's MSA interface (services/colabfold/).
-/** Sequences of one ticket, and characters of the name of one: the id of a ticket holds them all. */
+/** Sequences of one ticket, and characters of one name. The id of a ticket contains them all. */
 export const COLABFOLD_QUERIES_MAX_COUNT = 32;
 export const COLABFOLD_NAME_MAX_CHARACTERS = 64;
 export const COLABFOLD_FORM_MAX_BYTES = MEBIBYTE_BYTES;
-/** Clients give up after 6 s and come again. */
+/** Longest wait of one request. Clients time out after 6 s and ask again. */
 export const COLABFOLD_ANSWER_MAX_MS = 5_000;
-/** Of two rows more alike than this the first stays; rows differ by more as far as every 50 columns keep so many. */
+/**
+ * Largest identity of two rows, of which the first stays. It is tightened as far as every 50 columns keep enough rows.
+ */
 export const COLABFOLD_PAIRWISE_IDENTITY = 0.95;
 export const COLABFOLD_DIVERSE_ROWS = 3_000;
-/** Text of one archive, and archives that are kept for a client that comes again. */
+/** Text of one archive, and number of archives that are cached for later requests of a client. */
 export const COLABFOLD_ARCHIVE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 export const COLABFOLD_ARCHIVES_MAX_BYTES = 64 * MEBIBYTE_BYTES;
-/** Runs of one sequence within a day, where those before have failed or were cancelled. */
+/** Runs of one sequence within a day, after the earlier ones have failed or were cancelled. */
 export const COLABFOLD_ATTEMPTS_MAX_COUNT = 8;
 
-/** One uploaded file, and its parts, as S3 bounds them. */
+/** One uploaded file and its parts, with the bounds of S3. */
 export const UPLOAD_MAX_BYTES = 5 * 1024 * GIBIBYTE_BYTES;
 export const PART_MIN_BYTES = 5 * MEBIBYTE_BYTES;
 export const PART_MAX_BYTES = 5 * GIBIBYTE_BYTES;
 export const PART_DEFAULT_BYTES = 8 * MEBIBYTE_BYTES;
 export const UPLOAD_MAX_PARTS = 10_000;
-/** Part URLs that one request is given. */
+/** Part URLs per request. */
 export const PART_URLS_MAX_COUNT = 1_000;
-/** How long an upload stays open, and how long what became of it is remembered after its end. */
+/** Lifetime of an open upload, and retention of an ended one. */
 export const UPLOAD_LIFETIME_MS = 7 * 24 * 60 * 60 * 1000;
 export const UPLOAD_MEMORY_MS = 30 * 24 * 60 * 60 * 1000;
-/** A completion that has begun is not overtaken by the upload's expiry for so long. */
+/** Time during which a started completion prevents the expiry of its upload. */
 export const UPLOAD_COMPLETION_GRACE_MS = 60 * 60 * 1000;
 export const PART_URL_LIFETIME_MS = 60 * 60 * 1000;
 export const OPEN_UPLOADS_PER_ORGANIZATION_MAX_COUNT = 1_000;
-/** Files of one organization: bounds what the deletion of a folder does in one transaction. */
+/** Files of one organization. It bounds the work of one transaction that deletes a folder. */
 export const FILES_PER_ORGANIZATION_MAX_COUNT = 100_000;
 /** Paths of stored files. */
 export const FILE_PATH_MAX_BYTES = 1_024;
@@ -215,60 +218,60 @@ export const FILE_URL_MAX_CHARACTERS = 8_192;
 export const FILE_ACL_MAX_RULES = 256;
 export const SIGNED_URL_MAX_SECONDS = 604_800;
 export const SIGNED_URL_DEFAULT_SECONDS = 3_600;
-/** A request with a body of bytes; at 250 kB/s this is the largest part. */
+/** Longest request with a body of bytes. At 250 kB/s this allows the largest part. */
 export const BYTE_BODY_MAX_MS = 6 * 60 * 60 * 1000;
-/** A body of bytes that stands still for so long is given up. */
+/** Longest pause within a body of bytes. */
 export const BYTE_BODY_IDLE_MS = 60_000;
 
 /** Webhook endpoints of one organization. */
 export const WEBHOOK_ENDPOINTS_MAX_COUNT = 32;
 export const WEBHOOK_URL_MAX_CHARACTERS = 2_048;
-/** Deliveries that are attempted at once: to one endpoint, of one organization, of all. */
+/** Concurrent webhook deliveries: to one endpoint, of one organization, in total. */
 export const WEBHOOK_ATTEMPTS_PER_ENDPOINT_MAX_COUNT = 2;
 export const WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT = 8;
 export const WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT = 256;
-/** Of an organization's attempts, those that only endpoints which answer may take: as many as one of them has. */
+/** Share of an organization's attempts that is reserved for responsive endpoints: the share of one endpoint. */
 export const WEBHOOK_ATTEMPTS_FOR_ANSWERING_COUNT = 2;
-/** How long one attempt may take. */
+/** Longest duration of one attempt. */
 export const WEBHOOK_ATTEMPT_TIMEOUT_MS = 15_000;
-/** Bytes of an answer that are read before the connection is closed; only its status counts. */
+/** Bytes of a response that are read before the connection is closed. Only its status counts. */
 export const WEBHOOK_ANSWER_MAX_BYTES = 16 * KIBIBYTE_BYTES;
-/** How long deliveries can be looked up and sent again. */
+/** Retention of deliveries for look-up and redelivery. */
 export const WEBHOOK_DELIVERY_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
-/** How long an earlier secret still signs after a rotation. */
+/** Time after a rotation during which the earlier secret still signs. */
 export const WEBHOOK_SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000;
 
-/** SQL credentials of one organization that are active, and revoked ones that are remembered. */
+/** SQL credentials of one organization: active ones, and revoked ones that are retained. */
 export const SQL_CREDENTIALS_MAX_COUNT = 64;
-/** Passwords that are checked at once, each of which takes 16 MiB and a core for some 50 ms, and that wait. */
+/** Concurrent password checks, each 16 MiB and about 50 ms of a core, and waiting checks. */
 export const SQL_PASSWORD_CHECKS_AT_ONCE_MAX_COUNT = 2;
 export const SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT = 128;
-/** How long a password that was right is believed without being derived again. */
+/** Time for which a verified password is cached. */
 export const SQL_PASSWORD_BELIEF_MS = 60_000;
-/** How often open sessions and statements look whether their credential still holds. */
+/** Interval at which open sessions and statements check their credential. */
 export const SQL_CREDENTIAL_CHECK_INTERVAL_MS = 250;
 export const SQL_STATEMENT_MAX_CHARACTERS = 100_000;
 export const SQL_PARAMETERS_MAX_COUNT = 1_000;
-/** Rows of one JSON answer, and of one result that is streamed. */
+/** Rows of one JSON response, and of one streamed result. */
 export const SQL_JSON_MAX_ROWS = 100_000;
 export const SQL_RESULT_MAX_ROWS = 100_000_000;
 export const SQL_TIMEOUT_MAX_SECONDS = 3_600;
-/** An interrupted statement that has not ended by then takes its engine's process with it. */
+/** Time after which the engine process of an interrupted statement is killed. */
 export const SQL_INTERRUPT_GRACE_MS = 500;
-/** Engines (one process for one organization) that are open at once, and how long one stands idle. */
+/** Concurrently open engines (one process per organization), and the idle time after which one is closed. */
 export const SQL_ENGINES_MAX_COUNT = 8;
 export const SQL_ENGINE_IDLE_MS = 5 * 60 * 1000;
-/** How long an engine may take to start and to open its tables. */
+/** Longest time for an engine to start and to open its tables. */
 export const SQL_ENGINE_START_MAX_MS = 30_000;
-/** Statements of one organization that are at work at once, and that wait. */
+/** Running and waiting statements of one organization. */
 export const SQL_STATEMENTS_AT_WORK_MAX_COUNT = 4;
 export const SQL_STATEMENTS_WAITING_MAX_COUNT = 32;
-/** Memory of an engine's process besides what the engine itself may take. */
+/** Memory of an engine process beyond the engine's own limit. */
 export const SQL_PROCESS_OVERHEAD_BYTES = 384 * MEBIBYTE_BYTES;
-/** Rows and bytes that travel from an engine at a time. */
+/** Rows and bytes of one batch from an engine. */
 export const SQL_BATCH_MAX_ROWS = 8_192;
 export const SQL_BATCH_MAX_BYTES = 256 * KIBIBYTE_BYTES;
-/** Rows of runs and usage are at most so old; the more they cost to gather, the older they may be. */
+/** Lower bound on the greatest age of the rows of runs and usage. Costly snapshots may be older. */
 export const SQL_SNAPSHOT_MIN_AGE_MS = 1_000;
 /** Usage entries of one Parquet file. */
 export const SQL_USAGE_SEGMENT_ROWS = 65_536;
@@ -278,17 +281,17 @@ export const PARQUET_GROUP_MAX_CHARACTERS = 64 * MEBIBYTE_BYTES;
 /** Time without a fetch after which a result is closed. */
 export const SQL_CURSOR_IDLE_MS = 5 * 60 * 1000;
 
-/** Sessions of the PostgreSQL protocol: in all, and of one organization. */
+/** Sessions of the PostgreSQL protocol: in total, and per organization. */
 export const POSTGRES_SESSIONS_MAX_COUNT = 128;
 export const POSTGRES_SESSIONS_PER_ORGANIZATION_MAX_COUNT = 32;
-/** Connections whose client has not yet sent its password; for one more, an older one is closed. */
+/** Connections that have not sent a password. For a further one, the oldest is closed. */
 export const POSTGRES_LOGINS_MAX_COUNT = 64;
-/** From the connection to the login. */
+/** Longest time from the connection to the login. */
 export const POSTGRES_LOGIN_MAX_MS = 15_000;
-/** One message before the login, and after it: a statement, or its parameters. */
+/** One message before and after the login: a statement or its parameters. */
 export const POSTGRES_LOGIN_MESSAGE_MAX_BYTES = 10_000;
 export const POSTGRES_MESSAGE_MAX_BYTES = 4 * MEBIBYTE_BYTES;
-/** Bytes that are read ahead of the message at work. */
+/** Bytes that are read ahead of the present message. */
 export const POSTGRES_READ_AHEAD_BYTES = MEBIBYTE_BYTES;
 /** Prepared statements and open portals of one session. */
 export const POSTGRES_STATEMENTS_MAX_COUNT = 256;
@@ -299,26 +302,26 @@ export const POSTGRES_PORTALS_MAX_COUNT = 16;
 export const CONTROL_RESERVE_BYTES = 16 * MEBIBYTE_BYTES;
 
 // GPUs (kernels/turns.ts).
-/** Attempts at GPU memory that only a search that was cancelled can still use, and the pause after each. */
+/** Retries for GPU memory that only a cancelled search can still use, and the pause after each. */
 export const GPU_BUSY_MAX_ATTEMPTS = 25;
 export const GPU_BUSY_PAUSE_MS = 20;
 
 // Workers (services/workers/).
-/** Parts that a release is divided into for them. */
+/** Partitions that a release is divided into for workers. */
 export const WORKER_MAX_PARTS = 256;
-/** A request for surveys: its queries and its filter. */
+/** Request body for partial results: its queries and its filter. */
 export const SURVEY_REQUEST_MAX_BYTES = 16 * MEBIBYTE_BYTES;
-/** What is read of a worker's refusal. */
+/** Bytes of a worker's refusal that are read. */
 export const WORKER_REFUSAL_MAX_BYTES = 16 * KIBIBYTE_BYTES;
 /** Packs of runs that wait at a worker for their turn. */
 export const WORKER_WAITING_PACKS_MAX_COUNT = 64;
-/** Answers whose times say when the next worker is asked, too; until there are so few, and at the least. */
+/** Latest response times that determine the hedging delay, with its first value and its lower bound. */
 export const HEDGE_TIMES_MAX_COUNT = 64;
 export const HEDGE_TIMES_MIN_COUNT = 8;
 export const HEDGE_FIRST_MS = 2_000;
 export const HEDGE_MIN_MS = 50;
-/** A worker that has failed is asked after the others for so long. */
+/** Time for which a failed worker gets requests only after the others. */
 export const WORKER_DEPRIORITISED_MS = 30_000;
-/** What clients are told to wait where a worker is missing and says nothing of it, and at most. */
+/** Retry interval for clients if a worker is missing and its refusal has none, and its upper bound. */
 export const WORKER_RETRY_SECONDS = 5;
 export const WORKER_RETRY_MAX_SECONDS = 60;

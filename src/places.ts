@@ -1,28 +1,28 @@
-/** Where in a request: its part, then members and positions on the way: `['body', 'filter', 'filters', 2, 'op']`. */
+/** Place in a request: its part, then members and indices: `['body', 'filter', 'filters', 2, 'op']`. */
 export type Place = readonly (string | number)[];
 
 export interface RefusalLocation {
-  /** Where in the request, for people: `body.filter.filters[2].op`. */
+  /** Place in the request, human-readable: `body.filter.filters[2].op`. */
   readonly location: string;
-  /** The same step by step, as `faultAt` makes it; absent where it is no request that is wrong. */
+  /** Place as `faultAt` got it; absent if the invalid value is not in a request. */
   readonly place?: Place;
   readonly message: string;
-  /** What stands there, shortened; null for nothing. */
+  /** Value at the place, shortened; null for an absent value. */
   readonly value?: unknown;
-  /** What it breaks, by keyword: `{ minimum: 1 }`. */
+  /** Violated bound, by keyword: `{ minimum: 1 }`. */
   readonly bounds?: Readonly<Record<string, unknown>>;
 }
 
-/** Longest stretch of the caller's own input that a failure quotes. */
+/** Longest part of the caller's input that a failure quotes. */
 const QUOTED_MAX_CHARACTERS = 128;
 const PLAIN_MEMBER = /^[\w$-]{1,64}$/;
 
-/** As a path for people: `body.filter.filters[2].op`; a name that is no plain one stands in brackets and quotes. */
+/** Path of a place: `body.filter.filters[2].op`. A name that is no identifier is in brackets and quotes. */
 export function placeText([part = '', ...rest]: Place): string {
   return part + rest.map(stepText).join('');
 }
 
-/** One place that is wrong. @param bounds what it breaks, by keyword; @param value what stands there */
+/** One invalid place. @param bounds violated bound, by keyword; @param value value at the place */
 export function faultAt(
   place: Place,
   message: string,
@@ -31,7 +31,7 @@ export function faultAt(
   return { location: placeText(place), place, message, value: quote(value), ...(bounds && { bounds }) };
 }
 
-/** The caller's value, shortened: a failure must not grow with what it refuses. */
+/** The caller's value, shortened, so that the size of a failure is bounded. */
 function quote(value: unknown): unknown {
   if (value === undefined) return null;
   if (typeof value === 'string') {

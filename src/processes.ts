@@ -8,34 +8,34 @@ import { Refusal } from './errors.js';
 const LOCK_FILE = 'lock';
 const ATTEMPTS = 5;
 
-/** Signals a process that was spawned `detached`, with all that it has started; nothing where they have ended. */
+/** Signals a process spawned `detached`, with all its descendants in the group. No-op if they have ended. */
 export function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal);
   } catch (error) {
-    // The group has ended already.
+    // The group has ended.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
-/** Memory of the machine, or of the control group that this process is in; bytes. */
+/** Memory of the machine, or of this process's control group. Unit  bytes */
 export function memoryOfProcess(): number {
   const group = process.constrainedMemory();
   return group > 0 ? Math.min(group, totalmem()) : totalmem();
 }
 
-/** Which process: an id alone may be another process's after a restart. */
+/** Identity of a process. The id alone may belong to another process after a restart. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Clock ticks from boot to the process's start; absent where the system does not tell. */
+  /** Clock ticks from boot to the start of the process; absent if the system does not report it. */
   readonly startTicks?: string;
 }
 
-/** Places in what statusOf gives. */
+/** Indices in the result of statusOf. */
 const STATE_FIELD = 0;
 const START_FIELD = 19;
 
-/** Whether the very process still runs. */
+/** Whether exactly this process still runs. */
 export function isAlive({ pid, startTicks }: ProcessIdentity): boolean {
   try {
     process.kill(pid, 0);
@@ -44,7 +44,7 @@ export function isAlive({ pid, startTicks }: ProcessIdentity): boolean {
   }
   const status = statusOf(pid);
   if (status === undefined) return true;
-  // A killed process whose parent does not ask for its end stays as a zombie, in containers for ever.
+  // A killed process stays a zombie until its parent reaps it, in some containers for ever.
   const isZombie = status[STATE_FIELD] === 'Z' || status[STATE_FIELD] === 'X';
   return !isZombie && (startTicks === undefined || startTicks === status[START_FIELD]);
 }
@@ -54,10 +54,10 @@ export function processIdentity(pid: number): ProcessIdentity {
   return startTicks === undefined ? { pid } : { pid, startTicks };
 }
 
-/** Fields of /proc/<pid>/stat from the third on; undefined where the system has no such file. */
+/** Fields of /proc/<pid>/stat from the third on; undefined if the system has no such file. */
 function statusOf(pid: number): readonly string[] | undefined {
   try {
-    // The second field, the process's name in parentheses, may hold blanks.
+    // The second field, the process's name in parentheses, may contain blanks.
     const status = readFileSync(`/proc/${pid}/stat`, 'latin1');
     return status.slice(status.lastIndexOf(')') + 2).split(' ');
   } catch {
@@ -66,10 +66,9 @@ function statusOf(pid: number): readonly string[] | undefined {
 }
 
 /**
- * Makes this process the only one at work in the folder until the returned function is called. The lock of a
- * process that was killed is recognised and taken over.
- * @param work  what is done there, as the subject of a sentence
- * Errors  Refusal `build_running` that names the process
+ * Locks the folder for this process until the returned function is called. Takes over the lock of a killed process.
+ * @param work work in the folder, as the subject of a sentence
+ * Errors  Refusal `build_running` that names the process; those of the file system
  */
 export async function lockFolder(
   folder: string,
@@ -80,7 +79,7 @@ export async function lockFolder(
   await writeFile(own, JSON.stringify(processIdentity(process.pid)));
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      // A link appears with its content, or not at all where there is one already.
+      // A link appears with its content, or fails if a lock exists already.
       if (await succeeds(link(own, path), 'EEXIST')) return () => rm(path, { force: true });
       await removeStale(path, work);
     }

@@ -10,15 +10,15 @@ export interface Random {
   readonly share: () => number;
 }
 
-/** A stream that can be left and taken up again. */
+/** A stream whose state can be read and restored. */
 export interface SeededRandom extends Random {
-  /** Where the stream is. Shape: [4] */
+  /** State of the stream. Shape: [4] */
   readonly place: () => Uint32Array;
   readonly goTo: (place: Uint32Array) => void;
 }
 
 /**
- * The generator to use.
+ * The generator for new code.
  * Source  xoshiro128** (Blackman & Vigna 2018), its state filled by splitmix32 from the seed
  */
 export function seededRandom(seed: number): SeededRandom {
@@ -47,8 +47,8 @@ export function seededRandom(seed: number): SeededRandom {
 }
 
 /**
- * The generator that is frozen in data: registered encoders' rotations and affine parameters, and the demo database
- * with the digests of its answers, are what this stream made of their seeds. Nothing new should draw from it.
+ * The generator behind frozen data: rotations and affine parameters of registered encoders, and the demo database with
+ * the digests of its responses. New code must use seededRandom.
  * Source  mulberry32 (T. Ettinger 2017)
  */
 export function frozenRandom(seed: number): Random {
@@ -63,7 +63,7 @@ export function frozenRandom(seed: number): Random {
 
 function randomOf(next: () => number): Random {
   const below = (bound: number): number => {
-    assert(bound >= 1, 'nothing can be drawn of nothing');
+    assert(bound >= 1, 'a draw needs a bound of at least 1');
     // Values past the last whole multiple of the bound would favour small results.
     const end = 2 ** 32 - (2 ** 32 % bound);
     for (;;) {
@@ -75,8 +75,8 @@ function randomOf(next: () => number): Random {
 }
 
 /**
- * `count` distinct integers of [0, population), in ascending order; all of them where count ≥ population.
- * Cost  memory for `count` entries, whatever the population
+ * `count` distinct integers of [0, population), ascending; all of them if count ≥ population.
+ * Cost    memory for `count` entries, independent of the population
  * Source  Floyd's sampling (Bentley & Floyd 1987)
  */
 export function sampleDistinct(population: number, count: number, random: Random): Uint32Array {

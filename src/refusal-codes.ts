@@ -1,10 +1,8 @@
-/*
- * Every code with which anything here refuses. A code that is not in this file does not compile, wherever it is used.
- */
+/* Every code of a refusal. A code that is not in this file does not compile. */
 
 export type RefusalCode = ContractRefusalCode | CommandRefusalCode;
 
-/** Told to those who ask over the network; contract/grammar/refusals.ts says of each what it means. */
+/** Codes that network clients get. contract/grammar/refusals.ts has their meanings. */
 export type ContractRefusalCode =
   | UnreadableRequestCode
   | CallerCode
@@ -31,7 +29,7 @@ type UnreadableRequestCode =
   | 'header_too_large'
   | 'api_version_unsupported';
 
-/** Who asks, and what they may. */
+/** Identity and rights of the caller. */
 type CallerCode =
   | 'missing_api_key'
   | 'invalid_api_key'
@@ -40,7 +38,7 @@ type CallerCode =
   | 'missing_sql_credential'
   | 'invalid_sql_credential';
 
-/** Databases, queries, and what is made of searches. */
+/** Databases, queries, and products of searches. */
 type SearchCode =
   | 'database_not_found'
   | 'default_database_not_set'
@@ -121,7 +119,7 @@ type SqlCode =
   | 'sql_busy'
   | 'sql_engine_failed';
 
-/** When and how often; and what is ours. */
+/** Time, rate and load; and internal failures. */
 type MomentCode =
   | 'idempotency_key_reused'
   | 'idempotency_key_in_use'
@@ -135,9 +133,9 @@ type MomentCode =
   | 'storage_unavailable'
   | 'internal_error';
 
-/** Told on the command line alone; where a request meets one of these, it has met a fault of the server. */
+/** Codes of the command line only. In a request, such a refusal is an internal failure of the server. */
 export type CommandRefusalCode =
-  // Settings, options and files that the operator gives.
+  // Settings, options and files of the operator.
   | 'invalid_config'
   | 'invalid_option'
   | 'not_confirmed'
@@ -175,7 +173,7 @@ export type CommandRefusalCode =
   | 'calibration_impossible'
   | 'qualification_impossible'
   | 'calibration_not_found'
-  // Relatives and where they come from.
+  // Homologs and their sources.
   | 'tool_missing'
   | 'background_not_found'
   | 'background_exists'
@@ -188,7 +186,7 @@ export type CommandRefusalCode =
   | 'encoder_exists'
   | 'encoder_changed'
   | 'kernels_changed'
-  // Backups and checks of what is kept.
+  // Backups and checks of stored data.
   | 'data_folder_damaged'
   | 'data_folder_empty'
   | 'data_folder_newer'
@@ -202,7 +200,7 @@ export type CommandRefusalCode =
   | 'damage_found'
   | 'invalid_receipt'
   | 'receipt_differs'
-  // What a server answered, where its code is none of the contract's; and how a watched run ended.
+  // Response of a server with a code that the contract lacks; end of a watched run.
   | 'refused'
   | 'run_failed'
   | 'run_cancelled';

@@ -3,7 +3,7 @@
  * resume one per iteration of the loop, so that slices of several tasks never block the loop in a row.
  */
 
-/** How long a slice works before it pauses. */
+/** Duration of a slice before it pauses. */
 const SLICE_MS = 4;
 
 const waiting: (() => void)[] = [];
@@ -21,7 +21,7 @@ function next(): void {
   if (waiting.length > 0) setImmediate(next);
 }
 
-/** Says when a slice has worked long enough. Cost  a look at the clock, some 50 ns */
+/** Reports when a slice has worked long enough. Cost  one read of the clock, about 50 ns */
 export class Slice {
   #endMs = performance.now() + SLICE_MS;
 
@@ -29,14 +29,14 @@ export class Slice {
     return performance.now() > this.#endMs;
   }
 
-  /** Lets others have their turn; then the next slice begins. */
+  /** Lets other tasks run, then starts the next slice. Errors  none */
   async pause(): Promise<void> {
     await pause();
     this.#endMs = performance.now() + SLICE_MS;
   }
 }
 
-/** `list.map(work)` in slices; the result is the same. */
+/** `list.map(work)` in slices, with the same result. Errors  those of `work` */
 export async function mapInTurns<Item, Result>(
   list: readonly Item[],
   work: (item: Item, index: number) => Result,

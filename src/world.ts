@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { newId, type EventPrefix } from './ids.js';
 
 /**
- * What is not decided by what was asked: time, timers, randomness, and in which order threads end. Made once, passed
- * down from the composition.
+ * Everything that requests do not determine: time, timers, randomness, and the order in which threads end. Created once
+ * by the composition and passed down.
  */
 export interface World {
-  /** The wall clock, which people and peers set: it may jump. */
+  /** The wall clock, which may jump because people and time servers set it. */
   readonly now: () => Date;
-  /** Milliseconds that only grow. */
+  /** Monotonic milliseconds. */
   readonly monotonicMs: () => number;
-  /** Calls back once, unless the result is called before. Keeps no process alive. */
+  /** Calls back once, unless the returned function is called before. Keeps no process alive. */
   readonly setTimer: (ms: number, work: () => void) => () => void;
-  /** Calls back again and again, until the result is called. Keeps no process alive. */
+  /** Calls back periodically, until the returned function is called. Keeps no process alive. */
   readonly every: (ms: number, work: () => void) => () => void;
   /** In [0, 1). */
   readonly random: () => number;

@@ -11,9 +11,9 @@ import { loadedRelease, openTokens, withEvidence, type LoadedRelease } from './o
 /** Cache of open releases, each with the encoder that made it. */
 export interface Engines {
   /**
-   * Opens the release on first use. Later calls share the tokens and take the evidence that the catalog names then.
-   * @param part  one of `count` partitions, from 0: the engine has the tokens of these targets and no evidence
-   * Errors  Fault when its files, its encoder or the backend cannot be opened; the next call tries again
+   * Opens the release on first use. Later calls share the tokens, and use the evidence that the catalog names then.
+   * @param part one of `count` partitions, from 0: the engine has the tokens of these targets and no evidence
+   * Errors  Fault if its files, its encoder or the backend cannot be opened; the next call tries again
    */
   open(releaseId: string, part?: ReleasePartition): Promise<SearchEngine>;
   /** Closes all tokens and encoders. Errors  those of closing an encoder */

@@ -11,7 +11,7 @@ import { transferMeasured } from './transfer.js';
 export interface AnnotateOptions extends Pick<InputFiles, 'metadata' | 'taxonomy'> {
   readonly title?: string;
   readonly description?: string;
-  /** False where the release stays beside the default release of its database. */
+  /** False if the release stays beside the default release of its database. */
   readonly isDefault: boolean;
 }
 
@@ -47,7 +47,7 @@ export async function annotate(
     onProgress,
   });
   const made = report.release;
-  // The default changes last: no answer lacks its E-values meanwhile.
+  // The default changes last, so that every response has E-values meanwhile.
   const isCalibrated = (await readCalibrationCard(made.directory)) !== undefined;
   const row = await publishBuilt(catalog, { ...made, slug }, { isDefault: false });
   const transferred = isCalibrated ? undefined : await transferMeasured(catalog, made, slug);

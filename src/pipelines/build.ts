@@ -47,9 +47,9 @@ export interface BuildOptions extends HomologOptions {
   readonly encoder?: string;
   /** File or folder of features that the encoder's model gave elsewhere. */
   readonly embeddings?: string;
-  /** False where the release stays beside the default release of its database. */
+  /** False if the release stays beside the default release of its database. */
   readonly isDefault: boolean;
-  /** Whether answers get E-values. */
+  /** Whether responses get E-values. */
   readonly calibrates: boolean;
   /** Whether the approximate policy is measured; only with a calibration. */
   readonly qualifies: boolean;
@@ -58,7 +58,7 @@ export interface BuildOptions extends HomologOptions {
   readonly shards?: ShardOptions;
 }
 
-/** A published release, or shards that tasks still have to encode before the same call goes on. */
+/** A published release, or the shards that tasks must encode before a repeated call. */
 export type BuildResult =
   | { readonly kind: 'published'; readonly release: FoundRelease }
   | ({ readonly kind: 'divided' } & PendingShards);
@@ -210,7 +210,7 @@ async function openGiven(
   if (shards !== undefined) {
     throw new Refusal(
       'invalid_option',
-      '--embeddings are read here: there is nothing to divide among tasks.',
+      'This process reads --embeddings, so there is no work to divide among tasks.',
     );
   }
   const project = await openFeatureTokens(directory, card);

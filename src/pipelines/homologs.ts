@@ -18,7 +18,7 @@ import type { IndexCatalog } from './catalog.js';
 import { openHomologs, type OpenHomologs } from './cluster/homologs.js';
 import type { HomologsSampled, PipelineEvents } from './events/notices.js';
 
-/** Where the homologs of a build's proteins come from. */
+/** Homolog source of a build's proteins. */
 export interface HomologOptions {
   /** Name of a database or homolog source, `self`, `none`, or `auto`: a sample decides between `self` and `none`. */
   readonly homologs: string;
@@ -199,7 +199,7 @@ async function nameSource(
     throw new Refusal(
       'background_not_found',
       `There is no database ${name} by the encoder ${card.id} and no homolog source of that name. ` +
-        '"gloaming index list" lists the databases; "gloaming background add" makes a homolog source of FASTA files.',
+        '"gloaming index list" lists the databases; "gloaming background add" makes a homolog source from FASTA files.',
     );
   }
   const version = await mmseqsVersion();

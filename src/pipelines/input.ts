@@ -49,7 +49,7 @@ export async function openInput(
 ): Promise<OpenInput> {
   const standardInputs = paths.filter((path) => path === STANDARD_INPUT).length;
   if (standardInputs > 1) {
-    throw new Refusal('invalid_option', 'Standard input can be read once: give - once.');
+    throw new Refusal('invalid_option', 'Standard input can be read only once: name - once.');
   }
   const spooled =
     standardInputs === 1 && standardInput !== undefined

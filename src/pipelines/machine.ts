@@ -25,7 +25,7 @@ export interface GpuState {
   readonly isVerified: boolean;
 }
 
-/** Looks at the GPUs of this machine under a device setting. @param report  of the driver; default: read now */
+/** Reads the state of this machine's GPUs under a device setting. @param report of the driver; default: read now */
 export function inspectGpus(device: Device, report = gpuReport()): GpuState {
   return {
     gpus: describeGpus(report),

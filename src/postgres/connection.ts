@@ -168,7 +168,7 @@ async function serveLogin(
   });
   const { processId, secret, leave } = sessions.enter(login.organizationId, () => session.cancel());
   const unwatch = credentials.watch(login, () =>
-    ending.abort(new ProtocolFault('57P01', 'The SQL credential was revoked or given a new password.', true)),
+    ending.abort(new ProtocolFault('57P01', 'The SQL credential was revoked or has a new password.', true)),
   );
   const onEnd = (): void => {
     if (!stream.destroyed) stream.write(errorResponse(faultOf(ending.signal.reason)));

@@ -1,13 +1,13 @@
 import type { HomologyCandidate } from '../contract/search/candidate-set.js';
 import type { Candidate } from '../search/search-types.js';
 
-/** What candidates are kept and ordered by, whatever words they came in. */
+/** Values by which candidates are selected and ordered, in any representation. */
 export interface Evidence {
   readonly rank: number;
   readonly rawScore: number;
-  /** Natural logarithm, because E-values underflow; absent where no calibration supports one. */
+  /** Natural logarithm, because E-values underflow; absent without a calibration that supports one. */
   readonly logEValue?: number;
-  /** Absent where nothing of the pair is aligned, or nobody asked. */
+  /** Absent if no part of the pair is aligned, or no alignment was requested. */
   readonly alignment?: {
     readonly queryCoverageRatio: number;
     readonly targetCoverageRatio: number;
@@ -15,7 +15,7 @@ export interface Evidence {
   };
 }
 
-/** Of a candidate as a search leaves it. */
+/** Evidence of a candidate from the search pipeline. */
 export function evidenceOfFound({ rank, affine, significance, alignment }: Candidate): Evidence {
   return {
     rank,
@@ -25,7 +25,7 @@ export function evidenceOfFound({ rank, affine, significance, alignment }: Candi
   };
 }
 
-/** Of a candidate in the words of the contract. */
+/** Evidence of a candidate in its contract form. */
 export function evidenceOfPresented(candidate: HomologyCandidate): Evidence {
   const { rank, measurements, significance, alignment } = candidate;
   const { log_expected_false_hits: logEValue } = significance.measurements;

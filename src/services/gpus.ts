@@ -7,7 +7,7 @@ export type { Gpu };
 /** State and failures of the GPUs that serve an appliance. */
 export type Gpus = Pick<CudaBackend, 'report' | 'retryCount' | 'watchRetries'>;
 
-/** Returns the GPUs behind a backend; undefined where no GPU serves. */
+/** Returns the GPUs behind a backend; undefined without a GPU backend. */
 export function gpusOf(backend: KernelBackend): Gpus | undefined {
   return isCudaBackend(backend) ? backend : undefined;
 }

@@ -12,47 +12,47 @@ import { join } from 'node:path';
 import { isAlive, processIdentity, type ProcessIdentity } from '../processes.js';
 import { realWorld, type World } from '../world.js';
 
-/** How far a command has come in what it does at the moment. */
+/** Progress of a command within its present stage. */
 export interface JobStage {
-  /** In a word or two for people: `Encoding`. */
+  /** A word or two for the operator, such as `Encoding`. */
   readonly stage: string;
   readonly unit: string;
-  /** In units; it may start above 0 where an earlier run had done a part. */
+  /** In units of the stage. Starts above 0 if an earlier run had done a part. */
   readonly done: number;
   readonly total: number;
-  /** Of work that is divided among tasks: all of them, by number. */
+  /** All tasks of divided work, by number. */
   readonly tasks?: readonly JobTask[];
 }
 
-/** One task's part, in the units of its stage. */
+/** Progress of one task, in the units of its stage. */
 export interface JobTask {
   readonly done: number;
   readonly total: number;
 }
 
-/** A command that works for minutes or days, such as `index build`, and what on. */
+/** A command that works for minutes or days, such as `index build`, and its subject. */
 export interface JobName {
   readonly command: string;
   readonly database: string;
 }
 
-/** What a command at work says of itself. Times are RFC 3339. */
+/** Report of a running command. Times are RFC 3339. */
 export interface JobReport extends JobName, JobStage {
   readonly pid: number;
   readonly startedAt: string;
   readonly updatedAt: string;
-  /** Seconds that are left of the stage at its pace so far; absent where it has none yet. */
+  /** Estimated seconds left of the stage at its pace so far; absent before a pace is known. */
   readonly leftSeconds?: number;
 }
 
-/** The file's content: a report, and who is alive as long as it is true. */
+/** Content of the file: a report, and the process that must be alive for the report to hold. */
 interface WrittenJob extends JobReport {
   readonly holder: ProcessIdentity;
 }
 
 export interface Job {
   update(stage: JobStage): void;
-  /** The command is done with it, however it ended. */
+  /** Removes the report when the command has ended. */
   close(): void;
 }
 
@@ -60,9 +60,9 @@ const INTERVAL_MS = 1_000;
 const FILE_NAME = /^\d{1,10}\.json$/;
 const FILE_MAX_BYTES = 256 * 1024;
 const JOBS_MAX_COUNT = 64;
-/** Of more tasks, their sum alone is told: the file stays small. */
+/** With more tasks, only their sum is reported, so that the file stays small. */
 const TASKS_MAX_COUNT = 1_024;
-/** A pace of less is no pace. */
+/** Shortest duration from which a pace is computed. */
 const PACE_MIN_MS = 2_000;
 
 /**
@@ -109,7 +109,7 @@ export function openJob(
   };
 }
 
-/** What commands on this machine are at, the longest at work first; those that were killed are left out. */
+/** Reports of commands that run on this machine, longest running first. Killed commands are left out. */
 export function listJobs(dataFolder: string): readonly JobReport[] {
   return readJobs(jobsFolder(dataFolder))
     .flatMap(({ job }) => (job !== undefined && isAlive(job.holder) ? [job] : []))
@@ -131,14 +131,14 @@ function jobsFolder(dataFolder: string): string {
   return join(dataFolder, 'jobs');
 }
 
-/** What processes that have gone left behind. */
+/** Removes the files of ended processes. */
 function removeStale(folder: string): void {
   for (const { path, job } of readJobs(folder)) {
     if (job === undefined || !isAlive(job.holder)) rmSync(path, { force: true });
   }
 }
 
-/** Of each file its job; undefined where it says nothing that a job would say. */
+/** The job of each file; undefined if the file is no valid report. */
 function readJobs(
   folder: string,
 ): readonly { readonly path: string; readonly job: WrittenJob | undefined }[] {

@@ -9,13 +9,13 @@ import type { Principal } from './context.js';
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const KEY_PATTERN = /^glm_([0-9A-Za-z]{8})_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 const ORGANIZATION_PATTERN = /^[a-z0-9][a-z0-9_-]{0,62}$/;
-/** Two of 62⁸ random short parts are equal about never; a second try is enough, a bound is better than a loop. */
+/** Bound on retries. Two of 62⁸ random short parts are practically never equal, so a second try is enough. */
 const CREATE_MAX_TRIES = 4;
 
-/** What may be said of a new key. */
+/** Settings of a new key. */
 export interface NewKey {
   readonly isDemo?: boolean;
-  /** Default: everything of the contract. */
+  /** Default: all rights of the contract. */
   readonly scope?: KeyScope;
   /** ISO 8601 in UTC; default: never. */
   readonly expiresAt?: string;
@@ -23,12 +23,12 @@ export interface NewKey {
 
 const USE_NOTED_EVERY_MS = 60 * 60 * 1000;
 
-/** The API keys of the appliance: only digests of them are kept. */
+/** The API keys of the appliance. Only their digests are stored. */
 export class Keys {
   readonly #table: ApiKeyTable;
   readonly #now: () => Date;
   readonly #world: World;
-  /** By short part: when a use was last noted by this process. */
+  /** By short part: time of the last use that this process recorded. */
   readonly #noted = new Map<string, string>();
 
   constructor(table: ApiKeyTable, now: () => Date, world = realWorld) {
@@ -38,12 +38,12 @@ export class Keys {
   }
 
   /**
-   * Errors  Refusal `invalid_api_key` for a malformed, unknown or revoked key, which are not told apart, and for one
-   *         that has expired, which is told to whoever has it
+   * Errors  Refusal `invalid_api_key` for a malformed, unknown or revoked key, without a distinction; for an expired
+   *         key, with a message that says so, because the client has the key
    */
   authenticate(key: string): Principal {
     const row = isWellFormed(key) ? this.#table.findByShort(key.slice(4, 12)) : undefined;
-    // The comparison runs against something even where there is no row, so that time tells nothing.
+    // Compares against a constant if there is no row, so that the response time reveals nothing.
     const expected = Buffer.from(row?.sha256 ?? '0'.repeat(64), 'hex');
     const isSame = timingSafeEqual(digestOf(key), expected);
     if (row === undefined || !isSame || row.revokedAt !== undefined) {
@@ -56,14 +56,14 @@ export class Keys {
     if (isExpired(row, now)) {
       throw new Refusal(
         'invalid_api_key',
-        `The API key glm_${row.short}_… has expired on ${row.expiresAt}; "gloaming keys create" makes another.`,
+        `The API key glm_${row.short}_… has expired on ${row.expiresAt}; "gloaming keys create" creates another.`,
       );
     }
     this.#noteUse(row, now);
     return { keyId: row.id, organizationId: row.organizationId, scope: row.scope };
   }
 
-  /** Within the hour, beside the request: a store that takes nothing at the moment keeps nobody from searching. */
+  /** Records a use, at most hourly and in the background: a disk that accepts no write must not prevent searches. */
   #noteUse({ short, lastUsedAt = '' }: ApiKeyRow, now: string): void {
     const noted = this.#noted.get(short) ?? lastUsedAt;
     if (noted !== '' && Date.parse(now) - Date.parse(noted) < USE_NOTED_EVERY_MS) return;
@@ -71,7 +71,7 @@ export class Keys {
     this.#table.noteUse(short, now).catch(() => undefined);
   }
 
-  /** The only time that the key itself is seen. */
+  /** Creates a key. The key itself is returned here only. Errors  those of the disk */
   async create(
     name: string,
     organizationId: string,
@@ -105,7 +105,7 @@ export class Keys {
     return this.#table.list();
   }
 
-  /** A key that may still be used; undefined where it was revoked, has expired or never was. */
+  /** A valid key; undefined if it was revoked, has expired or never existed. */
   live(id: string): ApiKeyRow | undefined {
     const now = this.#now().toISOString();
     return this.#table
@@ -113,7 +113,7 @@ export class Keys {
       .find((row) => row.id === id && row.revokedAt === undefined && !isExpired(row, now));
   }
 
-  /** By key id or by the short part of the key. Errors  Refusal `api_key_not_found` */
+  /** Revokes by key id or by the short part. Errors  Refusal `api_key_not_found` */
   async revoke(idOrShort: string): Promise<ApiKeyRow> {
     const isMeant = ({ id, short }: ApiKeyRow): boolean => id === idOrShort || short === idOrShort;
     const revoked = await this.#table.revoke(isMeant, this.#now().toISOString());
@@ -124,7 +124,7 @@ export class Keys {
     );
   }
 
-  /** Whether `gloaming start` has made a key for whoever tries it out, and nobody has revoked it. */
+  /** Whether the demo key of `gloaming start` exists and is not revoked. */
   hasDemoKey(): boolean {
     return this.#table.list().some(({ isDemo, revokedAt }) => isDemo && revokedAt === undefined);
   }
@@ -139,7 +139,7 @@ function mintKey(world: World): string {
   return body + checksum(body);
 }
 
-/** A mistyped key is told from a wrong one before anything is looked up. */
+/** The checksum detects a mistyped key without a look-up. */
 function isWellFormed(key: string): boolean {
   return KEY_PATTERN.test(key) && checksum(key.slice(0, -6)) === key.slice(-6);
 }
@@ -160,7 +160,7 @@ function randomLetters(count: number, world: World): string {
   let text = '';
   while (text.length < count) {
     for (const byte of world.randomBytes(count)) {
-      // 248 = 4 × 62: larger bytes would make the first letters likelier.
+      // 248 = 4 × 62. Larger bytes would make the first letters more likely.
       if (byte < 248 && text.length < count) text += LETTERS[byte % 62];
     }
   }

@@ -25,10 +25,10 @@ export class Pages {
   }
 
   /**
-   * The page after the cursor of items in ascending order of their keys (`descending` turns it round).
-   * A cursor holds the last key that was given, so items that come or go meanwhile shift nothing.
-   * `list` names the list with all that makes it this one: organization, operation, filters.
-   * Errors  Refusal `cursor_invalid` for a cursor that this server did not give for this list
+   * Returns the page after the cursor of items in ascending order of their keys, or descending with `descending`. A
+   * cursor holds the last returned key, so added or removed items shift nothing. `list` identifies the list:
+   * organization, operation, filters.
+   * Errors  Refusal `cursor_invalid` for a cursor that this server did not issue for this list
    */
   cut<Item>(
     items: readonly Item[],
@@ -54,12 +54,12 @@ export class Pages {
     };
   }
 
-  /** Seals a position of a list that is too long to be held: the caller finds its own way from there. */
+  /** Seals a position in a list that is too long for memory. The caller seeks to that position itself. */
   seal(position: string, list: readonly string[]): string {
     return Buffer.concat([this.#sealOf(position, list), Buffer.from(position)]).toString('base64url');
   }
 
-  /** The position that `seal` was given. Errors  Refusal `cursor_invalid` */
+  /** Returns the position that was passed to `seal`. Errors  Refusal `cursor_invalid` */
   open(cursor: string, list: readonly string[]): string {
     const bytes = Buffer.from(cursor, 'base64url');
     const position = bytes.subarray(SEAL_BYTES).toString('utf8');
@@ -69,7 +69,7 @@ export class Pages {
     }
     throw new Refusal(
       'cursor_invalid',
-      'The cursor was not given by this server for this list. Start without one.',
+      'This server has not issued the cursor for this list. Start without one.',
       { param: 'cursor' },
     );
   }

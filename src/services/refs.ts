@@ -14,20 +14,20 @@ import type { Reply } from './reply.js';
 interface RefsDependencies {
   readonly catalog: Catalog;
   readonly targetNames: TargetNames;
-  /** Whether the release has a target of this very id: for releases without an index of names. */
+  /** Whether the release has a target of this id. Needed for releases without an index of names. */
   readonly hasTarget: (releaseId: string, targetId: string) => Promise<boolean>;
   readonly runs: Pick<RunTable, 'get' | 'list'>;
   readonly files: Pick<FileTable, 'get' | 'from'>;
 }
 
-/** Runs and files of an organization that are compared with the query; ids and beginnings of paths find all. */
+/** Bound on runs and files of an organization that are compared with the query. Ids and path prefixes find all. */
 const RUNS_MAX_SCANNED = 500;
 const FILES_MAX_SCANNED = 4_000;
 
-/** The order of kinds where the query fits several equally well. */
+/** Order of kinds if the query matches several equally well. */
 const KINDS: readonly Reference['kind'][] = ['target', 'database', 'release', 'run', 'file'];
 
-/** Finds things by what people call them. */
+/** Finds objects by the names that users know. */
 export class Refs {
   readonly #dependencies: RefsDependencies;
 
@@ -144,7 +144,7 @@ function findFiles(
   return [...found.values()];
 }
 
-/** What the policy forbids or hides is not told of. */
+/** Files that the policy forbids or hides are not listed. */
 function isReadable(file: FileRow | undefined, context: RequestContext): boolean {
   if (file === undefined) return false;
   try {

@@ -1,13 +1,13 @@
 import type { CutOffs, Sort } from '../contract/search/selection.js';
 import type { Evidence } from './evidence.js';
 
-/** What was kept, in order, and how many were not. */
+/** Selected items in order, and the number of the others. */
 export interface Selected<Item> {
   readonly kept: readonly Item[];
   readonly leftOutCount: number;
 }
 
-/** The items that pass the cut-offs, in the order that is asked for. Cost  n log n comparisons */
+/** The items that pass the cut-offs, in the requested order. Cost  n log n comparisons */
 export function selectByEvidence<Item>(
   items: readonly Item[],
   evidenceOf: (item: Item) => Evidence,
@@ -22,7 +22,7 @@ export function selectByEvidence<Item>(
   return { kept, leftOutCount: items.length - kept.length };
 }
 
-/** What is not known passes no cut-off: a candidate without E-value or alignment is left out where one is asked for. */
+/** An absent value passes no cut-off: a cut-off on E-value or alignment excludes candidates that have none. */
 export function passesCutOffs({ logEValue, alignment }: Evidence, asked: CutOffs): boolean {
   const { maximum_expected_false_hits: maximum } = asked;
   return (
@@ -33,7 +33,7 @@ export function passesCutOffs({ logEValue, alignment }: Evidence, asked: CutOffs
   );
 }
 
-/** The cut-offs among other members. */
+/** The cut-offs of an object with further members. */
 export function pickCutOffs(asked: CutOffs): CutOffs {
   const names = [
     'maximum_expected_false_hits',
@@ -46,7 +46,7 @@ export function pickCutOffs(asked: CutOffs): CutOffs {
   );
 }
 
-/** Whether the cut-offs ask for something that only an alignment tells. */
+/** Whether the cut-offs need values of an alignment. */
 export function needAlignments(asked: CutOffs): boolean {
   const { maximum_expected_false_hits: _, ...ratios } = pickCutOffs(asked);
   return Object.values(ratios).some((least) => least > 0);

@@ -22,17 +22,17 @@ export class TargetNames {
   readonly #closing = new Set<Promise<NamesIndex>>();
   #searchingCount = 0;
 
-  /** @param directoryOf where a release of the catalog lies */
+  /** @param directoryOf directory of a release in the catalog */
   constructor(directoryOf: (releaseId: string) => string) {
     this.#directoryOf = directoryOf;
     this.#indexes = new LRUCache({
       max: OPEN_RELEASES_MAX_COUNT,
-      // One that is being searched still reads; its file is closed when nobody holds it.
+      // Running searches still read an evicted index. Its file is closed after the last of them.
       dispose: (index) => void this.#closing.add(index),
     });
   }
 
-  /** undefined where the release has no index of names. Errors  Fault where that cannot be read */
+  /** undefined if the release has no index of names. Errors  Fault if the index cannot be read */
   async search(
     { releaseId, manifest }: ReleaseNames,
     query: string,

@@ -10,11 +10,11 @@ import { migrate, settingsOf } from './version.js';
 const COPY_FOLDER = 'compacting';
 
 /**
- * Brings the control state to the latest version and, where a migration has asked for it, puts a copy in its place that
- * holds its rows and no free pages, where secrets in clear may stand. To be called before it is opened. Whoever has it
- * open already reads on, and finds at the next write that another file stands there. A kill at any moment leaves one
- * file or the other, and the next start begins anew; so does one where the disk has no room for the copy. What the file
- * system does with the blocks of the old file is not ours.
+ * Migrates the control state to the latest version. If a migration has requested it, then replaces the file by a copy
+ * without free pages, which may contain secrets in clear. Must be called before the control state is opened. A process
+ * that has it open continues to read, and finds at its next write that the file was replaced. A kill at any moment
+ * leaves one file or the other, and the next start repeats the work. The next start also repeats it if the disk has no
+ * space for the copy. The old file's blocks are not erased.
  * Errors  those of openControlStore
  */
 export async function compactIfDue(dataFolder: string): Promise<void> {
@@ -50,13 +50,13 @@ async function markDone(copy: string): Promise<void> {
   await root.close();
 }
 
-/** Replaces the file within a transaction, which excludes other writers. Does nothing after a write since the copy. */
+/** Replaces the file within a transaction, which excludes other writers. No-op after a write since the copy. */
 function putInPlace(root: ControlRoot, copiedCommit: number, folder: string): void {
   root.transactionSync(() => {
     if (commitNumber(root) !== copiedCommit) return ABORT;
     const file = join(folder, COPY_FOLDER, CONTROL_FILE);
     sync(file);
-    // Commits of the copy are counted anew: it must not share the table of readers.
+    // The copy counts its commits from the start, so it must not share the table of readers.
     rmSync(join(folder, LOCK_FILE), { force: true });
     renameSync(file, join(folder, CONTROL_FILE));
     sync(folder);

@@ -24,14 +24,14 @@ interface ControlStoreDependencies {
 
 /** The appliance's control state: one LMDB environment, one owner file of this folder per table. */
 export class ControlStore {
-  /** Where its tables take ids and secrets from. */
+  /** Clock, ids and random bytes of the tables. */
   readonly world: World;
   readonly #root: ControlRoot;
   readonly #settings: Table<string>;
   readonly #secretKey: Buffer;
   readonly #place: Place;
   readonly #reserve: ControlReserve | undefined;
-  /** When a commit failed last, and of what; forgotten with the next that succeeds. */
+  /** Time and message of the last failed commit. The next successful commit clears it. */
   #failure: { readonly atMs: number; readonly message: string } | undefined;
   #askedAtMs = -Infinity;
 
@@ -49,15 +49,15 @@ export class ControlStore {
     return this.#root.openDB<Value, string>({ name, encoding: 'json' });
   }
 
-  /** A table of bytes: what is packed already. */
+  /** Opens a table of bytes that are encoded already. */
   bytes(name: string): Table<Buffer> {
     return this.#root.openDB<Buffer, string>({ name, encoding: 'binary' });
   }
 
   /**
-   * All writes inside commit together, durably, or not at all; reads inside see the writes before them.
-   * Errors  what the work throws; Refusal `storage_unavailable` where the disk takes nothing, or nothing but what frees
-   *         room: then nothing has changed; Fault where a newer program has migrated the data meanwhile
+   * Commits all writes of `work` durably, or none of them. Reads inside `work` see the writes before them.
+   * Errors  the error that the work throws; Refusal `storage_unavailable` if the disk accepts no write, or only writes
+   *         that free space: then nothing has changed; Fault if a newer program has migrated the data meanwhile
    */
   transaction<Result>(work: () => Result): Promise<Result> {
     return this.#commit(() => {
@@ -83,7 +83,7 @@ export class ControlStore {
     return sealText(this.#secretKey, text, name);
   }
 
-  /** Unseals a text. Errors  Fault where it was changed or sealed under another name */
+  /** Unseals a text. Errors  Fault if it was changed or sealed under another name */
   unseal(sealed: string, name: string): string {
     return unsealText(this.#secretKey, sealed, name);
   }
@@ -93,12 +93,12 @@ export class ControlStore {
     return keyFrom(Buffer.concat([this.#secretKey, Buffer.from(secret)]), salt, purpose);
   }
 
-  /** A transaction of work that takes away more than it adds: on a full disk it has the reserve. */
+  /** Runs a transaction that removes more than it adds. On a full disk it may use the reserve. */
   freeing<Result>(work: () => Result): Promise<Result> {
     return this.#commit(work);
   }
 
-  /** Why nothing can be written at the moment, for people; undefined where all is well. */
+  /** Message that says why nothing can be written at the moment. undefined if writing works. */
   problem(): string | undefined {
     const place = this.#place.problem();
     if (place !== undefined) return `the data folder is lost: ${place}`;
@@ -111,7 +111,7 @@ export class ControlStore {
 
   async #commit<Result>(work: () => Result): Promise<Result> {
     try {
-      // A child of LMDB's transaction, which holds the work of many: the others go on where this one is taken back.
+      // LMDB's transaction holds the work of many callers. A child transaction is rolled back without the others.
       const result = await this.#root.childTransaction(() => {
         this.#place.require();
         requireLatest(this.#settings);
@@ -142,7 +142,7 @@ export class ControlStore {
     return (this.#root.getStats() as { readonly lastTxnId: number }).lastTxnId;
   }
 
-  /** The next read sees all that `commitNumber` counts; otherwise reads of one turn of the event loop see one state. */
+  /** Makes the next read see all commits up to `commitNumber`. Otherwise reads of one event-loop turn see one state. */
   refresh(): void {
     this.#root.resetReadTxn();
   }
@@ -152,28 +152,28 @@ export class ControlStore {
   }
 }
 
-/** A load balancer that asks for readiness must not keep away for good the writes that would show it. */
+/** Bound on the failed state of readiness: a load balancer that routes by it would keep away the writes that end it. */
 const FAILURE_MEMORY_MS = 30_000;
 const LOOK_AGAIN_MS = 1_000;
 
 export interface OpenOptions {
-  /** Default true. A process that works for a server takes the data as that left it. */
+  /** Default true. A process that works for a server expects the version that the server has set. */
   readonly mayMigrate?: boolean;
-  /** Keeps room for control state on a disk that fills up. Default false; for the process that serves. */
+  /** Holds disk space in reserve for the control state. Default false; true in the server. */
   readonly hasReserve?: boolean;
   /** Default realWorld. */
   readonly world?: World;
-  /** Default true. Where no power fails, as in a simulation, commits need not wait for the disk. */
+  /** Default true. A simulation sets false: it has no power failures, so commits need not wait for the disk. */
   readonly isSynced?: boolean;
-  /** What stands before LMDB and decides when commits happen, and whether they fail. Default: nothing. */
+  /** Wraps LMDB and decides when commits happen and whether they fail. Default: no wrapper. */
   readonly through?: (root: ControlRoot) => ControlRoot;
 }
 
 /**
- * Opens (and creates) the control state below the data folder, at the version that this program writes.
- * Several processes may hold it open at once: LMDB serialises their writers.
+ * Opens (and creates) the control state below the data folder, at the version that this program writes. Several
+ * processes may hold it open at once: LMDB serialises their writers.
  * Errors  Refusal `data_folder_newer`, `data_folder_damaged`, `data_folder_not_writable`, `secret_key_missing`; Fault
- *         where a migration fails, or is needed and not allowed; those of the file system and of LMDB, with their own
+ *         if a migration fails, or is needed and not allowed; those of the file system and of LMDB, with their own
  *         messages
  */
 export function openControlStore(
@@ -192,8 +192,7 @@ export function openControlStore(
     path: join(dataFolder, CONTROL_FOLDER),
     maxDbs: 64,
     encoding: 'json',
-    // A commit is answered only when it is on disk: no reader, of this process or another, sees a state that a
-    // power cut could take back.
+    // A commit resolves only after it is on disk. No reader of any process sees a state that a power cut could undo.
     overlappingSync: false,
     noSync: !isSynced,
   });

@@ -11,10 +11,10 @@ import {
 import { dirname, join } from 'node:path';
 import { Fault } from '../errors.js';
 
-/** Below the data folder: the control state as it was before its version grew. */
+/** Folder below the data folder for the control state as it was before a migration. */
 const COPIES_FOLDER = 'before-upgrade';
 
-/** Where the copy of a version lies, in the form of the folder `control`, to be put in its place. */
+/** Path of the copy of a version. It has the form of the folder `control`, which it can replace. */
 export function copyPath(dataFolder: string, version: number): string {
   return join(dataFolder, COPIES_FOLDER, `version-${version}`, 'data.mdb');
 }

@@ -11,12 +11,12 @@ interface FailedCommit extends Error {
   readonly commitError: Promise<never>;
 }
 
-/** The environment's transaction is given up: LMDB has seen a page that cannot be written and trusts itself no more. */
+/** LMDB has seen a page that cannot be written, and closes the environment for further writes. */
 const MDB_PANIC = -30_795;
 /** Limit on waiting for LMDB's reason, which normally arrives directly after the rejection. */
 const CAUSE_WAIT_MS = 100;
 
-/** Holds the promise of each turn's commit, which lmdb makes after it has asked those who listen. */
+/** Watches the promise of each turn's commit. lmdb creates it after it has called the `beforecommit` listeners. */
 export function attendToCommits(root: RootDatabase<unknown, string>): void {
   const attend = (error: unknown): void => {
     if (isFailedCommit(error)) error.commitError.catch(() => undefined);
@@ -36,7 +36,7 @@ export async function failureOfTransaction(error: unknown): Promise<unknown> {
   const [name] = Object.entries(constants.errno).find(([, number]) => number === code) ?? [];
   const what =
     code === MDB_PANIC ? 'the control state is to be opened again by a restart' : (name ?? String(code));
-  return storageUnavailable(`The disk refuses writes (${what}); nothing was kept.`, cause ?? error);
+  return storageUnavailable(`The disk refuses writes (${what}); nothing was written.`, cause ?? error);
 }
 
 function isFailedCommit(error: unknown): error is FailedCommit {

@@ -2,14 +2,14 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { problemOfFreeList } from './free-list.js';
 
 /*
- * The first two pages of LMDB's file each describe one of the last two commits. LMDB maps the file and believes them:
- * where they promise pages that are not there, the first look at one ends the process by a signal. The list of free
- * pages is all that readers never see of the rest.
+ * The first two pages of LMDB's file each describe one of the last two commits. LMDB maps the file without a check. If
+ * the pages refer to pages beyond the end of the file, the first access ends the process by a signal. Readers see all
+ * of the remaining file except the list of free pages.
  */
 
 const MAGIC = 0xbeefc0de;
 const FORMAT = 2;
-/** Places in a meta page, in bytes. */
+/** Offsets in a meta page. Unit  bytes */
 const AT = { magic: 24, format: 28, pageBytes: 48, freeRoot: 88, mainRoot: 136, lastPage: 144, commit: 152 };
 const META_BYTES = 160;
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
@@ -20,16 +20,16 @@ interface Meta {
   readonly pageBytes: number;
   readonly lastPage: bigint;
   readonly commit: bigint;
-  /** Of the free pages and of the tables. */
+  /** Root pages of the tree of free pages and of the tree of tables. */
   readonly roots: readonly [bigint, bigint];
 }
 
-/** Looks at what a server changes meanwhile. */
+/** Reads of a file that a server may change meanwhile. */
 const ATTEMPTS = 5;
 
 /**
- * Why LMDB must not map the file: it is none of its own, shorter than its pages, or would write over its own.
- * undefined where it may.
+ * Says why LMDB must not map the file: it is no LMDB file, it is shorter than its pages, or a commit would overwrite
+ * pages in use. undefined if LMDB may map it.
  * Cost    a read of its list of free pages
  */
 export function problemOfFile(path: string): string | undefined {
@@ -40,7 +40,7 @@ export function problemOfFile(path: string): string | undefined {
       const before = newestOf(descriptor);
       if (typeof before === 'string') return before;
       problem = problemOfFreePages(descriptor, before);
-      // A commit may have taken the pages that were looked at.
+      // A commit may have reused the pages that were just read.
       const after = newestOf(descriptor);
       if (problem === undefined || (typeof after !== 'string' && after.commit === before.commit))
         return problem;
@@ -63,7 +63,7 @@ function problemOfFreePages(
   return problemOfFreeList(Number(root), { pageBytes, lastPage: Number(lastPage), read });
 }
 
-/** What describes the last commit, or what is wrong with it. */
+/** Meta page of the last commit, or a message that says what is wrong with it. */
 function newestOf(descriptor: number): Meta | string {
   const { size } = fstatSync(descriptor);
   const first = Buffer.alloc(META_BYTES);

@@ -5,14 +5,16 @@
  * negative number before a page is the length of a run of pages.
  */
 
-/** A page's head: its number, a commit, padding, flags, and the ends of its free room or how many pages it goes on. */
+/**
+ * Size of a page header: page number, commit, padding, flags, then the bounds of its free space or its overflow count.
+ */
 const HEAD_BYTES = 24;
 const AT = { page: 0, flags: 18, lower: 20 };
 const BRANCH = 1;
 const LEAF = 2;
-/** Of overflow pages, too: those are none of a tree. */
+/** Mask of a page's kind. Overflow pages have the third bit and belong to no tree. */
 const KIND = BRANCH | LEAF | 4;
-/** A node's head: two halves of a number, flags and the length of its key. */
+/** Size of a node header: two halves of a number, flags and the length of the key. */
 const NODE_HEAD_BYTES = 8;
 const IS_ELSEWHERE = 1;
 const KEY_BYTES = 8;
@@ -23,11 +25,11 @@ const FIRST_PAGE = 2;
 export interface Pages {
   readonly pageBytes: number;
   readonly lastPage: number;
-  /** So many pages from this one on. */
+  /** Reads `count` pages from this page on. */
   readonly read: (page: number, count: number) => Buffer;
 }
 
-/** What is wrong with the list whose tree begins at this page. @param root a page of the file */
+/** Returns what is wrong with the free list, or undefined. @param root first page of its tree, within the file */
 export function problemOfFreeList(root: number, pages: Pages): string | undefined {
   try {
     new FreeList(pages).readTree(root, 0);
@@ -42,7 +44,7 @@ class Damage extends Error {}
 
 class FreeList {
   readonly #pages: Pages;
-  /** Pages of the list itself and those that it calls free: none is twice among them. */
+  /** Marks pages of the list itself and pages that it lists as free. No page may occur twice. */
   readonly #seen: Uint8Array;
 
   constructor(pages: Pages) {
@@ -115,6 +117,6 @@ class FreeList {
 }
 
 function slice(bytes: Buffer, start: number, length: number): Buffer {
-  if (start + length > bytes.length) throw new Damage('an entry goes beyond its page');
+  if (start + length > bytes.length) throw new Damage('an entry extends beyond its page');
   return bytes.subarray(start, start + length);
 }

@@ -4,10 +4,12 @@ import { keyFrom, seal, sealText } from './sealing.js';
 
 export type ControlRoot = RootDatabase<unknown, string>;
 
-/** Brings the tables from one version to the next, within a transaction; its name is told where it fails. */
+/**
+ * Migrates the tables from one version to the next, within a transaction. A failure is reported with its function name.
+ */
 export type Migration = (root: ControlRoot, dataFolder: string) => void;
 
-/** The first leads from version 1 to version 2, and so on: entries are added at the end, and never change or go. */
+/** The first entry migrates from version 1 to version 2, and so on. Entries are only appended, and never change. */
 export const MIGRATIONS: readonly Migration[] = [
   dueDeliveriesByEndpoint,
   sealSecrets,
@@ -15,23 +17,23 @@ export const MIGRATIONS: readonly Migration[] = [
   scopeKeys,
 ];
 
-/** What each of them changes, for people. */
+/** One sentence for operators on the change of each migration. */
 export const MIGRATION_MEANINGS: readonly string[] = [
   'deliveries of webhooks wait in a queue of their endpoint',
   'secrets are sealed under secret.key',
-  'the file is written anew, without pages that held secrets in clear',
-  'API keys have a scope, and may expire; those that there are keep all of the contract',
+  'the file is rewritten without pages that held secrets in clear',
+  'API keys have a scope and may expire; existing keys keep all rights',
 ];
 
-/** From then on the keys of `webhook-deliveries-due` begin with the organization and the endpoint. */
+/** From this version on, the keys of `webhook-deliveries-due` begin with the organization and the endpoint. */
 export const DUE_BY_ENDPOINT_VERSION = 2;
 
-/** In the settings, while free pages may hold what nobody shall read. */
+/** Key in the settings. It is set while free pages may hold secrets in clear. */
 export const COMPACTION_DUE_KEY = 'compaction-due';
 
 type Rows<Row> = Database<Row, string>;
 
-/** To version 2: deliveries that are due were in one queue of all, `<time> <id>`; now each endpoint has its own. */
+/** To version 2: one queue of all due deliveries, `<time> <id>`, becomes one queue for each endpoint. */
 function dueDeliveriesByEndpoint(root: ControlRoot): void {
   const due: Rows<string> = root.openDB({ name: 'webhook-deliveries-due', encoding: 'json' });
   type Delivery = Readonly<Record<'organizationId' | 'endpointId', string>>;
@@ -44,9 +46,9 @@ function dueDeliveriesByEndpoint(root: ControlRoot): void {
 }
 
 /**
- * To version 3: secrets are sealed, and the table goes by which runs were found again under their idempotency keys.
- * Responses that were kept in clear are sealed under the appliance's key alone: of their Idempotency-Keys nothing is
- * known. Pages that held what was in clear are free; the next version asks for a file without them.
+ * To version 3: seals secrets, and drops the table that found runs by their idempotency keys. Responses that were
+ * stored in clear are sealed under the appliance's key alone, because their Idempotency-Keys are unknown. The free
+ * pages still hold the old secrets. The next version requests a file without them.
  */
 function sealSecrets(root: ControlRoot, dataFolder: string): void {
   const key = keyWithin(root, dataFolder);
@@ -58,15 +60,17 @@ function sealSecrets(root: ControlRoot, dataFolder: string): void {
   root.openDB({ name: 'runs-by-idempotency-key' }).dropSync();
 }
 
-/** To version 4: what was in clear goes with the free pages (compact.ts), also of data that were sealed before. */
+/**
+ * To version 4: requests a compaction, which removes free pages with secrets in clear, also for data sealed earlier.
+ */
 function askForCompaction(root: ControlRoot): void {
   const settings: Rows<string> = root.openDB({ name: 'settings', encoding: 'json' });
   settings.putSync(COMPACTION_DUE_KEY, 'secrets were in clear');
 }
 
 /**
- * To version 5: keys have a scope, and may expire. Those that there were are good for what they were good for. An older
- * program would take every key for one of these.
+ * To version 5: keys have a scope and may expire. Existing keys keep their rights. The version grows because an older
+ * program would give every key full rights.
  */
 function scopeKeys(root: ControlRoot): void {
   const keys: Rows<object> = root.openDB({ name: 'api-keys', encoding: 'json' });

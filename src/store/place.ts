@@ -5,17 +5,17 @@ import { storageUnavailable } from './unavailable.js';
 export class Place {
   readonly #identities: ReadonlyMap<string, string>;
 
-  /** @param paths are there */
+  /** @param paths existing files */
   constructor(paths: readonly string[]) {
     this.#identities = new Map(paths.map((path) => [path, identityOf(statSync(path))]));
   }
 
-  /** What is not where it was, in words; undefined while all is. */
+  /** Message that names the file that was moved or replaced. undefined if all files are at their paths. */
   problem(): string | undefined {
     for (const [path, identity] of this.#identities) {
       const found = statSync(path, { throwIfNoEntry: false });
       if (found === undefined) return `${path} is gone`;
-      if (identityOf(found) !== identity) return `another file stands at ${path}`;
+      if (identityOf(found) !== identity) return `another file is at ${path}`;
     }
     return undefined;
   }
@@ -24,7 +24,7 @@ export class Place {
   require(): void {
     const problem = this.problem();
     if (problem !== undefined)
-      throw storageUnavailable('The data folder is not there any more.', new Error(problem));
+      throw storageUnavailable('The data folder was removed or replaced.', new Error(problem));
   }
 }
 

@@ -13,26 +13,26 @@ import { join } from 'node:path';
 import { Refusal } from '../errors.js';
 import { problemOfFile } from './file-form.js';
 
-/** The control state's place below the data folder. */
+/** Folder of the control state below the data folder. */
 export const CONTROL_FOLDER = 'control';
-/** LMDB's files in it. */
+/** LMDB's data file in that folder. */
 export const CONTROL_FILE = 'data.mdb';
 export const LOCK_FILE = 'lock.mdb';
 
-/** What stands beside the control state once it has been there. */
+/** Folders that exist beside a control state once it has been used. */
 const COMPANIONS = ['objects', 'predictions', 'sql'];
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 const OTHERS = 0o077;
-/** Readers' slots of LMDB. Without blocks of its own the file could not take a reader on a full disk. */
+/** Size of LMDB's table of readers. Without allocated blocks, a full disk would not allow a new reader. */
 const LOCK_FILE_BYTES = 3 * 4096;
-/** Room without which LMDB dies instead of failing when it makes its file. */
+/** Free space that LMDB needs to create its file. With less, it crashes instead of failing. */
 const NEW_STATE_BYTES = 128 * 1024;
 
 /**
- * Makes the folders of the control state, for nobody else to read, and looks at its file before LMDB maps it.
- * Errors  Refusal `data_folder_not_writable`; `data_folder_damaged` where the file is shorter than its pages, is
- *         none of LMDB's, or is missing beside bytes that it refers to
+ * Makes the folders of the control state, readable by their owner only, and checks its file before LMDB maps it.
+ * Errors  Refusal `data_folder_not_writable`; `data_folder_damaged` if the file is shorter than its pages, is no LMDB
+ *         file, or is missing beside bytes that it refers to
  */
 export function prepareDataFolder(dataFolder: string): void {
   const control = join(dataFolder, CONTROL_FOLDER);
@@ -46,7 +46,7 @@ export function prepareDataFolder(dataFolder: string): void {
       writeFileSync(lock, Buffer.alloc(LOCK_FILE_BYTES), { flag: 'wx', mode: FILE_MODE });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Another process may make it at this moment.
+    // Another process may make it at the same time.
     if (code !== 'EEXIST') throw notWritable(dataFolder, String(code));
   }
   if (isControlStateEmpty(dataFolder) && freeBytes(control) < NEW_STATE_BYTES) {
@@ -66,11 +66,11 @@ export function requireControlState(dataFolder: string): void {
   if (problem !== undefined) throw damaged(dataFolder, problem);
 }
 
-/** What is wrong with LMDB's file before anybody maps it; one that is still to be made is good. */
+/** Returns what is wrong with LMDB's file before it is mapped. A file that does not exist yet is valid. */
 export function problemOfControlFile(dataFolder: string): string | undefined {
   if (!isControlStateEmpty(dataFolder)) return problemOfFile(join(dataFolder, CONTROL_FOLDER, CONTROL_FILE));
   const companion = COMPANIONS.find((name) => existsSync(join(dataFolder, name)));
-  return companion && `it is empty or missing, and ${join(dataFolder, companion)} is there`;
+  return companion && `it is empty or missing, and ${join(dataFolder, companion)} exists`;
 }
 
 export function isControlStateEmpty(dataFolder: string): boolean {
@@ -78,7 +78,7 @@ export function isControlStateEmpty(dataFolder: string): boolean {
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
-/** Files and folders that others than the owner may read, with the mode that they should have. */
+/** Files and folders that other users may read, each with the mode that it should have. */
 export function wronglyShared(dataFolder: string): readonly (readonly [path: string, mode: number])[] {
   const control = join(dataFolder, CONTROL_FOLDER);
   const paths = [
@@ -99,7 +99,7 @@ export function damaged(dataFolder: string, why: string): Refusal {
   return new Refusal(
     'data_folder_damaged',
     `${join(dataFolder, CONTROL_FOLDER, CONTROL_FILE)} is damaged: ${why}. Move the data folder away and ` +
-      'restore a backup in its place with "gloaming restore"; "gloaming fsck" tells what else is damaged.',
+      'restore a backup in its place with "gloaming restore"; "gloaming fsck" lists other damage.',
   );
 }
 

@@ -1,11 +1,14 @@
-/* Entry point of the process that reads the control state before anybody depends on it: <folder> <milliseconds>. */
+/*
+ * Entry point of the process that reads the control state before the server opens it. Arguments: <folder>
+ * <milliseconds>.
+ */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
 import { CONTROL_FILE, CONTROL_FOLDER } from './prepare.js';
 import { openSnapshot } from './snapshot.js';
 
-/** No row is shorter, with its key and LMDB's words about it. */
+/** Lower bound on a row with its key and LMDB's header. */
 const ROW_MIN_BYTES = 8;
 
 const [, , dataFolder, budgetMs] = process.argv;
@@ -13,7 +16,7 @@ const endsAtMs = performance.now() + Number(budgetMs);
 try {
   await readAll();
 } catch (error) {
-  // Data of a newer program are no damage: whoever opens them says whose they are.
+  // Data of a newer program are not damage. The program that opens them refuses with its own message.
   if (!(error instanceof Refusal && error.code === 'data_folder_newer')) {
     process.stdout.write(`${(error as Error).message}\n`);
     process.exitCode = 1;
@@ -26,7 +29,7 @@ async function readAll(): Promise<void> {
   let rowCount = 0;
   for (const table of snapshot.tableNames) {
     for (const { bytes } of snapshot.rows(table)) {
-      // Every byte: a long row has pages of its own.
+      // Reads every byte, because a long row has pages of its own.
       bytes.includes(0);
       rowCount += 1;
       if (rowCount > mostRows) throw new Error('it has more rows than bytes');

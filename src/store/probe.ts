@@ -4,15 +4,15 @@ import { damaged, isControlStateEmpty, problemOfControlFile } from './prepare.js
 
 /** The compiled entry point, beside this file. */
 const PROBE_FILE = fileURLToPath(new URL('./probe-process.js', import.meta.url));
-/** What hangs has found a circle in the pages. */
+/** A read that takes longer has met a cycle in the pages. */
 const HANG_MS = 20_000;
-/** A look before the control state is opened; large ones are read to their end by fsck alone. */
+/** Time for the probe before the control state is opened. Only fsck reads large control states to their end. */
 const LOOK_MS = 100;
 
 /**
- * Reads the control state in a process of its own, which may die of what it finds. undefined where all that it read
- * was good, or where there is nothing to read.
- * @param budgetMs how long it reads; all of it without
+ * Reads the control state in a child process, which damaged pages may crash. undefined if all rows that it read were
+ * valid, or if there is no control state.
+ * @param budgetMs time limit; without it, reads all rows
  */
 export async function problemOfControlState(
   dataFolder: string,
@@ -30,7 +30,7 @@ export async function problemOfControlState(
 }
 
 /**
- * To be called before the control state is opened for writing.
+ * Probes the control state before it is opened for writing.
  * Errors  Refusal `data_folder_damaged`
  */
 export async function requireSoundControlState(dataFolder: string): Promise<void> {
@@ -38,7 +38,7 @@ export async function requireSoundControlState(dataFolder: string): Promise<void
   if (problem !== undefined) throw damaged(dataFolder, problem);
 }
 
-/** The process writes what it has found as its only line. */
+/** Message for the result. The process writes its finding as its only line. */
 function wordsFor({ signal, killed }: ExecFileException, stdout: string): string {
   if (killed === true) return 'reading it does not come to an end';
   if (signal) return `reading it ends a process by ${signal}`;

@@ -9,9 +9,9 @@ import { isStorageUnavailable, storageUnavailable } from './unavailable.js';
  * adding is refused before. On copy-on-write file systems (btrfs, ZFS) the reserve has no effect, and a commit fails.
  */
 
-/** Below this only what frees may commit. */
+/** Below this size, only transactions that free space may commit. */
 const KEPT_BYTES = CONTROL_RESERVE_BYTES / 2;
-/** From here on it is made whole again, so that it does not grow with every page. */
+/** Below this size, the reserve is refilled. The gap to the full size avoids growth with every page. */
 const REFILL_BYTES = (3 * CONTROL_RESERVE_BYTES) / 4;
 const REFILL_INTERVAL_MS = 1_000;
 const ZEROS = Buffer.alloc(MEBIBYTE_BYTES);
@@ -37,7 +37,7 @@ export class ControlReserve {
     return this.#isShort;
   }
 
-  /** Errors  Refusal `storage_unavailable` where too little was left at the last look */
+  /** Errors  Refusal `storage_unavailable` if the last measurement was too small */
   require(): void {
     if (this.#isShort) throw storageUnavailable('The disk is full: only what frees room is taken.');
   }
@@ -66,7 +66,7 @@ export class ControlReserve {
   }
 }
 
-/** At the end of the file, which is beyond all that LMDB has written, in this transaction too. */
+/** Writes at the end of the file, beyond all pages of LMDB, including those of this transaction. */
 function refill(descriptor: number, bytes: number): void {
   try {
     for (let missing = bytes; missing > 0;) {

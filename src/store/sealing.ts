@@ -7,7 +7,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * A key for one purpose from a secret; it tells nothing of the secret, nor of keys for other purposes or salts.
+ * Derives a key for one purpose from a secret. It reveals neither the secret nor keys for other purposes or salts.
  * Source  HKDF with SHA-256 (RFC 5869)
  */
 export function keyFrom(secret: string | Buffer, salt: string, purpose: string): Buffer {
@@ -15,9 +15,9 @@ export function keyFrom(secret: string | Buffer, salt: string, purpose: string):
 }
 
 /**
- * Nonce, tag and content that only the key opens, and only as what it was sealed as.
- * @param name what the content is; bound to it, not written
- * Range   a key seals few values: nonces are random, and 2^32 of them may be used
+ * Returns nonce, tag and encrypted content. Unsealing requires the same key and the same name.
+ * @param name name of the content; authenticated, not written
+ * Range   a key may seal at most 2^32 values, because nonces are random
  */
 export function seal(key: Buffer, content: Buffer, name: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
@@ -26,7 +26,7 @@ export function seal(key: Buffer, content: Buffer, name: string): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed]);
 }
 
-/** Errors  Fault where the bytes were changed, or sealed under another key or name */
+/** Errors  Fault if the bytes were changed, or sealed under another key or name */
 export function unseal(key: Buffer, sealed: Buffer, name: string): Buffer {
   const nonce = sealed.subarray(0, NONCE_BYTES);
   const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
@@ -41,12 +41,12 @@ export function unseal(key: Buffer, sealed: Buffer, name: string): Buffer {
   }
 }
 
-/** The same for text, as text. */
+/** Seals a text, as text. */
 export function sealText(key: Buffer, text: string, name: string): string {
   return seal(key, Buffer.from(text), name).toString('base64');
 }
 
-/** Errors  as unseal */
+/** Unseals a text. Errors  those of unseal */
 export function unsealText(key: Buffer, sealed: string, name: string): string {
   return unseal(key, Buffer.from(sealed, 'base64'), name).toString();
 }

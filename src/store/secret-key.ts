@@ -20,28 +20,28 @@ export const SECRET_KEY_FILE = 'secret.key';
 
 const KEY_BYTES = 32;
 const SECRETS_TABLE = 'secrets';
-/** Tells keys apart, and nothing of them. */
+/** Name of the derived id of a key. The id distinguishes keys and reveals nothing of them. */
 const KEY_ID = 'key-id';
-/** Tables that hold nothing but what was sealed, or counts of that. */
+/** Tables that hold only sealed values, or counts of them. */
 const SEALED_TABLES = ['idempotency', 'idempotency-expiries', 'idempotency-responses', 'idempotency-usage'];
 
 type Root = RootDatabase<unknown, string>;
 type Rows<Row> = Database<Row, string>;
 
 /**
- * The key under which this control state is sealed; made with the first state.
- * Errors  Refusal `secret_key_missing` where the file is gone, or holds another key; those of the file system
+ * Returns the key under which this control state is sealed. Creates it with the first state.
+ * Errors  Refusal `secret_key_missing` if the file is missing or holds another key; those of the file system
  */
 export function openSecretKey(root: Root, dataFolder: string): Buffer {
   const path = join(dataFolder, SECRET_KEY_FILE);
   const known = secretsOf(root).get(KEY_ID);
   const found = readKey(path);
   if (found !== undefined && known === idOf(found)) return found;
-  // Within a transaction, so that of two processes one makes the key.
+  // A transaction ensures that only one of two processes creates the key.
   return root.transactionSync(() => keyWithin(root, dataFolder));
 }
 
-/** The same for a migration, inside its transaction. */
+/** Returns the same key for a migration, inside its transaction. */
 export function keyWithin(root: Root, dataFolder: string): Buffer {
   const path = join(dataFolder, SECRET_KEY_FILE);
   const secrets = secretsOf(root);
@@ -59,7 +59,7 @@ function secretsOf(root: Root): Rows<string> {
   return root.openDB<string, string>({ name: SECRETS_TABLE, encoding: 'json' });
 }
 
-/** Of no bytes where the file is empty. */
+/** Key of zero bytes if the file is empty; undefined if there is no file. */
 function readKey(path: string): Buffer | undefined {
   try {
     const text = readFileSync(path, 'utf8').trim();
@@ -72,7 +72,7 @@ function readKey(path: string): Buffer | undefined {
   }
 }
 
-/** On disk, whole, before anything is sealed under it. */
+/** Writes the key durably before a value is sealed under it. */
 function makeKey(path: string): Buffer {
   const key = randomBytes(KEY_BYTES);
   const incoming = `${path}.incoming`;
@@ -87,7 +87,7 @@ function makeKey(path: string): Buffer {
   return key;
 }
 
-/** Endpoints stay, without secrets: nothing is sent to them until they are given new ones. */
+/** Discards sealed values. Endpoints remain without secrets, and get no messages until a new secret is set. */
 function giveUp(root: Root): void {
   secretsOf(root).clearSync();
   for (const name of SEALED_TABLES) root.openDB({ name }).clearSync();
@@ -104,6 +104,6 @@ function missing(path: string, isOther: boolean): Refusal {
     'secret_key_missing',
     `${path} ${isOther ? 'holds another key than that' : 'is missing: the key'} under which this control state is ` +
       'sealed. Put back the file of the appliance (no backup holds it); if it is lost, put an empty file there: ' +
-      'signed URLs and answers kept for retries are given up then, and webhook endpoints need new secrets.',
+      'signed URLs and stored responses are discarded then, and webhook endpoints need new secrets.',
   );
 }

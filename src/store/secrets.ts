@@ -3,7 +3,10 @@ import type { ControlStore } from './control-store.js';
 const SEALING_KEY = 'sealing';
 const SEALING_KEY_BYTES = 32;
 
-/** The appliance's own key for seals (cursors, signed URLs): made on first use, the same ever after. */
+/**
+ * Returns the appliance's key for seals (cursors, signed URLs). It is created on first use and never changes. Errors
+ * those of ControlStore.transaction
+ */
 export async function sealingKey(store: ControlStore): Promise<Buffer> {
   const secrets = store.table<string>('secrets');
   const known = secrets.get(SEALING_KEY);

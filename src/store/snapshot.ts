@@ -12,7 +12,7 @@ export interface StoredRow {
 
 type Bytes = Database<Buffer, string>;
 
-/** The control state at one moment, as the bytes that stand in it; a server may write meanwhile. */
+/** The control state at one moment, as encoded rows. A server may write meanwhile. */
 export class Snapshot {
   readonly #root: RootDatabase<unknown, string>;
   readonly #tables: ReadonlyMap<string, Bytes>;
@@ -30,7 +30,7 @@ export class Snapshot {
     return [...this.#tables.keys()];
   }
 
-  /** Rows of a table in the order of their keys; a table that was never made has none. */
+  /** Rows of a table in the order of their keys. An absent table has none. */
   *rows(table: string): Generator<StoredRow> {
     const range = this.#tables.get(table)?.getRange({ transaction: this.#transaction }) ?? [];
     for (const { key, value } of range) yield { key, bytes: value };
@@ -40,15 +40,15 @@ export class Snapshot {
     return this.#tables.get(table)?.get(key, { transaction: this.#transaction });
   }
 
-  /** Whether the row is there now, whatever was at that moment. */
+  /** Whether the row exists now, independent of the snapshot's moment. */
   isThereNow(table: string, key: string): boolean {
     return this.#tables.get(table)?.doesExist(key) === true;
   }
 
-  /** Writes the whole control state as it is now, consistent in itself, into this folder. */
+  /** Writes a consistent copy of the present control state into this folder. Errors  those of LMDB */
   async copyTo(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    // Compacted: pages that are free hold what was deleted.
+    // Compacted, because free pages hold deleted values.
     await this.#root.backup(folder, true);
   }
 
@@ -59,11 +59,10 @@ export class Snapshot {
 }
 
 /**
- * Opens the control state for reading: nothing is written, nothing is made, and data of before keep their version, so
- * that they can be backed up before they are migrated.
- * Errors  Refusal `data_folder_empty` where there is none, `data_folder_newer` where a later program has written it,
- *         `data_folder_damaged` where its file is shorter than its pages;
- *         those of LMDB where its file is damaged
+ * Opens the control state for reading, without any write. Data of an earlier version are not migrated, so that they can
+ * be backed up first.
+ * Errors  Refusal `data_folder_empty` if there is none, `data_folder_newer` if a later program has written it,
+ *         `data_folder_damaged` if its file is shorter than its pages; those of LMDB if its file is damaged
  */
 export async function openSnapshot(dataFolder: string): Promise<Snapshot> {
   const path = join(dataFolder, CONTROL_FOLDER);

@@ -6,14 +6,14 @@ import { CONTROL_FILE, CONTROL_FOLDER } from './prepare.js';
 import { keepCopy } from './copy.js';
 
 /*
- * The version of the control state: which tables there are, how their keys are made, what their rows mean. It grows
- * when a program that knows only the version before would misread or damage what is written; a table or a member that
- * such a program can do without needs no new version. Data of before there was a version is version 1.
+ * The version of the control state: its tables, the format of their keys and the meaning of their rows. The version
+ * grows when a program that knows only the previous one would misread or damage the data. A table or a member that such
+ * a program can ignore needs no new version. Data from before versions existed are version 1.
  *
- * Releases and calibrations have no part in it. They are named by the hash of what they hold and travel between
- * machines, so that nothing may rewrite them: each carries its own format, in manifest.json (release/format.ts) and in
- * card.json (significance/card.ts). Of another format, a release is refused and is to be built again; a calibration of
- * a superseded one counts as none until it is measured again, and of an unknown one it is refused.
+ * Releases and calibrations have versions of their own. They are named by the hash of their content and travel between
+ * machines, so that they cannot be rewritten. Each has its own format, in manifest.json (release/format.ts) and in
+ * card.json (significance/card.ts). A release of another format is refused and has to be built again. A calibration of
+ * a superseded format counts as absent until it is measured again. A calibration of an unknown format is refused.
  */
 
 const FIRST_VERSION = 1;
@@ -25,10 +25,10 @@ export function latestVersion(migrations: readonly Migration[] = MIGRATIONS): nu
 }
 
 /**
- * Brings the control state to the latest version, all in one transaction, after a copy was put aside (upgrade/copy.ts);
- * one without any table starts there.
- * Errors  Refusal `data_folder_newer` where a later program has written it; Fault where a migration fails, and then
- *         nothing has changed
+ * Migrates the control state to the latest version in one transaction, after a copy was stored (copy.ts). A control
+ * state without tables starts at the latest version.
+ * Errors  Refusal `data_folder_newer` if a later program has written it; Fault if a migration fails, and then nothing
+ *         has changed
  */
 export function migrate(
   root: ControlRoot,
@@ -40,7 +40,7 @@ export function migrate(
   const settings = settingsOf(root);
   if (settings.get(VERSION_KEY) === String(latest)) return;
   root.transactionSync(() => {
-    // Looked at again: another process may have been faster.
+    // Read again, because another process may have migrated meanwhile.
     const start = isFresh ? latest : versionOf(settings.get(VERSION_KEY));
     requireReadable(start, dataFolder, latest);
     if (start < latest) keepCopy(join(dataFolder, CONTROL_FOLDER, CONTROL_FILE), dataFolder, start);
@@ -67,7 +67,7 @@ export function settingsOf(root: ControlRoot): Database<string, string> {
   return root.openDB<string, string>({ name: SETTINGS_TABLE, encoding: 'json' });
 }
 
-/** @param text what stands at VERSION_KEY. Errors  Fault where it is no version */
+/** @param text value at VERSION_KEY. Errors  Fault if it is no version */
 export function versionOf(text: string | undefined): number {
   const version = text === undefined ? FIRST_VERSION : Number(text);
   if (Number.isSafeInteger(version) && version >= FIRST_VERSION) return version;
@@ -85,8 +85,8 @@ export function requireReadable(version: number, dataFolder: string, latest = la
 }
 
 /**
- * The version is still the one that this program writes. A program that was started later may have migrated the data
- * meanwhile: then this one must not write any more.
+ * Checks that the version is still the one that this program writes. A newer program may have migrated the data
+ * meanwhile, and then this one must not write.
  * Errors  Fault
  */
 export function requireLatest(settings: Database<string, string>): void {

@@ -25,8 +25,8 @@ function clockAt(startMs: number) {
 const NAME = { command: 'index build', database: 'lab' };
 const ENCODING = { stage: 'Encoding', unit: 'residues' };
 
-describe('a command at work', () => {
-  it('says how far it is, how much time is left, and what each of its tasks has done', () => {
+describe('a running command', () => {
+  it('reports its progress, the time left, and the progress of each task', () => {
     const data = newFolder();
     const { pass, world } = clockAt(Date.UTC(2026, 0, 1));
     const job = openJob(data, NAME, world);
@@ -56,7 +56,7 @@ describe('a command at work', () => {
     expect(listJobs(data)).toEqual([]);
   });
 
-  it('writes once a second, and when it begins with something else', () => {
+  it('writes once a second, and when its stage changes', () => {
     const data = newFolder();
     const { pass, world } = clockAt(0);
     const job = openJob(data, NAME, world);
@@ -73,7 +73,7 @@ describe('a command at work', () => {
     job.close();
   });
 
-  it('is not believed once it was killed, nor another process of its number', async () => {
+  it('is ignored once it was killed, even if another process has its id', async () => {
     const data = newFolder();
     const jobs = pathToFileURL(join(ROOT, 'dist/src/services/jobs.js')).href;
     const code = `
@@ -97,12 +97,12 @@ describe('a command at work', () => {
     const other = { ...JSON.parse(written), holder: { ...processIdentity(process.pid), startTicks: '1' } };
     writeFileSync(file, JSON.stringify(other));
     expect(listJobs(data)).toEqual([]);
-    // Whoever works next clears up.
+    // The next job removes stale files.
     openJob(data, NAME).close();
     expect(readdirSync(join(data, 'jobs'))).toEqual([]);
   });
 
-  it('is left out where its file says what no job says', () => {
+  it('is ignored if its file is no valid report', () => {
     const data = newFolder();
     const job = openJob(data, NAME);
     job.update({ ...ENCODING, done: 1, total: 2 });
@@ -128,7 +128,7 @@ describe('a command at work', () => {
     expect(listJobs(data)).toHaveLength(1);
   });
 
-  it('goes on where nothing can be written', () => {
+  it('continues if no report can be written', () => {
     const data = join(folder, 'file');
     writeFileSync(data, '');
     const job = openJob(data, NAME);

@@ -35,19 +35,19 @@ describe('API keys', () => {
     });
   });
 
-  it('end on their day, and say so to whoever has one', async () => {
+  it('expire, and the refusal of an expired key says so', async () => {
     const expiresAt = '2026-01-02T03:04:06.000Z';
     const { key, row } = await keys.create('guest', 'lab', { scope: 'search', expiresAt });
     expect(keys.authenticate(key).scope).toBe('search');
     expect(keys.live(row.id)).toMatchObject({ expiresAt });
     now = new Date(expiresAt);
     expect(() => keys.authenticate(key)).toThrow(
-      `The API key glm_${row.short}_… has expired on ${expiresAt}; "gloaming keys create" makes another.`,
+      `The API key glm_${row.short}_… has expired on ${expiresAt}; "gloaming keys create" creates another.`,
     );
     expect(keys.live(row.id)).toBeUndefined();
   });
 
-  it('remember when they were last used, to the hour', async () => {
+  it('record their last use, to the hour', async () => {
     const { key, row } = await keys.create('pipeline', 'lab');
     const lastUsed = () => keys.list().find(({ id }) => id === row.id)?.lastUsedAt;
     expect(lastUsed()).toBeUndefined();
@@ -74,12 +74,12 @@ describe('API keys', () => {
     expect(keys.authenticate(other).organizationId).toBe('lab');
   });
 
-  it('never stand in the store', async () => {
+  it('are never in the store', async () => {
     const { key } = await keys.create('pipeline', 'lab');
     expect(JSON.stringify(keys.list())).not.toContain(key.slice(13));
   });
 
-  it('tell whether a demo key lives', async () => {
+  it('report whether a valid demo key exists', async () => {
     await keys.create('pipeline', 'default');
     expect(keys.hasDemoKey()).toBe(false);
     const { row } = await keys.create('demo', 'default', { isDemo: true });

@@ -29,7 +29,7 @@ describe('pages', () => {
     expect([...first.data, ...second.data].map(keyOf)).toEqual(['eel', 'dog', 'cat', 'bee', 'ant']);
   });
 
-  it('go on behind the last item even when it has gone', () => {
+  it('continue after the last item even if it was deleted', () => {
     const { next_cursor: cursor } = pages.cut(names, keyOf, { limit: 2 }, list);
     const left = names.filter(({ name }) => name !== 'bee');
     expect(pages.cut(left, keyOf, { limit: 1, cursor: cursor! }, list).data.map(keyOf)).toEqual(['cat']);
@@ -49,7 +49,7 @@ describe('pages', () => {
       attempt(pages, 'x', list),
       attempt(pages, '!!!', list),
     ]) {
-      expect(refused).toThrow(/not given by this server/);
+      expect(refused).toThrow(/has not issued the cursor/);
     }
   });
 });

@@ -72,7 +72,7 @@ describe('references', () => {
     expect((await found('folder/kept'))[0]).toBe(`file ${fileId()} prefix`);
   });
 
-  it('tell nothing of a file that is hidden from the key, or of a private database', async () => {
+  it('reveal neither a file that is hidden from the key nor a private database', async () => {
     const key = appliance.keys.list().find(({ organizationId }) => organizationId === 'lab')!;
     const url = `${server.url}/v1/storage/files/acl?url=${encodeURIComponent(used.ids.file)}`;
     const acl = (rules: Json[]) => ask(url, 'PUT', used.key, { default: 'forbid', rules });
@@ -86,7 +86,7 @@ describe('references', () => {
     await appliance.releases.share('demo', undefined);
   });
 
-  it('come in the same order every time, as many as were asked for', async () => {
+  it('have a stable order, and at most the requested number', async () => {
     const all = await resolve('a', used.key, { limit: 100 });
     const few = await resolve('a', used.key, { limit: 3 });
     expect(few.references).toEqual(all.references.slice(0, 3));

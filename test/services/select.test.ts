@@ -24,20 +24,20 @@ const select = (sort: 'rank' | 'evalue' | 'score', cutOffs: CutOffs = {}) => {
   return kept.map(({ rank }) => rank);
 };
 
-describe('candidates in an order for people', () => {
+describe('candidates ordered by evidence', () => {
   it('come by E-value even where a double cannot tell it from zero, then by score', () => {
     expect(Math.exp(-900)).toBe(Math.exp(-1_200));
     expect(select('evalue')).toEqual([3, 1, 6, 4, 5, 2]);
   });
 
-  it('come by score or by rank where that is asked for', () => {
+  it('come by score or by rank on request', () => {
     expect(select('score')).toEqual([3, 1, 5, 6, 4, 2]);
     expect(select('rank')).toEqual([1, 2, 3, 4, 5, 6]);
   });
 });
 
 describe('cut-offs', () => {
-  it('leave out what does not reach them, and what is not known', () => {
+  it('exclude candidates that fail them, and candidates without the value', () => {
     expect(select('rank', { maximum_expected_false_hits: 10 })).toEqual([1, 3, 4, 6]);
     expect(select('rank', { maximum_expected_false_hits: 1e-300 })).toEqual([1, 3]);
     expect(select('rank', { maximum_expected_false_hits: 0 })).toEqual([]);
@@ -46,7 +46,7 @@ describe('cut-offs', () => {
     expect(select('rank', { minimum_target_coverage_ratio: 1 })).toEqual([1, 3, 4, 5, 6]);
   });
 
-  it('of nothing leave nothing out, and need no alignment', () => {
+  it('that are empty exclude no candidate, and need no alignment', () => {
     expect(select('rank', { minimum_query_coverage_ratio: 0 })).toHaveLength(6);
     expect(needAlignments({ minimum_query_coverage_ratio: 0, maximum_expected_false_hits: 1 })).toBe(false);
     expect(needAlignments({ minimum_target_coverage_ratio: 0.1 })).toBe(true);

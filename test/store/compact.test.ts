@@ -29,7 +29,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const file = (): string => join(folder, CONTROL_FOLDER, 'data.mdb');
 
-/** Every row by table and key, as its bytes, but for the settings and what is sealed anew each time. */
+/** Every row by table and key, as bytes, except the settings and the values that are sealed again each time. */
 async function rowsOf(): Promise<ReadonlyMap<string, string>> {
   const snapshot = await openSnapshot(folder);
   const rows = new Map<string, string>();
@@ -40,7 +40,7 @@ async function rowsOf(): Promise<ReadonlyMap<string, string>> {
   return rows;
 }
 
-/** What version 1 held in clear: secrets of webhooks, the key of seals, and what answers that were kept gave out. */
+/** Secrets that version 1 held in clear: webhook secrets, the key of seals, and secrets in stored responses. */
 async function secretsInClear(): Promise<readonly string[]> {
   const found: string[] = [];
   for (const [place, bytes] of await rowsOf()) {
@@ -54,7 +54,7 @@ async function secretsInClear(): Promise<readonly string[]> {
 }
 
 describe('a control state whose secrets were in clear', () => {
-  it('has none of them in any byte of its file once it was brought to the latest version', async () => {
+  it('has none of them in any byte of its file after the migration to the latest version', async () => {
     const secrets = await secretsInClear();
     expect(secrets.length).toBeGreaterThan(1);
     const standing = (): readonly string[] => {

@@ -24,8 +24,9 @@ import { PROGRAM } from '../tools/paths.js';
 import { repetitions } from '../tools/suite/repetitions.js';
 
 /*
- * Damage of the control state itself: whatever is cut off or changed, fsck tells it and the server does not start on
- * it, in words; no process ends by a signal. GLOAMING_MUTATIONS=1000 for the long version; GLOAMING_SEED repeats one.
+ * Damage of the control state's file. For every cut or changed byte, fsck reports a finding and the server refuses to
+ * start with a sentence. No process ends by a signal. GLOAMING_MUTATIONS=1000 runs the long version; GLOAMING_SEED
+ * repeats one.
  */
 
 const MUTATIONS = repetitions('GLOAMING_MUTATIONS', 4, 1_000);
@@ -58,7 +59,7 @@ function copy(): { readonly data: string; readonly file: string } {
   return { data, file: join(data, 'control', 'data.mdb') };
 }
 
-/** Nothing that is damaged may fill the disk: no file gets longer than 100 MiB. */
+/** No damage may fill the disk, so files are limited to 100 MiB. */
 const LIMITED = ['-c', 'ulimit -f 204800; exec "$0" "$@"', process.execPath, PROGRAM];
 
 function gloaming(data: string, ...argv: string[]) {
@@ -78,7 +79,7 @@ function expectWords({ status, signal, stderr }: ReturnType<typeof gloaming>, wo
 }
 
 describe('a control state that is damaged', () => {
-  it('is told by its size wherever it is cut off', () => {
+  it('is detected by its size wherever it is cut off', () => {
     const { data, file } = copy();
     const { size } = statSync(file);
     expect(problemOfControlFile(data)).toBe(undefined);
@@ -100,12 +101,12 @@ describe('a control state that is damaged', () => {
     );
   });
 
-  it('is told where its list of free pages is, which no reader sees', async () => {
+  it('is detected in its list of free pages, which no reader uses', async () => {
     const { data, file } = copy();
     const bytes = readFileSync(file);
     const list = freeListOf(bytes) * 4096;
     expect(await problemOfControlState(data)).toBe(undefined);
-    // Its own number, what kind of page it is, how many entries it has, and where the first of them stands.
+    // Offsets of a page's own number, its kind, its number of entries, and the offset of the first entry.
     for (const at of [0, 18, 20, 24]) {
       const changed = Buffer.from(bytes);
       changed.writeUInt16LE(0xfff8, list + at);
@@ -115,12 +116,12 @@ describe('a control state that is damaged', () => {
     expectWords(gloaming(data, 'keys', 'create', 'x'), /^gloaming: .* its list of free pages is damaged/);
   });
 
-  it('is refused where it is empty or missing beside what it refers to, and made where nothing is', async () => {
+  it('is refused if it is empty or missing beside its objects, and created in an empty folder', async () => {
     const { data, file } = copy();
     writeFileSync(file, '');
-    expectWords(gloaming(data, 'keys', 'list'), /it is empty or missing, and .*objects is there/);
+    expectWords(gloaming(data, 'keys', 'list'), /it is empty or missing, and .*objects exists/);
     rmSync(file);
-    expectWords(gloaming(data, 'keys', 'list'), /it is empty or missing, and .*objects is there/);
+    expectWords(gloaming(data, 'keys', 'list'), /it is empty or missing, and .*objects exists/);
     expect(gloaming(data, 'fsck').stdout).toContain('empty or missing');
     expect(existsSync(file)).toBe(false);
     await openControlStore(join(folder, 'new')).close();
@@ -148,12 +149,12 @@ describe('a control state that is damaged', () => {
         expect(checked.stdout).toContain('control state damaged');
         expectWords(written, /^gloaming: .* is damaged: /);
       }
-      process.stdout.write(`${MUTATIONS} mutations, ${found} told of the pages\n`);
+      process.stdout.write(`${MUTATIONS} mutations, ${found} detected in the pages\n`);
     },
   );
 });
 
-/** Where the tree of free pages begins, which writers alone look at. */
+/** First page of the tree of free pages, which only writers read. */
 function freeListOf(bytes: Buffer): number {
   const [one, other] = [0, 4096].map((meta) => ({
     commit: bytes.readBigUInt64LE(meta + 152),
@@ -162,7 +163,7 @@ function freeListOf(bytes: Buffer): number {
   return Number(one!.commit > other!.commit ? one!.root : other!.root);
 }
 
-/** Bytes of the headers and of the tree, where they hurt, or a page full of noise. */
+/** Changes bytes of the headers and of the tree, where damage has an effect, or fills a page with noise. */
 function mutate(bytes: Buffer, at?: number): Buffer {
   const changed = Buffer.from(bytes);
   const page = (at ?? random.below(changed.length / 4096)) * 4096;
@@ -192,7 +193,7 @@ describe('a data folder', () => {
     expect(existsSync(data)).toBe(false);
   });
 
-  it('that is gone, or is another one, takes no writes', async () => {
+  it('that was removed or replaced accepts no writes', async () => {
     const { data } = copy();
     const store = openControlStore(data);
     const table = store.table<string>('receipts');

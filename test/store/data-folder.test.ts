@@ -26,7 +26,7 @@ import { WebhookTable } from '#src/store/tables/webhooks.js';
 import { latestVersion, SETTINGS_TABLE, VERSION_KEY } from '#src/store/version.js';
 import { ROOT } from '../tools/paths.js';
 
-/* The README beside the data says how they were made. */
+/* The README beside the data describes how they were made. */
 
 const SOURCE = join(ROOT, 'test/fixtures/data-folder-1');
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-folder-1-'));
@@ -58,7 +58,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Before anything opens it for writing, and after all that was done with it. */
+/** Checked before the first open for writing, and after the last test. */
 async function expectClean(): Promise<void> {
   const snapshot = await openSnapshot(folder);
   const verdict = await checkStore(snapshot, folder, new Date());
@@ -69,7 +69,7 @@ async function expectClean(): Promise<void> {
 }
 
 describe('a data folder of version 1', () => {
-  it('is brought to the latest version when it is opened', () => {
+  it('is migrated to the latest version when it is opened', () => {
     expect(store.table<string>(SETTINGS_TABLE).get(VERSION_KEY)).toBe(String(latestVersion()));
   });
 
@@ -77,7 +77,7 @@ describe('a data folder of version 1', () => {
     const keys = new ApiKeyTable(store);
     const short = apiKey.slice('glm_'.length, 'glm_'.length + 8);
     expect(keys.findByShort(short)).toMatchObject({ sha256: sha256(Buffer.from(apiKey)), organizationId });
-    // All of the contract, as it was.
+    // Existing keys have all rights of the contract, as before.
     expect(keys.list().map(({ scope }) => scope)).toEqual(keys.list().map(() => 'manage'));
     expect(keys.list().map(({ name, revokedAt }) => [name, revokedAt !== undefined])).toEqual(
       expect.arrayContaining([
@@ -94,7 +94,7 @@ describe('a data folder of version 1', () => {
     expect(table.holders(ids.release)[0].manifest.format).toBe('gloaming-release/1');
   });
 
-  it('has a finished run with its rows and events, and goes on with the one that waits', async () => {
+  it('has a finished run with its rows and events, and resumes the waiting one', async () => {
     const runs = new RunTable(store);
     expect(runs.get(ids.run)).toMatchObject({ status: 'completed', rowCount: 5, organizationId });
     expect((await runs.rows.blockAt(ids.run, 4))?.rows).toHaveLength(5);
@@ -109,7 +109,7 @@ describe('a data folder of version 1', () => {
     expect(runs.list(organizationId, {}, 10).runs.map(({ id }) => id)).toEqual([ids.waitingRun, ids.run]);
   });
 
-  it('bills what it billed', () => {
+  it('has its earlier bills', () => {
     const usage = new UsageTable(store);
     expect(usage.totals(organizationId, 'homology.search')).toEqual({ calls: 2, units: 2 });
     expect(usage.list(organizationId, 0, 10).map(({ id }) => id)).toContain(ids.run);
@@ -125,7 +125,7 @@ describe('a data folder of version 1', () => {
     expect(sha256(await bytesOf(msas.open(ids.msa)?.bytes))).toBe(row?.content.sha256);
   });
 
-  it('gives its file back, and has the open upload', async () => {
+  it('returns its file, and has the open upload', async () => {
     const file = storage.files.at(organizationId, filePath);
     expect(file).toMatchObject({ sha256: fileSha256, sizeBytes: 29 });
     const content = storage.contents.open(fileSha256, 0, 29);
@@ -159,7 +159,7 @@ describe('a data folder of version 1', () => {
     expect(atWork).toEqual(new Set(deliveries.map(({ id }) => id)));
   });
 
-  it('lets its SQL credential in, and knows its own seals', async () => {
+  it('accepts its SQL credential, and verifies its own seals', async () => {
     expect(new SqlCredentialTable(store).findByUsername(sqlUsername)).toMatchObject({
       id: ids.sqlCredential,
       organizationId,

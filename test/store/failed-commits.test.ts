@@ -7,7 +7,7 @@ import { CAN_MOUNT } from './small-disk.js';
 const SCENE = fileURLToPath(new URL('./full-store.mjs', import.meta.url));
 const ROUNDS = 20;
 
-/** The scene runs on a file system of 400 kB that only it sees, and prints what became of its transactions. */
+/** The child process runs on a private file system of 400 kB, and prints the results of its transactions. */
 it.skipIf(!CAN_MOUNT)('a failed commit rejects for its callers, and the process survives', () => {
   const script = 'mount -t tmpfs -o size=400k none /mnt && exec "$0" "$1" /mnt "$2"';
   const argv = ['-rm', 'sh', '-c', script, process.execPath, SCENE, String(ROUNDS)];
@@ -17,8 +17,8 @@ it.skipIf(!CAN_MOUNT)('a failed commit rejects for its callers, and the process 
     before: 'kept',
     refused: 3 * ROUNDS,
     codes: ['storage_unavailable'],
-    message: 'The disk refuses writes (ENOSPC); nothing was kept.',
-    problem: 'The disk refuses writes (ENOSPC); nothing was kept.',
+    message: 'The disk refuses writes (ENOSPC); nothing was written.',
+    problem: 'The disk refuses writes (ENOSPC); nothing was written.',
     keys: ['after', 'before'],
     problemAfter: null,
   });
@@ -29,7 +29,7 @@ it.skipIf(!CAN_MOUNT)('any other unhandled rejection ends the process as before'
   const argv = ['-rm', 'sh', '-c', script, process.execPath, SCENE];
   const { status, stderr } = spawnSync('unshare', argv, { encoding: 'utf8', timeout: 60_000 });
   expect(status).toBe(1);
-  expect(stderr).toContain('nobody holds this');
+  expect(stderr).toContain('no handler is attached');
 });
 
 it.skipIf(!CAN_MOUNT).each([8, 16, 32, 64, 100])(

@@ -12,7 +12,7 @@ try {
 } catch {
   // Full, as it shall be.
 }
-if (other !== undefined) void Promise.reject(new Error('nobody holds this'));
+if (other !== undefined) void Promise.reject(new Error('no handler is attached'));
 
 const told = [];
 for (let round = 0; round < Number(rounds); round += 1) {

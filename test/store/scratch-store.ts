@@ -8,7 +8,7 @@ import type { ControlRoot } from '#src/store/migrations.js';
 export interface ScratchStore {
   store: ControlStore;
   folder: string;
-  /** Whether transactions are taken back when their work is done, as by a disk that takes no commit. */
+  /** Whether transactions are rolled back after their work, as on a disk that accepts no commit. */
   isRefusing: boolean;
 }
 

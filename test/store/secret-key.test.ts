@@ -50,7 +50,7 @@ describe('the key of an appliance', () => {
     await store.close();
   });
 
-  it('that is gone, or another, ends the start in one sentence and changes nothing', async () => {
+  it('that is missing or wrong ends the start with one sentence and changes nothing', async () => {
     const key = readFileSync(path);
     const refusal = { code: 'secret_key_missing', message: expect.stringContaining(path) };
     for (const text of ['not a key', `${Buffer.alloc(32).toString('base64')}\n`]) {
@@ -65,7 +65,7 @@ describe('the key of an appliance', () => {
     await store.close();
   });
 
-  it('is given up by an empty file: endpoints stay, without their secrets', async () => {
+  it('is replaced after an empty file: endpoints stay, without their secrets', async () => {
     const before = readFileSync(path, 'utf8');
     writeFileSync(path, '');
     const store = openControlStore(folder);

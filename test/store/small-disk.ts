@@ -6,20 +6,20 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** A real file system of a few mebibytes, mounted where only processes that are started through it see it. */
+/** A real file system of a few mebibytes, mounted for the processes that are started through it only. */
 export interface SmallDisk {
-  /** Where its processes see it. */
+  /** Path for those processes. */
   readonly folder: string;
-  /** Where this process sees it. */
+  /** Path for this process. */
   readonly seen: string;
-  /** Writes until nothing more fits, and a bit less where something shall. */
+  /** Fills the disk, except for a given number of bytes. */
   fill(): void;
   free(): void;
   spawn(argv: readonly string[], environment: NodeJS.ProcessEnv): ChildProcess;
   end(): void;
 }
 
-/** Whether this machine lets a user have a mount of their own. */
+/** Whether this machine allows private mounts. */
 export const CAN_MOUNT =
   spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs none /mnt && which nsenter']).status === 0;
 
@@ -59,7 +59,7 @@ export async function mountSmallDisk(mebibytes: number): Promise<SmallDisk> {
 
 export const SERVER = fileURLToPath(new URL('../tools/served-appliance.mjs', import.meta.url));
 
-/** Leaves so much of the room that a control state has beyond its last page, as if the disk had been full for long. */
+/** Shrinks the reserve of a control state to these bytes, as if the disk had been full for long. */
 export function cutReserve(file: string, leftBytes: number): void {
   const pages = Buffer.alloc(16);
   const descriptor = openSync(file, 'r+');

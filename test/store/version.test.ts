@@ -72,7 +72,7 @@ describe('the version of the control state', () => {
     expect(await read('settings')).toEqual({ [VERSION_KEY]: '3' });
   });
 
-  it('leaves a copy of before, which an older program goes on with', async () => {
+  it('leaves a copy of the earlier state, which an older program can use', async () => {
     await write({ books: { a: { name: 'A' } } });
     await onRoot((root) => migrate(root, folder, [rename]));
     const control = join(folder, CONTROL_FOLDER);
@@ -82,7 +82,7 @@ describe('the version of the control state', () => {
     expect(await read('settings')).toEqual({});
   });
 
-  it('stays where that copy cannot be made', async () => {
+  it('stays if that copy cannot be made', async () => {
     await write({ books: { a: { name: 'A' } } });
     const nowhere = join(folder, 'a-file');
     writeFileSync(nowhere, '');
@@ -104,7 +104,7 @@ describe('the version of the control state', () => {
     expect(await read('totals')).toEqual({ books: 1 });
   });
 
-  it('stays, and so does every row, where a migration fails; its name is told', async () => {
+  it('stays, as does every row, if a migration fails; the error names the migration', async () => {
     await write({ books: { a: { name: 'A' } } });
     await expect(onRoot((root) => migrate(root, folder, [rename, fail]))).rejects.toThrow(
       'from version 2 to 3 (loseHeart); nothing has changed.',
@@ -126,7 +126,7 @@ describe('the version of the control state', () => {
     };
     expect(() => openControlStore(folder)).toThrow(expect.objectContaining(refusal));
     await expect(openSnapshot(folder)).rejects.toMatchObject(refusal);
-    // Who looks for damage first finds none, and leaves the word to those.
+    // The search for damage runs first, finds none, and leaves the refusal to openControlStore.
     await requireSoundControlState(folder);
     expect(await read('settings')).toEqual({ [VERSION_KEY]: newer });
   });
@@ -136,7 +136,7 @@ describe('the version of the control state', () => {
     expect(() => openControlStore(folder)).toThrow('has "one" for a version');
   });
 
-  it('is left as it is by who only reads, and by a process that works for a server, which refuses it', async () => {
+  it('is not changed by readers, nor by a process that works for a server, which refuses it', async () => {
     await write({ books: { a: { name: 'A' } } });
     await (await openSnapshot(folder)).close();
     expect(() => openControlStore(folder, { mayMigrate: false })).toThrow('has version 1 now');

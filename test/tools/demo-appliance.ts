@@ -8,7 +8,7 @@ import type { FoundRelease } from '#src/release/catalog.js';
 import { copyDemoRelease } from './fixtures.js';
 
 export interface DemoOptions {
-  /** Of the simulated proteins. */
+  /** Seed of the simulated proteins. */
   readonly seed: number;
   readonly proteins: number;
   /** Settings that differ from config/appliance.json. */

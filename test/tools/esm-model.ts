@@ -13,7 +13,7 @@ export interface EsmShape {
   readonly layers: number;
   readonly width: number;
   readonly heads: number;
-  /** Tokens that the model can see at once, CLS and EOS included. */
+  /** Longest input of the model, CLS and EOS included. Unit  tokens */
   readonly positions: number;
   readonly seed: number;
 }
@@ -22,7 +22,7 @@ export interface EsmShape {
 const TOKENS =
   '<cls> <pad> <eos> <unk> L A G V S E R T I D P K Q N F Y M H W C X B U Z O . - <null_1> <mask>'.split(' ');
 
-/** The part of a card that says how ESM-2 reads proteins. */
+/** Tokenizer members of an ESM-2 card. */
 export const ESM_TOKENIZER = {
   vocabulary: Object.fromEntries(
     TOKENS.flatMap((token, id) => (/^[A-Z]$/.test(token) ? [[token, id] as const] : [])),
@@ -34,16 +34,16 @@ export const ESM_TOKENIZER = {
 };
 
 /**
- * A transformer of ESM-2's shape with random weights: pre-norm layers, rotary positions, GELU, a final norm;
- * weights are drawn as its own code draws them (spread 0.02). Its table of rotations ends at `positions`, so
- * longer input fails.
+ * A transformer of ESM-2's shape with random weights: pre-norm layers, rotary positions, GELU, a final norm. Weights
+ * have the spread of ESM-2's own initialisation (0.02). Its table of rotations ends at `positions`, so longer input
+ * fails.
  * Source  Lin et al. 2023, Science 379:1123; Su et al. 2021 (rotary positions)
  */
 export function writeEsmModel(shape: EsmShape): Uint8Array {
   return writeOnnxModel(esmGraph(shape));
 }
 
-/** The same with its table of embeddings in a file of its own, as models over 2 GiB have their weights. */
+/** The model with its table of embeddings in a separate file, as models over 2 GiB have their weights. */
 export function writeEsmModelWithData(
   shape: EsmShape,
   dataFile: string,

@@ -6,7 +6,7 @@ import type { Route } from '#src/contract/grammar/route.js';
 import { createFailureCheck, createValidators } from '#src/contract/document/validation.js';
 import { ROUTES } from '#src/contract/document/routes.js';
 
-/** How long a test waits for what must come; a busy machine is slow, not wrong. */
+/** Longest wait of a test for an expected event. A busy machine is slow, which is no failure. */
 export const SOON = { timeout: 20_000 };
 
 /** A response as both clients (fetch and the raw socket) give it. */
@@ -27,7 +27,7 @@ export async function seen(response: Response): Promise<Seen> {
   };
 }
 
-/** What every response carries, whatever became of the request. */
+/** Headers that every response has. */
 export function expectCommonHeaders({ headers }: Seen): void {
   expect(headers['x-request-id']).toMatch(/^req_[0-9a-f]{24}$/);
   expect(headers['service-version']).toBe('0.1.0');
@@ -36,7 +36,7 @@ export function expectCommonHeaders({ headers }: Seen): void {
   expect(headers['x-service-runner-hints']).not.toBe(undefined);
 }
 
-/** The response is this refusal, in status, headers, media type and body, as the contract says for the route. */
+/** Expects this refusal in status, headers, media type and body, as the contract describes for the route. */
 export function expectFailure(response: Seen, code: ContractRefusalCode, route?: Route): void {
   const { headers } = response;
   const rule = REFUSALS[code];
@@ -72,7 +72,7 @@ export function expectFailure(response: Seen, code: ContractRefusalCode, route?:
   }
 }
 
-/** The response is this route's success, and its body is what the schema promises. */
+/** Expects a success of the route, with a body that matches the schema. Returns the body. */
 export function expectSuccess(response: Seen, route: Route): unknown {
   expect({ status: response.status, body: response.status < 400 ? '' : response.body }).toEqual({
     status: route.success.status,
@@ -87,7 +87,7 @@ export function expectSuccess(response: Seen, route: Route): unknown {
   return body;
 }
 
-/** Places that a failure lists, whatever body it has. */
+/** Places that a failure lists, in any body format. */
 export function locationsOf(response: Seen): readonly string[] {
   const body = JSON.parse(response.body) as {
     readonly errors?: readonly { readonly location: string }[];

@@ -19,7 +19,7 @@ const CARD: EncoderCard = {
   affine: { multiplier: 30_000, offset: 5, gap_open: 10, gap_extend: 1 },
 };
 
-/** Called before each batch is encoded, with the batches so far; what it throws, the encoder throws. */
+/** @param beforeBatch called with the number of batches so far; its error rejects the encoding */
 export function fakeEncoder(beforeBatch: (batches: number) => void = () => undefined): Encoder {
   let batches = 0;
   return {

@@ -9,7 +9,7 @@ import { loadEncoder } from '#src/encoder/load.js';
 import { releaseDirectory, type FoundRelease } from '#src/release/catalog.js';
 import { readManifest } from '#src/release/manifest.js';
 
-/* Folders that many tests need, made once for one state of the code. Each caller gets a copy, which it may change. */
+/* Folders that many tests need, made once for one version of the code. Each caller gets a copy, which it may change. */
 
 /** A release of `count` simulated proteins in a folder of indexes, as `buildDemo` writes it. */
 export async function copyDemoRelease(
@@ -34,7 +34,7 @@ export async function buildDemoIn(indexesFolder: string, seed: number, count: nu
 
 /**
  * Copies the files of a fixture into a folder. The first caller makes them.
- * @param name states all that the files depend on, except for the code
+ * @param name states all dependencies of the files except the code
  */
 async function copyFixture(
   name: string,
@@ -51,7 +51,7 @@ async function copyFixture(
   cpSync(fixture, into, { recursive: true });
 }
 
-/** Two processes may have made the same files: the first keeps its place. */
+/** Two processes may have made the same files. The first one keeps its place. */
 function moveTo(made: string, fixture: string): void {
   try {
     renameSync(made, fixture);

@@ -6,13 +6,13 @@ export interface ServerMessage {
   readonly body: Buffer;
 }
 
-/** The PostgreSQL protocol by hand, so that a test can send what no library would. */
+/** The PostgreSQL protocol without a library, so that a test can send invalid messages. */
 export interface PostgresClient {
   readonly socket: Socket;
   readonly send: (...messages: readonly Buffer[]) => void;
-  /** Messages up to the next of this type, or to the end of the connection. */
+  /** Messages up to the next one of this type, or to the end of the connection. */
   readonly until: (type: string) => Promise<readonly ServerMessage[]>;
-  /** Resolves when the server has closed, with what it said before. */
+  /** Resolves when the server has closed, with its remaining messages. */
   readonly closed: () => Promise<readonly ServerMessage[]>;
   readonly end: () => void;
 }

@@ -1,4 +1,4 @@
-/** A fetch that keeps the text of the last answer, for what a client leaves out of it. */
+/** A fetch that stores the text of the last response, of which a client returns only parts. */
 export function recordedFetch(): { readonly fetch: typeof fetch; last(): string } {
   let text = '';
   return {

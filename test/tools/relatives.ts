@@ -4,7 +4,7 @@ import type { RelativesManifest } from '#src/release/release.js';
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from './fake-encoder.js';
 
-/** A protein of a family; members of one family share most of their letters. */
+/** A protein of a simulated family, whose members share most of their letters. */
 export interface Homolog {
   readonly id: string;
   readonly sequence: string;
@@ -13,11 +13,11 @@ export interface Homolog {
 
 interface Homologs {
   readonly proteins: readonly Homolog[];
-  /** Writes them as a release with the tokens of `contextEncoder`, and gives its directory. */
+  /** Writes the proteins as a release with the tokens of `contextEncoder`, and returns its directory. */
   readonly write: (folder: string) => Promise<string>;
 }
 
-/** How a release says that its proteins were given relatives, which none of them has. */
+/** Manifest of a release built with homologs, for proteins that have none. */
 export const NO_RELATIVES: RelativesManifest = {
   background: { method: 'alignments', sha256: '0'.repeat(64) },
   rules: { max_expected: 1, min_coverage: 1, max_identity: 1, profile_count: 1, vector_count: 1 },
@@ -53,7 +53,7 @@ function contextTokens(sequence: string): Int8Array {
   return values;
 }
 
-/** Families of simulated proteins, in an order that mixes them. */
+/** Families of simulated proteins, shuffled. */
 export function makeHomologs(
   random: Random,
   { homologSets, members }: { readonly homologSets: number; readonly members: number },
@@ -79,7 +79,7 @@ export function makeHomologs(
   return { proteins, write };
 }
 
-/** Indices of the proteins of the same family as the one with this sequence, itself included. */
+/** Indices of the proteins in the family of this sequence, itself included. */
 export function homologsOf(proteins: readonly Homolog[], sequence: string): readonly number[] {
   const family = proteins.find((protein) => protein.sequence === sequence)?.family;
   return [...proteins.keys()].filter((at) => proteins[at]!.family === family);

@@ -33,12 +33,12 @@ export interface Served {
 }
 
 export interface ServeOptions extends Partial<Omit<ShellOptions, 'idempotency'>> {
-  /** Control state of an earlier server; default: a new folder that goes with the server. */
+  /** Control state of an earlier server; default: a new folder that is removed with the server. */
   readonly store?: ControlStore;
   readonly bounds?: IdempotencyBounds;
 }
 
-/** The shell on a free loopback port, around fake handlers and a real LMDB. */
+/** The HTTP shell on a free loopback port, with stub handlers and a real LMDB. */
 export async function serve(options: ServeOptions = {}): Promise<Served> {
   const folder = options.store === undefined ? mkdtempSync(join(tmpdir(), 'gloaming-http-')) : undefined;
   const store = options.store ?? openControlStore(folder as string);
@@ -103,9 +103,9 @@ export function fakeHandlers(overrides: Partial<Handlers> = {}): Handlers {
 
 const SEARCHING: HandlersOf<'homology'> = {
   'homology.search': async ({ body }, context) => {
-    // What the published pattern says of a sequence, the operation refuses.
+    // The operation refuses sequences that match the schema's pattern but are invalid.
     normaliseProtein(body.query.sequence);
-    // It changes nothing that its answer could be without.
+    // The handler has no change that must commit with its response.
     context.keyed?.writeWithAnswer(() => undefined);
     return candidateSet(context.requestId, body.query.sequence);
   },
@@ -308,11 +308,11 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** Nothing more for so long after a whole response is as good as a closed connection. */
+/** A connection counts as closed after this silence following a whole response. */
 const QUIET_MS = 120;
 const PATIENCE_MS = 20_000;
 
-/** Sends bytes as they are; reads until the server closes, or is quiet after so many whole responses. */
+/** Sends raw bytes, and reads until the server closes or is silent after the awaited number of responses. */
 export function sendRaw(port: number, bytes: string | Buffer, awaited = 1): Promise<readonly RawResponse[]> {
   return new Promise((resolve, reject) => {
     let heard = '';

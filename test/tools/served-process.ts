@@ -4,10 +4,10 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
-/** An appliance that serves in a process of its own, to be killed or measured. */
+/** An appliance in a process of its own, which tests kill or measure. */
 export interface ServedProcess {
   readonly server: ChildProcessByStdio<null, Readable, null>;
-  /** Where it serves, once it does. */
+  /** Resolves with the address once it listens. */
   readonly listening: Promise<string>;
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 
-/** Why a cluster of real daemons cannot be started here; undefined where it can. */
+/** Reason why real Slurm daemons cannot be started here; undefined if they can. */
 export const whyNoSlurm: string | undefined = (() => {
   const daemons = ['munged', 'slurmctld', 'slurmd', 'sbatch'];
   const missing = daemons.filter((name) => spawnSync('which', [name]).status !== 0);
@@ -14,9 +14,9 @@ export const whyNoSlurm: string | undefined = (() => {
   return process.getuid?.() === 0 ? undefined : 'the daemons need root to start tasks';
 })();
 
-/** Slurm's own daemons on this machine's loopback: one controller, and a slurmd for each simulated node. */
+/** Slurm's own daemons on this machine's loopback: one controller, and one slurmd for each simulated node. */
 export interface Slurm {
-  /** What the commands of Slurm, and those that call them, need. */
+  /** Environment of Slurm's commands and their callers. */
   readonly environment: Readonly<Record<string, string>>;
   readonly command: (name: string, ...args: string[]) => string;
   stop(): Promise<void>;
@@ -52,9 +52,9 @@ export async function startSlurm(folder: string, nodeCount: number): Promise<Slu
     try {
       command('scancel', '--user=root');
     } catch {
-      // A controller that does not answer has nothing that could be cancelled.
+      // A controller that does not respond has no job to cancel.
     }
-    // The controller last but one, and munge last: they are asked by the others until these end.
+    // The controller ends last but one, and munge last, because the others need them to end.
     for (const daemon of daemons.reverse()) {
       const ended = new Promise((resolve) => daemon.once('exit', resolve));
       if (daemon.exitCode === null && daemon.signalCode === null) {
@@ -71,9 +71,9 @@ export async function startSlurm(folder: string, nodeCount: number): Promise<Slu
   return slurm;
 }
 
-/** Tasks of Slurm that wait before they begin, so that none ends while a test looks for one that runs. */
+/** Slurm tasks that wait at their start, so that none ends while a test looks for a running one. */
 export interface HeldTasks {
-  /** What the command that submits them needs; sbatch hands it on. */
+  /** Environment of the submitting command, which sbatch passes on. */
   readonly environment: Readonly<Record<string, string>>;
   release(): void;
 }
@@ -91,7 +91,7 @@ export function holdTasks(folder: string): HeldTasks {
   return { environment: { NODE_OPTIONS: `--require=${program}` }, release: () => rmSync(held) };
 }
 
-/** Cancels a task that runs; resolves once nothing of it is left. */
+/** Cancels a running task, and resolves once it has ended. */
 export async function cancelTask({ command }: Slurm, task: string): Promise<void> {
   command('scancel', task);
   const running = (): string => command('squeue', '--noheader', '--array', '--states=R,CG', '--format=%i');
@@ -113,7 +113,7 @@ async function untilIdle({ command }: Slurm, nodeCount: number): Promise<void> {
   throw new Error(`Slurm did not start: ${said}`);
 }
 
-/** No cgroups and no accounting: what a container has not. A task that is killed may start again at once. */
+/** No cgroups and no accounting, which containers lack. A killed task may start again at once. */
 function configuration(
   folder: string,
   controlPort: number,

@@ -5,7 +5,7 @@ import { openDemoAppliance, type DemoAppliance } from './demo-appliance.js';
 /** A served appliance around a simulated database of 60 proteins, on a free loopback port. */
 export interface SmallAppliance extends Omit<DemoAppliance, 'remove'> {
   readonly url: string;
-  /** Of the PostgreSQL protocol, where the settings serve it. */
+  /** Port of the PostgreSQL protocol, if the settings serve it. */
   readonly postgresPort?: number;
   close(): Promise<void>;
 }

@@ -27,7 +27,7 @@ export async function createCredential(
   return { id: data.sql_credential.id, user: data.sql_engine_user, password: data.password, apiKey };
 }
 
-/** Sends a statement to the HTTP door, as curl -u does. */
+/** Sends a statement to the HTTP interface, as curl -u does. */
 export function postSql(
   { url }: Pick<SmallAppliance, 'url'>,
   { user, password }: Pick<TestCredential, 'user' | 'password'>,

@@ -5,7 +5,7 @@ import { makeRelease } from '../release/make-release.js';
 import { startSmallAppliance, type SmallAppliance } from './small-appliance.js';
 import { createCredential, type TestCredential } from './sql-client.js';
 
-/** Two organizations that share the database `demo`; `hidden` is for the second alone. */
+/** Two organizations that share the database `demo`. Only the second one sees `hidden`. */
 export interface SqlScene {
   readonly small: SmallAppliance;
   readonly url: string;
@@ -16,7 +16,7 @@ export interface SqlScene {
   close(): Promise<void>;
 }
 
-/** Texts that stand in `hidden` and nowhere else. */
+/** Texts that occur in `hidden` only. */
 export const HIDDEN_WORD = 'XENOPROTEIN';
 
 export async function startSqlScene(settings: Readonly<Record<string, unknown>> = {}): Promise<SqlScene> {

@@ -7,19 +7,19 @@ import { presentCandidate } from '../../services/search/present-candidates.js';
 import type { CommandContext } from '../terminal/command.js';
 import type { Layout, SearchOutput, SearchReport } from './report.js';
 
-/* Formats that searches here and exports of runs have in common: the exports' own encoders write them. */
+/* Formats that the command line and exports of runs share. The exports' encoders write them. */
 
-/** Tab-separated values: one line of names, one for each candidate; an absent value is empty. */
+/** Tab-separated values: a header line, then one line for each candidate. An absent value is empty. */
 export function formatTsv(reports: AsyncIterable<SearchReport>, layout: Layout): SearchOutput {
   return encoded(reports, (search) => wideEncoder(search, columnsOf(layout)));
 }
 
-/** An Arrow IPC file with the columns of the TSV; an absent value is null. */
+/** An Arrow IPC file with the columns of the TSV. An absent value is null. */
 export function formatArrow(reports: AsyncIterable<SearchReport>, layout: Layout): SearchOutput {
   return encoded(reports, (search) => new ArrowEncoder(search, columnsOf(layout)));
 }
 
-/** A format of the exports; what the file warns of, standard error does. */
+/** Writes a format of the exports. Warnings about the file go to standard error. */
 export async function* formatAsExport(
   reports: AsyncIterable<SearchReport>,
   format: ExportFormat,
@@ -41,7 +41,7 @@ function columnsOf({ hasAlignments }: Layout) {
   return hasAlignments ? WIDE_ALIGNMENT_COLUMNS : WIDE_COLUMNS;
 }
 
-/** What was searched where there was no query. */
+/** Search description for an input without queries. */
 const NOTHING: ExportedSearch = { database: '', targetCount: 0, residueCount: 0 };
 
 async function* encoded(

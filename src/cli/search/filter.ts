@@ -1,7 +1,7 @@
 import { Refusal } from '../../errors.js';
 import type { Predicate, SingleValueOperator } from '../../release/filter/operators.js';
 
-/** Signs of the short form; longer ones first, so that `<=` is not read as `<`. */
+/** Operators of the short form, longer ones first, so that `<=` is not read as `<`. */
 const SIGNS: readonly (readonly [sign: string, op: SingleValueOperator])[] = [
   ['!=', 'ne'],
   ['<=', 'lte'],
@@ -15,7 +15,7 @@ const UNDER = /^(?<field>\S+)\s+under\s+(?<taxon>\S.*)$/;
 const LIST = /^(?<field>\S+)\s+(?<not>not\s+)?in\s*\((?<list>.*)\)$/s;
 const LIST_VALUE = /\s*(?:"((?:[^"\\]|\\.)*)"|([^,"]*[^,"\s]))\s*(?:,|$)/y;
 
-/** What --filter understands, for people. */
+/** Help text for --filter. */
 export const FILTER_HELP = `Filters (--filter; repeated: all must hold):
   organism=Homo sapiens   equal; != is the opposite
   length>=100             also > < <=, by number or, of texts, by letters
@@ -27,10 +27,9 @@ export const FILTER_HELP = `Filters (--filter; repeated: all must hold):
 `;
 
 /**
- * The filter that the command line asks for: each expression is JSON as over HTTP, or a short form
- * (`organism=Homo sapiens`, `length>=100`, `name~kinase`, `organism in (…)`, `taxid under Bacteria`); several must
- * all hold.
- * Errors  Refusal `invalid_filter` where an expression is neither
+ * Reads the filter of the command line. Each expression is JSON as over HTTP, or a short form (`organism=Homo sapiens`,
+ * `length>=100`, `name~kinase`, `organism in (…)`, `taxid under Bacteria`). All expressions must hold.
+ * Errors  Refusal `invalid_filter` if an expression is neither
  */
 export function readFilterExpressions(expressions: readonly string[]): unknown {
   const filters = expressions.map(readExpression);
@@ -64,7 +63,7 @@ function readExpression(expression: string): unknown {
   };
 }
 
-/** Values between commas; one with a comma of its own stands in quotes. */
+/** Values separated by commas. A value that contains a comma is quoted. */
 function readList(list: string, expression: string): string[] {
   const values: string[] = [];
   LIST_VALUE.lastIndex = 0;

@@ -2,11 +2,12 @@ import { presentSearch } from '../../services/search/present-search.js';
 import { reportHtml, type ReportResult } from '../report/report.js';
 import type { SearchOutput, SearchReport } from './report.js';
 
-/* Answers in the words of the contract: as JSON, and as a page that shows it. */
+/* Responses in their contract form: as JSON, and as a page that shows them. */
 
 /**
- * JSON Lines: one object per query, in the words of the homology route. What belongs to one request and its moment
- * (receipt, request id, usage, times) is left out, so that equal searches give equal text; `query.id` is added.
+ * JSON Lines: one object per query, as the response of the homology route. Members that depend on request or time
+ * (receipt, request id, usage, times) are left out, so that equal searches give equal text. `query.id` is added.
+ * Errors  those of the reports
  */
 export async function* formatJson(reports: AsyncIterable<SearchReport>): SearchOutput {
   for await (const report of reports) yield `${JSON.stringify(await presentReport(report))}\n`;
@@ -26,7 +27,7 @@ async function presentReport(report: SearchReport): Promise<Record<string, unkno
   };
 }
 
-/** All queries as one page that any browser opens, without a server. */
+/** All queries as one page that any browser opens without a server. */
 export async function* formatHtml(reports: AsyncIterable<SearchReport>): SearchOutput {
   yield* reportHtml({ title: 'Search', made_by: 'Gloaming' }, resultsOf(reports));
 }

@@ -1,6 +1,8 @@
-/** Numbers as people read them in tables; machine-readable formats write all digits instead. */
+/** Human-readable numbers for tables. Machine-readable formats write all digits instead. */
 
-/** Two significant digits. @param logValue its natural logarithm, because binary64 holds nothing under 1e-323 */
+/**
+ * An E-value to two significant digits. @param logValue its natural logarithm, because binary64 underflows at 1e-323
+ */
 export function formatEValue(logValue: number): string {
   const value = Math.exp(logValue);
   if (value >= 10 && value < 1e6) return value.toFixed(0);
@@ -12,13 +14,13 @@ export function formatEValue(logValue: number): string {
   return `${digits}e${Math.floor(log) + Number(carried)}`;
 }
 
-/** Quantisation can make a distance near 0 slightly negative; to a person it never is. */
+/** Quantisation can make a distance near 0 slightly negative. Tables show 0. */
 export function formatDistance(distance: number): string {
   return Math.max(0, distance).toFixed(4);
 }
 
 export function formatPercent(ratio: number): string {
-  // 99.6 % is not all: only a full match reads 100.
+  // 99.6 % is rounded down: only a full match reads 100.
   const percent = ratio < 1 ? Math.min(99, Math.round(ratio * 100)) : 100;
   return `${percent} %`;
 }

@@ -22,7 +22,7 @@ import { addCutOffOptions, addSortOption, cutOffsOf, type SelectionFlags } from 
 const FORMATS = ['table', 'json', 'tsv', 'm8', 'fasta', 'a3m', 'arrow', 'html'] as const;
 export type FormatName = (typeof FORMATS)[number] | 'blast' | 'mmseqs';
 
-/** What the command line says; commander has checked the choices. */
+/** Options of the command line. commander has checked the choices. */
 export interface SearchFlags extends SelectionFlags, ExportFlags {
   readonly database?: string;
   readonly format?: (typeof FORMATS)[number];
@@ -40,16 +40,16 @@ export interface SearchFlags extends SelectionFlags, ExportFlags {
 
 const TABLE_LIMIT = 25;
 const DEFAULT_LIMIT = 100;
-/** Where cut-offs decide what is shown, the limit shall not. */
+/** Limit on shown candidates if cut-offs select them. */
 const CUT_OFF_LIMIT = 1_000;
 const THREADS_MAX = 256;
 
-/** How the answer is written. Errors  Refusal `invalid_option` where two formats are named */
+/** Output format. Errors  Refusal `invalid_option` if two formats are named */
 export function formatIn(flags: SearchFlags): FormatName {
   return formatNameOf(flags, flags.format) ?? 'table';
 }
 
-/** The format, where exports of runs have it, too. Errors  Refusal for columns that are not there */
+/** The format of exports that the options name, if any. Errors  Refusal for unknown columns */
 export function exportFormatOf(flags: SearchFlags): ExportFormat | undefined {
   const format = formatIn(flags);
   const isShared = format === 'm8' || format === 'blast' || format === 'mmseqs' || format === 'a3m';
@@ -57,7 +57,7 @@ export function exportFormatOf(flags: SearchFlags): ExportFormat | undefined {
   return isShared ? formatOf(asked) : undefined;
 }
 
-/** A person looks at the best few; the other formats follow the default of the HTTP route. */
+/** The table shows the best few candidates. Other formats have the default of the HTTP route. */
 export function limitOf(flags: SearchFlags): number {
   if (flags.limit !== undefined) return flags.limit;
   const format = formatIn(flags);
@@ -84,8 +84,8 @@ export function selectionOf(flags: SearchFlags): { readonly cutOffs: CutOffs; re
 }
 
 /**
- * Alignments are computed where the output shows something of them (the table does: coverage and identity).
- * Errors  Refusal `invalid_option` where the evidence asked for lacks what the output was asked to show
+ * Alignments are computed if the output shows values of them. The table shows coverage and identity.
+ * Errors  Refusal `invalid_option` if the requested evidence lacks values that the output shows
  */
 export function evidenceOf(flags: SearchFlags): EvidenceRequest {
   const { evidence, alignments } = flags;

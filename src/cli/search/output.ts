@@ -9,7 +9,7 @@ import { ANSI_STYLE, PLAIN_STYLE, type Layout, type SearchOutput } from './repor
 const FILE_COLUMNS = 120;
 const COLUMNS_MIN = 60;
 
-/** Lines as wide as the terminal; colours on a terminal only, and never against NO_COLOR. */
+/** Lines have the width of the terminal. Colours appear on a terminal only, and not with NO_COLOR. */
 export function layoutFor(context: CommandContext, hasAlignments: boolean, path: string | undefined): Layout {
   const { stdout, environment } = context;
   const isTerminal = path === undefined && stdout.isTTY === true;
@@ -22,8 +22,9 @@ export function layoutFor(context: CommandContext, hasAlignments: boolean, path:
 }
 
 /**
- * Writes the answer as it comes. A file appears under its name when it is complete, so that a half-written one is
- * never taken for an answer; a reader that has seen enough of standard output (`head`) ends the search quietly.
+ * Writes the response as it arrives. A file gets its name when it is complete, so that it is never read half-written. A
+ * reader that closes standard output early (`head`) ends the search without an error.
+ * Errors  those of the pieces and of the file system
  */
 export async function writeOutput(
   output: SearchOutput,

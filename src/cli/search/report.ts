@@ -9,13 +9,13 @@ import type {
 import type { Sort } from '../../contract/search/selection.js';
 import type { SearchedDatabase } from '../../services/search/present-search.js';
 
-/** All that is known of one finished query: every format is written from this value and nothing else. */
+/** Everything about one finished query. Every format is written from this value only. */
 export interface SearchReport {
   readonly query: NamedQuery;
   /** Its candidates are those that are shown, in the order `sort`. */
   readonly result: SearchResult;
   readonly sort: Sort;
-  /** Candidates of the search that the cut-offs left out. */
+  /** Number of candidates that the cut-offs excluded. */
   readonly leftOutCount: number;
   readonly request: Pick<SearchRequest, 'evidence' | 'guarantee' | 'significance' | 'limit'>;
   readonly release: Release;
@@ -26,12 +26,12 @@ export interface SearchReport {
   readonly serverVersion: string;
 }
 
-/** Text or bytes of the answer, in pieces, as the queries are finished. */
+/** Text or bytes of the response, in pieces, as the queries finish. */
 export type SearchOutput = AsyncIterable<string | Uint8Array>;
 export type SearchFormat = (reports: AsyncIterable<SearchReport>, layout: Layout) => SearchOutput;
 
 export interface Layout {
-  /** Characters of a line. */
+  /** Line width. Unit  characters */
   readonly columns: number;
   readonly hasAlignments: boolean;
   readonly style: Style;
@@ -52,13 +52,13 @@ export function targetId({ release }: SearchReport, { targetIndex }: Candidate):
   return release.targets.id(targetIndex);
 }
 
-/** An attribute as text; empty where the target or the whole release lacks it. */
+/** An attribute as text; empty if the target or the whole release lacks it. */
 export function attributeText({ release }: SearchReport, { targetIndex }: Candidate, field: string): string {
   const value = release.targets.attribute(targetIndex, field);
   return value === undefined ? '' : typeof value === 'object' ? value.join('; ') : String(value);
 }
 
-/** The alignment, where there is one: a pair without any positive score has none. */
+/** The alignment, if there is one. A pair without any positive score has none. */
 export function alignmentOf({ alignment }: Candidate): Candidate['alignment'] {
   return alignment === undefined || alignment.cigar === '' ? undefined : alignment;
 }

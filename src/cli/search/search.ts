@@ -33,7 +33,7 @@ import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
 import { formatFasta } from './sequences.js';
 import { formatTables } from './table.js';
 
-/** Formats of the command line; the others are those of the exports. */
+/** Formats of the command line. All other formats are those of the exports. */
 const FORMATTERS: Readonly<Partial<Record<FormatName, SearchFormat>>> = {
   table: formatTables,
   json: formatJson,
@@ -115,7 +115,7 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
   }
 }
 
-/** Adds to each result what its formats need. */
+/** Adds to each result the values that its formats need. */
 async function* reportsOf(
   searched: AsyncIterable<SearchedQuery>,
   { targetSpace, ...request }: SearchSettings,
@@ -127,7 +127,7 @@ async function* reportsOf(
   }
 }
 
-/** A table says it itself. */
+/** Skipped for tables, which contain this warning. */
 function warnOfEmptySelection(
   { searchedTargetCount, canonicalFilter }: TargetSpace,
   release: Release,
@@ -191,7 +191,7 @@ async function* reportFunnels(
   }
 }
 
-/** An alignment of the query with nothing is never a silent success. */
+/** Warns of an alignment that contains the query only. */
 async function* warnOfLoneQuery(
   reports: AsyncIterable<SearchReport>,
   { stderr }: CommandContext,

@@ -13,7 +13,7 @@ interface Selection {
   readonly sort: Sort;
 }
 
-/** Errors  Refusal `significance_unavailable` where a bound on E-values would leave everything out */
+/** Errors  Refusal `significance_unavailable` if a bound on E-values would exclude every candidate */
 export function refuseBoundWithoutCalibration({ cutOffs }: Selection, { calibration }: SearchEngine): void {
   if (cutOffs.maximum_expected_false_hits === undefined || calibration !== undefined) return;
   throw new Refusal(
@@ -24,8 +24,8 @@ export function refuseBoundWithoutCalibration({ cutOffs }: Selection, { calibrat
 }
 
 /**
- * What is shown of each search, in its order. A table says of itself what it leaves out and how it is ordered; of the
- * other formats, which programs read, one line on standard error does.
+ * Selects the shown candidates of each search, in order. A table itself states its exclusions and order. For other
+ * formats, which programs read, a line on standard error states them.
  */
 export async function* selectReports(
   reports: AsyncIterable<SearchReport>,

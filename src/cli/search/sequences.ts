@@ -3,7 +3,7 @@ import { attributeText, type SearchOutput, type SearchReport, targetId } from '.
 
 const FASTA_LINE_RESIDUES = 60;
 
-/** FASTA: the whole sequence of each candidate, best first; the header says for which query and how near. */
+/** FASTA: the whole sequence of each candidate, best first. The header has the query and the distance. */
 export async function* formatFasta(reports: AsyncIterable<SearchReport>): SearchOutput {
   for await (const report of reports) {
     for (const candidate of report.result.candidates) {

@@ -14,7 +14,7 @@ import {
 import { sayLeftOut, sayOrder } from '../terminal/selection.js';
 import { formatTable } from '../terminal/table.js';
 
-/** A column of the table; text columns that may be cut give way to a narrow line, in this order. */
+/** A column of the table. Text columns are cut or dropped on a narrow line, in this order. */
 interface TableColumn {
   readonly name: string;
   readonly isNumber: boolean;
@@ -24,13 +24,13 @@ interface TableColumn {
 }
 
 const GAP = 2;
-/** Where the values of the head start. */
+/** Column in which the values of the head start. */
 const HEAD_MARGIN = 10;
-/** Below this a name says nothing, and the column goes. */
+/** A narrower text is uninformative, so its column is dropped. */
 const TEXT_MIN = 16;
 const TEXT_MAX = 48;
 
-/** A table for people: for each query what was searched, its candidates, and what is to be known of them. */
+/** A human-readable table: for each query the searched database, its candidates, and notes about them. */
 export async function* formatTables(reports: AsyncIterable<SearchReport>, layout: Layout): SearchOutput {
   let isFirst = true;
   for await (const report of reports) {
@@ -133,7 +133,7 @@ function columnsOf(report: SearchReport): TableColumn[] {
   );
 }
 
-/** The columns with their texts cut to what the line leaves; the last of them goes where too little is left. */
+/** The columns with their texts cut to the available width. The last one is dropped if too little is left. */
 function fitting(
   columns: readonly TableColumn[],
   candidates: readonly Candidate[],
@@ -165,7 +165,9 @@ function fitting(
   });
 }
 
-/** Gives each its wish where all fit; else those that wish for little get it, and the others share the rest evenly. */
+/**
+ * Gives each column its desired width if all fit. Otherwise small widths are met and the others share the rest evenly.
+ */
 function shareOut(wishes: readonly number[], total: number): number[] {
   const widths = wishes.map(() => 0);
   let rest = total;

@@ -75,7 +75,7 @@ export function failureOf(error: unknown): Failure {
     ) {
       return {
         code: 'storage_unavailable',
-        message: 'The disk refuses writes; nothing was kept.',
+        message: 'The disk refuses writes; nothing was written.',
         details: {},
       };
     }

@@ -172,7 +172,10 @@ async function searchHere({ folder, plan, config, events }: Session, name: strin
   await runUnits(folder, { places, name, signal, onUnit }, config);
 }
 
-/** Has Slurm search and waits. Without a submission, writes the script and returns the tasks that a person submits. */
+/**
+ * Submits the search to Slurm and waits. Without a submission, writes the script and returns the tasks to submit.
+ * Errors  those of runArray
+ */
 async function searchByTasks(
   { folder, plan, config, events }: Session,
   { count, program, wish }: TaskOptions,

@@ -9,6 +9,6 @@ export async function readPartialResults(path: string): Promise<readonly Partial
   try {
     return decodePartialResults(bytes);
   } catch (cause) {
-    throw new Fault(`${path} is damaged; remove it, and the same command makes it anew.`, { cause });
+    throw new Fault(`${path} is damaged; remove it and run the same command again.`, { cause });
   }
 }

@@ -96,7 +96,7 @@ export async function readJson<Value>(path: string): Promise<Value> {
   try {
     return JSON.parse(text) as Value;
   } catch (cause) {
-    throw new Fault(`${path} is damaged; remove it, and the same command makes it anew.`, { cause });
+    throw new Fault(`${path} is damaged; remove it and run the same command again.`, { cause });
   }
 }
 

@@ -184,7 +184,7 @@ async function openPlanned(
     if (!isAsPlanned) {
       throw new Refusal(
         'calibration_changed',
-        `Release ${id} was calibrated or qualified anew since the batch began.`,
+        `Release ${id} was calibrated or qualified again since the batch started.`,
       );
     }
     const targetSpace =

@@ -17,7 +17,7 @@ export interface OpenHomologs {
   close(): Promise<void>;
 }
 
-/** Values that a homolog source is opened with. */
+/** Values needed to open a homolog source. */
 interface HomologsPlace {
   readonly encoder: Encoder;
   readonly config: ApplianceConfig;

@@ -115,7 +115,7 @@ export async function runArray(work: ArrayWork): Promise<void> {
 async function submit({ script, wish }: ArrayWork, tasks: readonly number[]): Promise<string> {
   const array = `--array=${arrayOf(tasks, wish.atOnce)}`;
   const answer = await ask('sbatch', ['--parsable', ...wish.options, array, script]);
-  // Where Slurm has several clusters, the answer is `number;cluster`.
+  // With several clusters, Slurm's output is `number;cluster`.
   const [job] = answer.trim().split(';');
   if (!/^\d+$/.test(job)) throw new Fault(`sbatch answered with no job: ${answer.slice(0, 200)}`);
   return job;
@@ -128,7 +128,7 @@ async function waitFor(job: string, { signal, onWait }: ArrayWork): Promise<void
       const queued = await ask('squeue', ['--noheader', `--jobs=${job}`, '--format=%i']).catch(
         (cause: Error) => cause,
       );
-      // An ended job is listed as nothing, and later as unknown.
+      // An ended job is first absent from the list, and later unknown.
       if (queued === '' || (queued instanceof Error && queued.message.includes('Invalid job id'))) return;
       silences = queued instanceof Error ? silences + 1 : 0;
       await onWait();

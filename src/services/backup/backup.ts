@@ -16,7 +16,7 @@ interface BackupReport {
   readonly sizeBytes: number;
   readonly copiedCount: number;
   readonly copiedBytes: number;
-  /** Files of earlier backups that this one does not need. */
+  /** Number of removed files, which only earlier backups needed. */
   readonly removedCount: number;
 }
 
@@ -24,12 +24,12 @@ interface BackupOptions {
   readonly folders: { readonly dataFolder: string; readonly indexesFolder: string };
   readonly target: string;
   readonly now: Date;
-  /** Reads what earlier backups copied, too. */
+  /** Also reads and verifies files that earlier backups copied. */
   readonly isVerifying?: boolean;
   readonly onBytes?: (bytes: number) => void;
 }
 
-/** How often bytes may vanish between the copy of the control state and their own. */
+/** Bound on retries after bytes were deleted between the copy of the control state and their own copy. */
 const ATTEMPTS = 8;
 const DATABASE_FILE = 'data.mdb';
 
@@ -50,7 +50,7 @@ export async function backup(options: BackupOptions): Promise<BackupReport> {
     try {
       const bytes = new BackupBytes(target, isVerifying);
       const copy = new Copier(bytes, options.onBytes);
-      // First most of the bytes, so that little can vanish after the moment that is kept.
+      // Copies most of the bytes before the snapshot, so that few can be deleted between snapshot and copy.
       for (const file of objectsOf(snapshot, folders.dataFolder)) await copy.take(file);
       const files = await copyMoment(snapshot, copy, options);
       await bytes.sync();
@@ -66,7 +66,7 @@ export async function backup(options: BackupOptions): Promise<BackupReport> {
   }
 }
 
-/** The control state of one moment with all that it refers to. */
+/** Copies the control state of one moment with everything that it refers to. */
 async function copyMoment(
   live: Snapshot,
   copy: Copier,
@@ -110,7 +110,7 @@ function objectsOf(snapshot: Snapshot, dataFolder: string): readonly SourceFile[
   });
 }
 
-/** Takes files into the backup, and counts what it has copied. */
+/** Copies files into the backup and counts the copied bytes. */
 class Copier {
   readonly #bytes: BackupBytes;
   readonly #onBytes: (bytes: number) => void;
@@ -126,7 +126,7 @@ class Copier {
     return { copiedCount: this.#copiedCount, copiedBytes: this.#copiedBytes };
   }
 
-  /** undefined where the source is missing or is not the bytes that it should be. */
+  /** undefined if the source is missing or its bytes do not have the expected digest. */
   async take({ path, source, bytes: known }: SourceFile): Promise<BackupFile | undefined> {
     const named = known ?? (await nameOf(source));
     if (named === undefined) return undefined;

@@ -5,9 +5,9 @@ import { hashFile, openHashedFile, syncFolder } from '../../release/hashed-file.
 
 /*
  * <backup>/
- *   backup.json          what the backup holds (manifest.ts); written last, replaced by one rename
- *   bytes/ab/<sha256>    every file, under the digest of its bytes; `ab` are its first two digits
- *   incoming/            files on their way; an interrupted backup goes on from them
+ * - backup.json: manifest of the backup (manifest.ts); written last, replaced by one rename
+ * - bytes/ab/<sha256>: every file, under the digest of its bytes; `ab` are its first two digits
+ * - incoming/: incomplete files; an interrupted backup resumes them
  */
 const BYTES_FOLDER = 'bytes';
 export const INCOMING_FOLDER = 'incoming';
@@ -17,18 +17,18 @@ export interface NamedBytes {
   readonly sizeBytes: number;
 }
 
-/** The bytes that went from one place to another were not those that were asked for. */
+/** Result of a copy. `changed`: the source's bytes do not have the expected digest. */
 type Copied = 'copied' | 'known' | 'missing' | 'changed';
 
-/** Files of a backup by their digest: what is there is not copied again. */
+/** Files of a backup by their digest. An existing file is not copied again. */
 export class BackupBytes {
   readonly #folder: string;
   readonly #isVerifying: boolean;
-  /** Folders that have got a new name. */
+  /** Folders with new names, which must be synced. */
   readonly #shelves = new Set<string>();
   readonly #verified = new Set<string>();
 
-  /** @param isVerifying reads what is there already, and copies what has changed again */
+  /** @param isVerifying reads existing files and copies changed ones again */
   constructor(folder: string, isVerifying: boolean) {
     this.#folder = folder;
     this.#isVerifying = isVerifying;
@@ -48,7 +48,7 @@ export class BackupBytes {
     return 'copied';
   }
 
-  /** Makes names durable: before the manifest names them. */
+  /** Makes names durable. Called before the manifest names them. */
   async sync(): Promise<void> {
     for (const shelf of this.#shelves) await syncFolder(shelf);
     await mkdir(join(this.#folder, BYTES_FOLDER), { recursive: true, mode: 0o700 });
@@ -56,7 +56,7 @@ export class BackupBytes {
     await syncFolder(this.#folder);
   }
 
-  /** Removes everything else, and counts it: after the manifest names no more than these. */
+  /** Removes all other files and returns their number. Called after the manifest names only these. */
   async keepOnly(names: ReadonlySet<string>): Promise<number> {
     const folder = join(this.#folder, BYTES_FOLDER);
     let removedCount = 0;
@@ -85,8 +85,7 @@ export function pathIn(folder: string, sha256: string): string {
 }
 
 /**
- * Copies a file whose digest is known, durably; an interrupted copy goes on where it was. What is not those bytes does
- * not stay.
+ * Copies a file of known digest durably. Resumes an interrupted copy. Removes the copy if its digest is wrong.
  * Errors  those of the file system
  */
 export async function copyFile(
@@ -97,7 +96,7 @@ export async function copyFile(
 ): Promise<Exclude<Copied, 'known'>> {
   if ((await stat(source).catch(() => undefined)) === undefined) return 'missing';
   const begun = (await stat(target).catch(() => undefined))?.size ?? 0;
-  // A begun copy of something else, or one that a power cut spoiled, is found by its digest and made anew.
+  // A partial copy may be of another file, or damaged by a power cut. Its digest shows that, and it is copied again.
   for (const storeBytes of begun === 0 ? [0] : [Math.min(begun, sizeBytes), 0]) {
     const copy = await openHashedFile(target, storeBytes);
     try {

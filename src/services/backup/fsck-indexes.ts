@@ -19,8 +19,8 @@ export interface IndexesVerdict {
 }
 
 /**
- * Recomputes the digests of all releases, calibrations and the encoders that they need, and holds the catalog against
- * the folders.
+ * Recomputes the digests of all releases, calibrations and their encoders, and checks the catalog against the folders.
+ * Errors  none for damage, which is a finding
  * Cost    one read of all of them
  */
 export async function checkIndexes(
@@ -41,7 +41,7 @@ export async function checkIndexes(
   }
   await checkEncoders(scanned, folders, report);
   for (const { directory } of scanned.unfinished) {
-    report('build_unfinished', directory, 'A build was interrupted or is at work.');
+    report('build_unfinished', directory, 'A build was interrupted or is running.');
   }
   for (const directory of scanned.removed)
     report('removal_unfinished', directory, 'A removal was interrupted.');
@@ -76,7 +76,7 @@ async function checkEncoders(
   }
 }
 
-/** Folders that were to be renamed when they were complete. */
+/** Checks for folders that an interrupted command did not rename to their final name. */
 async function checkHalfFolders(
   indexesFolder: string,
   scanned: ScannedReleases,
@@ -90,7 +90,7 @@ async function checkHalfFolders(
       if (name.endsWith('.calibration.new'))
         report('folder_half', path, 'A calibration was not written to its end.');
       if (!name.endsWith('.calibration') || known.has(path)) continue;
-      report('folder_half', path, 'The release of this calibration is not there.');
+      report('folder_half', path, 'The release of this calibration does not exist.');
     }
   }
   if ((await list(indexesFolder)).includes(RESTORING_FOLDER)) {
@@ -115,7 +115,7 @@ function checkCatalogFolders(
   for (const [key, { id, slug }] of checkedRows(snapshot).of<{ id: string; slug: string }>('releases')) {
     const directory = releaseDirectory(indexesFolder, slug, id);
     if (there.has(directory) || !snapshot.isThereNow('releases', key)) continue;
-    report('release_missing', `${slug}/${id}`, `${directory} is not there.`);
+    report('release_missing', `${slug}/${id}`, `${directory} does not exist.`);
   }
 }
 

@@ -15,9 +15,9 @@ interface FsckOptions {
 }
 
 /**
- * Looks for every kind of damage in the data and indexes folders; store/check/findings.ts lists them. Writes nothing,
- * and may run beside a server at work: what changes meanwhile is looked at again before it is told.
- * The control state is read by a process of its own first: damage of its pages would end the one that reads them.
+ * Looks for every kind of damage in the data and indexes folders; store/check/findings.ts lists them. Writes nothing
+ * and may run beside a server: a finding on changing data is checked again before it is reported. A child process reads
+ * the control state first, because damaged pages would end the process that reads them.
  * Errors  none for damage, which is the verdict
  * Cost    one read of all stored bytes
  */
@@ -39,7 +39,7 @@ export async function fsck({ folders, now, onBytes = () => undefined }: FsckOpti
 
 const NOTHING: StoreVerdict = { findings: [], rowCount: 0, objectCount: 0, objectBytes: 0 };
 
-/** A new appliance has no control state, and that is no damage. */
+/** A new appliance has no control state. That is no damage. */
 async function openIfThere(dataFolder: string): Promise<Snapshot | undefined> {
   try {
     return await openSnapshot(dataFolder);

@@ -8,16 +8,16 @@ import { listedFiles } from '../../release/manifest.js';
 import { encodersFolder } from '../../encoder/find.js';
 import type { NamedBytes } from './bytes.js';
 
-/** A file to be backed up; the digest is there where something names it already. */
+/** A file to be backed up, with its digest if it is already known. */
 export interface SourceFile {
-  /** In the backup. */
+  /** Path in the backup. */
   readonly path: string;
   readonly source: string;
   readonly bytes?: NamedBytes;
 }
 
 /**
- * Releases with their calibrations, and the encoders of the indexes folder; no unfinished builds.
+ * Releases with their calibrations, and the encoders of the indexes folder, without unfinished builds.
  * Errors  Refusal `backup_source_damaged` for a release that cannot be read
  */
 export async function listIndexFiles(indexesFolder: string): Promise<readonly SourceFile[]> {
@@ -45,7 +45,7 @@ export async function listIndexFiles(indexesFolder: string): Promise<readonly So
   return files;
 }
 
-/** Relative paths of plain files; folders of commands at work are left out. */
+/** Relative paths of plain files, without the folders of running commands. */
 async function filesBelow(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries

@@ -1,18 +1,18 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What is done to the data from time to time, and when it was done last. */
+/** Latest execution of a maintenance task. */
 export interface Maintenance {
   /** RFC 3339. */
   readonly at: string;
-  /** In a word or two, such as `no damage`. */
+  /** A word or two, such as `no damage`. */
   readonly outcome: string;
 }
 
-/** `contract`: which one was served last, by its digest. */
+/** `contract`: digest of the contract that was served last. */
 export type MaintenanceKind = 'backup' | 'fsck' | 'contract';
 
-/** Beside the control state, not in it: looking for damage changes nothing there. */
+/** The file is beside the control state, because fsck must not change that. */
 function fileOf(dataFolder: string, kind: MaintenanceKind): string {
   return join(dataFolder, `last-${kind}.json`);
 }

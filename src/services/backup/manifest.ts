@@ -14,7 +14,7 @@ export interface BackupFile {
   readonly sha256: string;
 }
 
-/** What a backup holds; wire names as on disk. */
+/** Content of a backup, with the names on disk. */
 interface BackupManifest {
   readonly format: typeof FORMAT;
   readonly created_at: string;
@@ -31,8 +31,8 @@ export async function writeManifest(
 }
 
 /**
- * The manifest of a finished backup.
- * Errors  Refusal `backup_not_found`; `backup_damaged` where it was changed or leads out of the folders
+ * Reads the manifest of a finished backup.
+ * Errors  Refusal `backup_not_found`; `backup_damaged` if it was changed or has a path outside of the folders
  */
 export async function readManifest(folder: string): Promise<BackupManifest> {
   const path = join(folder, BACKUP_FILE);
@@ -44,7 +44,7 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
     const isWhole = canonicalSha256(manifest) === sha256 && manifest.format === FORMAT;
     if (isWhole && manifest.files.every(({ path }) => PATH.test(path) && !hasDots(path))) return manifest;
   } catch {
-    // Told below, like every other change.
+    // Refused below, like every other change.
   }
   throw new Refusal('backup_damaged', `${path} was changed or is of another version.`);
 }

@@ -18,19 +18,19 @@ interface RestoreReport {
   readonly createdAt: string;
   readonly fileCount: number;
   readonly sizeBytes: number;
-  /** Files of the indexes folder that were there already, the same to the byte. */
+  /** Number of files of the indexes folder that existed already with the same bytes. */
   readonly knownCount: number;
 }
 
-/** What is restored stands here, below each folder, until all of it is whole. */
+/** Staging folder below each target folder until all files are restored. */
 export const RESTORING_FOLDER = '.restoring';
 
 /**
- * Puts a backup in the place of an appliance that is not there any more. Every byte is copied and held against its
- * digest before anything takes its place; the control state comes last, and makes the rest count. An interrupted
- * restore goes on with the same call.
- * Errors  Refusal `backup_not_found`, `backup_damaged`; `data_folder_not_empty`; `restore_conflict` where the indexes
- *         folder holds other bytes under a name that the backup has; then nothing has changed
+ * Restores a backup to the place of a lost appliance. Every byte is copied and checked against its digest before a file
+ * is moved to its place. The control state is moved last and makes the other files effective. The same call resumes an
+ * interrupted restore.
+ * Errors  Refusal `backup_not_found`, `backup_damaged`; `data_folder_not_empty`; `restore_conflict` if the indexes
+ *         folder holds other bytes under a name of the backup; then nothing has changed
  */
 export async function restore({
   folders,
@@ -54,8 +54,8 @@ export async function restore({
 async function requireEmpty(dataFolder: string): Promise<void> {
   const entries = await readdir(dataFolder).catch((): string[] => []);
   const isBegun = entries.includes(RESTORING_FOLDER);
-  // The control state comes last: what an interrupted restore had put in its place is not used by anyone.
-  // The appliance's key, which no backup holds, may be there before.
+  // The control state comes last, so no process uses the files of an interrupted restore. The appliance's key, which
+  // no backup holds, may exist before.
   const others = entries.filter(
     (name) => name !== RESTORING_FOLDER && name !== SECRET_KEY_FILE && !(isBegun && name !== CONTROL_FOLDER),
   );
@@ -66,7 +66,7 @@ async function requireEmpty(dataFolder: string): Promise<void> {
   );
 }
 
-/** Whether the indexes folder has the file already. Errors  Refusal `restore_conflict` */
+/** Whether the indexes folder has the file already. Errors  Refusal `restore_conflict`; those of the file system */
 async function isInPlace(
   { path, size_bytes: sizeBytes, sha256 }: BackupFile,
   indexesFolder: string,
@@ -100,7 +100,7 @@ async function stage(
   );
 }
 
-/** Moves what is staged to its place, the control state last: from then on the rest counts. */
+/** Moves staged files to their places, the control state last, which makes the others effective. */
 async function switchFolder(folder: string): Promise<void> {
   const staged = join(folder, RESTORING_FOLDER);
   const names = await readdir(staged).catch(() => []);
@@ -115,7 +115,7 @@ async function switchFolder(folder: string): Promise<void> {
   await rm(staged, { recursive: true, force: true });
 }
 
-/** A folder that is not there yet appears whole, by one rename; one that is there takes what it lacks. */
+/** Moves an absent folder as a whole, by one rename. Adds missing files to an existing folder. */
 async function moveInto(staged: string, place: string): Promise<void> {
   const present = await stat(place).catch(() => undefined);
   if (!present?.isDirectory()) return rename(staged, place);

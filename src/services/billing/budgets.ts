@@ -3,13 +3,13 @@ import type { Prices } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import type { UsageTable } from '../../store/tables/usage.js';
 
-/** What organizations may spend in all. */
+/** Upper bounds on the total cost of organizations. */
 export class Budgets {
   readonly #budgets: Readonly<Record<string, string>>;
   readonly #prices: Prices;
   readonly #usage: Pick<UsageTable, 'totals'>;
 
-  /** @param budgets by organization, in decimal notation and the currency of the prices; others have no bound */
+  /** @param budgets by organization, in decimal notation and the currency of the prices; absent = no bound */
   constructor(budgets: Readonly<Record<string, string>>, prices: Prices, usage: Pick<UsageTable, 'totals'>) {
     this.#budgets = budgets;
     this.#prices = prices;
@@ -17,7 +17,7 @@ export class Budgets {
   }
 
   /**
-   * Looks before chargeable work begins; work that has begun is finished and billed.
+   * Checks the budget before chargeable work starts. Work that has started is finished and billed.
    * Errors  Refusal `budget_exhausted`
    */
   requireFunds(organizationId: string): void {

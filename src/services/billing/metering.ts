@@ -3,22 +3,22 @@ import { realWorld, type World } from '../../world.js';
 import type { RequestContext } from '../context.js';
 import type { Reply } from '../reply.js';
 
-/** How the units of a direct search are counted: one for each request that is answered, from the cache or not. */
+/** Formula of the units of a direct search: one for each answered request, cached or not. */
 export const DIRECT_FORMULA_ID = 'homology.search/1';
 export const DIRECT_UNITS = 1;
-/** How the units of a run are counted: one for each query searched, family, alignment, structure or export. */
+/** Formula of the units of a run: one for each searched query, homolog set, alignment, structure or export. */
 export const RUN_FORMULA_ID = 'runs/3';
-/** An export is one unit, whatever its format and length: what is priced is billed, and so can be estimated. */
+/** An export is one unit, regardless of format and length, so that its price can be estimated. */
 export const EXPORT_UNITS = 1;
-/** An alignment is one unit, whether a run builds it or a request, new or built before. */
+/** An alignment is one unit, built by a run or a request, new or existing. */
 export const MSA_UNITS = 1;
 
-/** All relatives of one protein are one unit, however many there are. */
+/** All homologs of one protein are one unit, regardless of their number. */
 export const RELATIVES_UNITS = 1;
 
-/** What an answer is billed as. */
+/** Bill of a response. */
 interface Charge {
-  /** As prices and usage name it. */
+  /** Name of the endpoint in prices and usage. */
   readonly endpoint: string;
   readonly units: number;
   readonly formulaId: string;
@@ -35,14 +35,14 @@ export const MSA_CHARGE: Charge = {
   formulaId: 'sequences.msa.build/1',
 };
 
-/** Entries are written together: one commit for all of so long a time, or of so many. */
+/** Interval and number of entries after which they are written in one commit. */
 const WRITE_AFTER_MS = 90;
 const WRITE_AT_COUNT = 1_000;
 const RETRY_AFTER_MS = 1_000;
 
 type Ledger = Pick<UsageTable, 'record' | 'add' | 'requireRoom'>;
 
-/** Adds the answers of requests that compute to the ledger. */
+/** Adds the responses of requests that compute to the ledger. */
 export class Metering {
   readonly #usage: Ledger;
   readonly #now: () => Date;
@@ -58,10 +58,12 @@ export class Metering {
   }
 
   /**
-   * The answer, billed. It does not wait for the disk, because a cached answer is faster than a disk: a power cut can
-   * lose the entries of its last tenth of a second, an orderly stop none. The entry of a keyed request is written with
-   * its answer, so that a retry is billed once. Runs are billed in their own transaction.
-   * Errors  Refusal `storage_unavailable` while the ledger takes no more: what cannot be billed is not given
+   * Bills a response and returns it. The response does not wait for the disk, because a cached response is faster than
+   * a disk. A power cut can lose the entries of the last tenth of a second; an orderly stop loses none. The entry of a
+   * keyed request is written with its response, so that a retry is billed once. Runs are billed in their own
+   * transaction.
+   * Errors  Refusal `storage_unavailable` while the ledger accepts no entries: a response that cannot be billed is not
+   *         sent
    */
   bill<Value>(
     reply: Reply<Value>,
@@ -105,7 +107,7 @@ export class Metering {
     this.#writing.add(written);
   }
 
-  /** What was answered is billed when the disk takes it; meanwhile the ledger refuses to add anything. */
+  /** Retries until the disk accepts the entries. Meanwhile the ledger refuses new ones. */
   #keep(entries: readonly UsageEntry[]): void {
     this.#entries = [...entries, ...this.#entries];
     this.#cancel ??= this.#world.setTimer(RETRY_AFTER_MS, () => this.#write());

@@ -7,10 +7,10 @@ import type { UsageTable } from '../../store/tables/usage.js';
 import type { RequestContext } from '../context.js';
 import type { Reply } from '../reply.js';
 
-/** The estimate without `$schema`, which the shell adds: it knows the address. */
+/** The estimate without `$schema`, which the HTTP shell adds because it has the address. */
 type Estimate = Omit<PricingEstimate, '$schema'>;
 
-/** Says what calls would cost. */
+/** Estimates the cost of calls. */
 export class Pricing {
   readonly #prices: Prices;
   readonly #usage: Pick<UsageTable, 'totals'>;

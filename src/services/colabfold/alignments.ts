@@ -6,20 +6,20 @@ import type { PossibleRow } from '../msa/rows.js';
 import { selectRows } from '../msa/select-rows.js';
 import { homologRow, rowOf } from './rows.js';
 
-/** One query of a ticket with the candidates of one database, by rank, some at a time. */
+/** One query of a ticket with the candidates of one database in order of rank, in pages. */
 export interface Chain {
   readonly name: string;
   readonly sequence: string;
   readonly candidates: AsyncIterable<readonly HomologyCandidate[]>;
-  /** Its relatives in the background of that database, nearest first. */
+  /** Its homologs in the homolog source of that database, nearest first. */
   readonly relatives: AsyncIterable<readonly ProteinHomolog[]>;
 }
 
 export type Rules = Pick<ColabfoldSettings, 'maxEvalue' | 'minCoverage' | 'maxSequences'>;
 
-/** Ends every block, the last one, too. */
+/** Ends every block, including the last one. */
 const BLOCK_END = '\0';
-/** Of a row that stands for a chain of which a species has no protein; Protenix counts rows by their headers. */
+/** Header of a row for a chain without a protein of the species. Protenix counts rows by their headers. */
 const absentHeader = (taxid: number): string => `absent_${taxid}`;
 
 /**
@@ -73,17 +73,18 @@ export async function unpairedBlock(
   return blockOf(name, sequence, records, maxBytes);
 }
 
-/** The best protein of a species that a chain has. */
+/** The best protein of a species for a chain. */
 interface SpeciesRow {
   readonly rank: number;
   readonly record: string;
 }
 
 /**
- * Blocks of equal depth: the n-th rows of all chains are of one species, each the best that its chain has of it.
- * Species of more of the chains come first, those of the same number by the mean rank of their rows.
- * @param pairing `complete` takes the species of which every chain has a protein; `greedy`, of which two have one
- * @param maxBytes of all blocks together; rows beyond are left out
+ * Blocks of equal depth. The n-th rows of all chains are of one species, each the best protein of it for the chain.
+ * Species of more chains come first, then those of smaller mean rank.
+ * @param pairing `complete` selects species with a protein for every chain; `greedy`, with one for at least two chains
+ * @param maxBytes of all blocks together; later rows are omitted
+ * Errors  the signal's reason
  */
 export async function pairedBlocks(
   chains: readonly Chain[],
@@ -125,7 +126,7 @@ async function bestOfSpecies(
   return best;
 }
 
-/** Rows of all blocks alike that the bound has room for. */
+/** Number of rows of each block within the byte limit. */
 function depthWithin(
   maxBytes: number,
   chains: readonly Chain[],
@@ -141,7 +142,7 @@ function depthWithin(
   return beyond === -1 ? species.length : beyond;
 }
 
-/** What no calibration supports has no E-value, and passes no bound on it. */
+/** A candidate without a calibration has no E-value, and passes no bound on it. */
 function isKept({ alignment, significance }: HomologyCandidate, rules: Rules): boolean {
   if (alignment === undefined || alignment.cigar === '') return false;
   const { expected_false_hits = Infinity } = significance.measurements;

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-/** A file of an archive; its pieces one after the other are its content. */
+/** A file of an archive. Its content is the concatenation of its pieces. */
 export interface ArchivedFile {
   /** 1..99 ASCII characters. */
   readonly name: string;
@@ -12,7 +12,8 @@ const BLOCK_BYTES = 512;
 const pack = promisify(gzip);
 
 /**
- * The files as a gzip-compressed tar archive: the same bytes for the same files.
+ * Returns the files as a gzip-compressed tar archive. Equal files give equal bytes.
+ * Errors  those of zlib
  * Source  POSIX.1-2001, pax interchange format: its ustar header block
  */
 export async function tarGz(files: readonly ArchivedFile[]): Promise<Buffer> {
@@ -33,7 +34,7 @@ function header(name: string, sizeBytes: number): Buffer {
   block.write('0000000\0', 116, 'ascii');
   block.write(`${octal(sizeBytes, 11)}\0`, 124, 'ascii');
   block.write(`${octal(0, 11)}\0`, 136, 'ascii');
-  // The checksum is that of the header with blanks in its place.
+  // The checksum of the header is computed with blanks in its own field.
   block.write('        ', 148, 'ascii');
   block.write('0', 156, 'ascii');
   block.write('ustar\0' + '00', 257, 'ascii');

@@ -3,17 +3,17 @@ import { COLABFOLD_NAME_MAX_CHARACTERS, COLABFOLD_QUERIES_MAX_COUNT } from '../.
 import { readFasta } from '../../sequence/fasta.js';
 import { normaliseProtein } from '../../sequence/protein.js';
 
-/** A query as the client named it, normalised. */
+/** A normalised query with the client's name for it. */
 export interface NamedQuery {
   readonly name: string;
   readonly sequence: string;
 }
 
-/** What clients call the first of their queries; one that comes without a header is called so. */
+/** Clients name their first query so. A query without a header gets this name. */
 const FIRST_NAME = '101';
 
 /**
- * The queries of a form's `q`: FASTA, or one bare sequence.
+ * Reads the queries of a form's `q`: FASTA, or one bare sequence.
  * Errors  Refusal `invalid_queries` and those of normaliseProtein
  */
 export async function readFormQueries(q: string): Promise<readonly NamedQuery[]> {

@@ -3,7 +3,7 @@ import type { ProteinRelative as ProteinHomolog } from '../../contract/runs/run-
 import { a3mRow } from '../../sequence/a3m.js';
 import { candidateRow, type PossibleRow } from '../msa/rows.js';
 
-/** The row as every alignment has it, under the header of this interface. */
+/** A candidate as a row with a header of this interface. */
 export function rowOf(candidate: HomologyCandidate, query: string): PossibleRow | undefined {
   const row = candidateRow(candidate, query);
   if (row === undefined) return undefined;
@@ -18,8 +18,8 @@ export function rowOf(candidate: HomologyCandidate, query: string): PossibleRow 
 }
 
 /**
- * A relative as a row; what its score was, only the search that found it knows.
- * @param rank behind those of all candidates, which so come first where E-values are equal
+ * A homolog as a row. Its score is unknown here, because only the search that found it has it.
+ * @param rank greater than those of all candidates, so that candidates come first at equal E-values
  */
 export function homologRow(homolog: ProteinHomolog, query: string, rank: number): PossibleRow {
   const { cigar, residues, query_start: queryStart, expected_false_hits: eValue } = homolog;
@@ -42,7 +42,7 @@ export function homologRow(homolog: ProteinHomolog, query: string, rank: number)
   };
 }
 
-/** What a header tells. */
+/** Values of a header. */
 interface Described extends Pick<
   ProteinHomolog,
   | 'id'
@@ -58,9 +58,10 @@ interface Described extends Pick<
 }
 
 /**
- * Ten columns between tabs: target, score, identity, E-value; first and last position and length of query and target.
+ * Ten columns separated by tabs: target, score, identity, E-value; first and last position and length of query and
+ * target.
  * Unit    positions are zero-based with inclusive ends, as in the source; a missing number is `nan`
- * Source  alignments of MMseqs2 (result2msa) as ColabFold's server hands them out
+ * Source  alignments of MMseqs2 (result2msa) in the form of ColabFold's server
  */
 function headerOf(queryLength: number, row: Described): string {
   return [

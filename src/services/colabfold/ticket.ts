@@ -1,26 +1,26 @@
 import { Refusal } from '../../errors.js';
 import { COLABFOLD_NAME_MAX_CHARACTERS, COLABFOLD_QUERIES_MAX_COUNT } from '../../limits.js';
 
-/** What a client asked for, from the words of its `mode`. */
+/** Options of a client's request, parsed from the words of its `mode`. */
 export interface TicketMode {
-  /** Greedy pairs a species that some of the chains have; complete, only one that all have. */
+  /** `greedy` pairs a species that at least two chains have; `complete`, only a species that all chains have. */
   readonly pairing?: 'greedy' | 'complete';
-  /** Whether the file of the environmental database is wanted. */
+  /** Whether the client requests the file of the environmental database. */
   readonly hasEnvironment: boolean;
-  /** Whether rows are thinned out over the range of identity where there are many. */
+  /** Whether rows are thinned out evenly over the range of identity if there are many. */
   readonly isFiltered: boolean;
 }
 
 /** The runs of a query over one database. */
 export interface TicketSearch {
   readonly runId: string;
-  /** That of its relatives in the background of the database; absent where it has none, and where none are wanted. */
+  /** Run for its homologs in the homolog source of the database; absent if there is no source or none are requested. */
   readonly homologsRunId?: string;
 }
 
-/** A query of a ticket, with what was searched for it, a database after the other. */
+/** A query of a ticket with its searches, one per database. */
 export interface TicketQuery {
-  /** Header that the client gave it, which its block begins with. */
+  /** Header from the client. The block of the query begins with it. */
   readonly name: string;
   readonly searches: readonly TicketSearch[];
 }
@@ -34,7 +34,7 @@ export interface Ticket {
   readonly queries: readonly TicketQuery[];
 }
 
-/** Digits of the runs of a search stand behind each other. */
+/** The digits of the runs of a search are concatenated. */
 type Written = readonly [mode: string, ...queries: (readonly [name: string, ...searches: string[]])[]];
 
 const RUN_PREFIX = 'run_';
@@ -43,8 +43,8 @@ const MSA_WORDS = new Set(['env', 'all', 'nofilter']);
 const PAIR_WORDS = new Set(['pairgreedy', 'paircomplete', 'env']);
 
 /**
- * Reads `mode` of a form: words between hyphens.
- * Errors  Refusal `validation_failed` for a word that is none of this route's
+ * Reads `mode` of a form: words separated by hyphens.
+ * Errors  Refusal `validation_failed` for a word that this route does not have
  */
 export function readMode(route: 'msa' | 'pair', mode: string): TicketMode {
   const words = mode.split('-').filter(Boolean);
@@ -64,7 +64,7 @@ export function readMode(route: 'msa' | 'pair', mode: string): TicketMode {
   return { hasEnvironment: words.includes('env'), isFiltered: !words.includes('nofilter') };
 }
 
-/** Letters of an URL's path, some fifty for a query over one database. */
+/** Encodes a ticket in characters of a URL path, about fifty for one query over one database. */
 export function writeTicket({ mode, queries }: Ticket): string {
   const { pairing = '', hasEnvironment, isFiltered } = mode;
   const letters = `${pairing.charAt(0)}${hasEnvironment ? 'e' : ''}${isFiltered ? 'f' : ''}`;
@@ -75,7 +75,7 @@ export function writeTicket({ mode, queries }: Ticket): string {
   return Buffer.from(JSON.stringify(written)).toString('base64url');
 }
 
-/** The ticket of an id; undefined for what writeTicket has not written. The runs may be anybody's. */
+/** Decodes a ticket. undefined for an id that writeTicket did not write. The caller checks access to the runs. */
 export function readTicket(id: string): Ticket | undefined {
   const written = parse(Buffer.from(id, 'base64url').toString('utf8'));
   if (!isWritten(written)) return undefined;

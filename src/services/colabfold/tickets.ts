@@ -54,14 +54,14 @@ export interface TicketState {
   readonly reason?: string;
 }
 
-/** Names of the files, as clients look for them. */
+/** File names that clients look for. */
 const MAIN_FILE = 'uniref.a3m';
 const ENVIRONMENT_FILE = 'bfd.mgnify30.metaeuk30.smag30.a3m';
 const PAIRED_FILE = 'pair.a3m';
-/** Structures to model after. There are none here, and a client that wants some reads that none was found. */
+/** Structural templates. The file is empty, so a client that requests templates finds none. */
 const TEMPLATES_FILE = 'pdb70.m8';
 
-/** What a ticket's runs do. */
+/** Endpoints of a ticket's runs. */
 type SearchEndpoint = 'homology.search' | 'sequences.relatives';
 const SEARCHED = {
   evidence: 'pairwise_sequence_alignment',
@@ -78,7 +78,7 @@ const SEARCHED = {
  */
 export class ColabfoldTickets {
   readonly #dependencies: ColabfoldDependencies;
-  /** Archives by ticket, those that are being made among them: a client that gave up waiting comes again. */
+  /** Archives by ticket, finished or in progress. A client that timed out asks again. */
   readonly #archives = new LRUCache<string, Buffer>({
     maxSize: COLABFOLD_ARCHIVES_MAX_BYTES,
     sizeCalculation: ({ length }) => length + 1,
@@ -109,14 +109,14 @@ export class ColabfoldTickets {
     return this.#stateOf({ mode, queries: found }, context);
   }
 
-  /** Undefined for what is no ticket, or whose runs have gone. Errors  Refusal `permission_denied` */
+  /** undefined if the id is no ticket or its runs were deleted. Errors  Refusal `permission_denied` */
   status(id: string, context: RequestContext): TicketState | undefined {
     const ticket = readTicket(id);
     return ticket && this.#isKept(ticket) ? this.#stateOf(ticket, context) : undefined;
   }
 
   /**
-   * The archive of a complete ticket; undefined as for status.
+   * Returns the archive of a complete ticket; undefined as for status.
    * Errors  Refusal `permission_denied`, `run_not_completed`; Faults of the disk
    */
   async archive(id: string, context: RequestContext): Promise<Buffer | undefined> {
@@ -140,7 +140,7 @@ export class ColabfoldTickets {
     }
   }
 
-  /** Rows are paired by what the database says of its proteins, which it does not of those of its background. */
+  /** Rows are paired by the taxa of the database's proteins. Proteins of its homolog source have no taxa. */
   async #searchOf(
     query: NamedQuery,
     slug: string,
@@ -155,7 +155,7 @@ export class ColabfoldTickets {
     return { runId, homologsRunId: await this.#runOf('sequences.relatives', query, release, context) };
   }
 
-  /** The run of this query: one that was accepted before where it can still be read, or a new one. */
+  /** Run of this query: an earlier one if it is still readable, otherwise a new one. */
   async #runOf(
     endpoint: SearchEndpoint,
     query: NamedQuery,
@@ -163,7 +163,7 @@ export class ColabfoldTickets {
     context: RequestContext,
   ): Promise<string> {
     const { settings, idempotency, table, now } = this.#dependencies;
-    // A search has the key that it had before there were runs of relatives.
+    // A search keeps the key that it had before runs of homologs existed.
     const parts = endpoint === 'homology.search' ? [] : [endpoint];
     for (let attempt = 0; attempt < COLABFOLD_ATTEMPTS_MAX_COUNT; attempt += 1) {
       const key = canonicalSha256([query.sequence, releaseId, settings.maxSequences, attempt, ...parts]);
@@ -253,7 +253,7 @@ export class ColabfoldTickets {
     return tarGz([...files, { name: TEMPLATES_FILE, pieces: [] }]);
   }
 
-  /** Of a database that was not searched there are no candidates. */
+  /** A database that was not searched has no candidates. */
   #chainOf({ name, searches }: TicketQuery, at: number, context: RequestContext): Chain {
     const { table, receipts } = this.#dependencies;
     const main = table.get(searches[0].runId) as RunRow;
@@ -277,7 +277,7 @@ export class ColabfoldTickets {
     for (let at = 0; at < rowCount;) {
       const block = await table.rows.blockAt(runId, at);
       if (block === undefined)
-        throw new Refusal('result_expired', `The results of ${runId} have gone meanwhile.`);
+        throw new Refusal('result_expired', `The results of ${runId} were deleted meanwhile.`);
       yield block.rows as readonly Row[];
       at = block.firstRow + block.rows.length;
       await pause();
@@ -290,12 +290,12 @@ function runIdsOf({ queries }: Ticket): readonly string[] {
   return searches.flatMap(({ runId, homologsRunId }) => [runId, ...(homologsRunId ? [homologsRunId] : [])]);
 }
 
-/** A run that came to nothing, or whose results have gone, does not keep a sequence from being searched again. */
+/** A failed run, or one whose results were deleted, does not prevent a new search of its sequence. */
 function isOfUse({ status, areResultsGone }: RunRow): boolean {
   return status !== 'failed' && status !== 'cancelled' && !areResultsGone;
 }
 
-/** Why there will be no alignment; undefined where there is one, or may be. */
+/** Reason why there will be no alignment; undefined if there is one, or may be. */
 function obstacleOf(run: RunRow, { maxEvalue }: ColabfoldSettings): string | undefined {
   if (run.status === 'cancelled') return `The run ${run.id} was cancelled.`;
   if (run.status === 'failed') return run.error?.message ?? `The run ${run.id} has failed.`;
@@ -303,7 +303,7 @@ function obstacleOf(run: RunRow, { maxEvalue }: ColabfoldSettings): string | und
   if (run.status !== 'completed' || maxEvalue === null || run.rowCount === 0 || !isSearch) return undefined;
   const { evidence_summary: evidence, database } = run.summary as SearchRunSummary;
   if (evidence.significance.status !== 'not_available') return undefined;
-  // An alignment of the query alone would be taken for the absence of relatives.
+  // Clients would read an alignment of the query alone as the absence of homologs.
   return (
     `The database ${database.slug} gives a query of this length no E-values, and the alignments are bound by them. ` +
     'Calibrate it ("gloaming index calibrate"), or set "max_evalue" of "colabfold" to null.'

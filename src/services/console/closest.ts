@@ -14,29 +14,29 @@ export interface ClosestRequest {
 
 /** For each residue of one side, the residue of the other whose vector is closest. */
 export interface ClosestSide {
-  /** Zero-based positions on the other side; of equally close ones the first. */
+  /** Zero-based positions on the other side; the first of equally close ones. */
   readonly closest: readonly number[];
-  /** Cosine with it, to three places. */
+  /** Cosine of each pair, to three decimals. */
   readonly cosine: readonly number[];
 }
 
-/** What the distance of two proteins is the mean of. Wire names, as an internal page of the console has it. */
+/** Closest residues of both sides, whose cosines average to the proteins' distance. Wire names of an internal page. */
 export interface ClosestResidues {
   readonly query_length: number;
   readonly target_length: number;
   readonly query_to_target: ClosestSide;
   readonly target_to_query: ClosestSide;
-  /** Cosines of all pairs, row by query residue: a byte each, 0 for −1 and 255 for 1, in base64. */
+  /** Cosines of all pairs, row by query residue: one byte each, 0 for −1 and 255 for 1, in base64. */
   readonly matrix?: string;
 }
 
-/** Pairs of residues that are compared at most: half a second of one core, in slices. */
+/** Largest number of compared pairs of residues: half a second of one core, in slices. */
 const PAIRS_MAX_COUNT = 4_000_000;
-/** Pairs of which the whole matrix is given. */
+/** Largest number of pairs for which the whole matrix is returned. */
 const MATRIX_MAX_PAIRS = 1_000_000;
 
 /**
- * Which residues two proteins are close by.
+ * Finds the closest residues of two proteins.
  * Cost    pairs × dimension multiply-adds, in slices of the event loop
  * Errors  Refusal `release_not_found`, `permission_denied`, those of the query; `validation_failed` for a target that
  *         the release lacks, or too many pairs; Faults of files and encoder

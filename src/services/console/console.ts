@@ -11,14 +11,14 @@ import { describeSystem, type SystemParts } from './system.js';
 import { exampleProtein, proteinOf, type ConsoleProtein } from './proteins.js';
 import { AttributeValues, type CountedValue } from './values.js';
 
-/** What the console in the browser asks beside the contract. */
+/** Operations of the browser console beyond the contract. */
 export interface Console {
   readonly sessions: Sessions;
-  /** Visitors may search without having signed in. */
+  /** Visitors may search without a sign-in. */
   readonly isOpen: boolean;
   readonly keys: Pick<Keys, 'list' | 'create' | 'revoke'>;
   closest(request: ClosestRequest, organizationId: string, signal: AbortSignal): Promise<ClosestResidues>;
-  /** Values of an attribute that have the text somewhere; of a taxid, below which others lie, names of taxa. */
+  /** Values of an attribute that contain the text. For a taxid with `isBelow`: names of taxa. */
   values(
     releaseId: string,
     field: string,
@@ -26,12 +26,12 @@ export interface Console {
     isBelow: boolean,
     organizationId: string,
   ): Promise<readonly CountedValue[]>;
-  /** A protein of a release by id, or one to begin with. Errors  Refusal `validation_failed` where there is none */
+  /** A protein of a release by id, or an example. Errors  Refusal `validation_failed` if there is none */
   protein(releaseId: string, id: string | undefined, organizationId: string): Promise<ConsoleProtein>;
-  /** What the E-values of a release rest on; undefined where it has none. */
+  /** Calibration behind the E-values of a release; undefined if it has none. */
   calibration(releaseId: string, organizationId: string): Promise<CalibrationCard | undefined>;
   system(): ReturnType<typeof describeSystem>;
-  /** What the command line is at on this machine. */
+  /** Progress of commands on this machine. */
   jobs(): readonly JobReport[];
 }
 
@@ -41,7 +41,7 @@ export interface ConsoleParts extends SystemParts {
   readonly keys: Keys;
   readonly catalog: Catalog;
   readonly engines: Engines;
-  /** A good first query of a release, where somebody knows one. */
+  /** Id of a good first query of a release, if one is configured. */
   readonly exampleOf: (release: Release) => string | undefined;
   readonly readCalibration: (releaseId: string) => Promise<CalibrationCard | undefined>;
 }

@@ -3,23 +3,23 @@ import type { Release } from '../../release/release.js';
 
 export interface ConsoleProtein {
   readonly id: string;
-  /** Empty where the release knows none. */
+  /** Empty if the release has none. */
   readonly description: string;
   readonly sequence: string;
 }
 
-/** Lengths that a first example may have, and how many proteins are looked at for one. */
+/** Lengths of a first example, and the bound on proteins inspected for one. */
 const EXAMPLE_RESIDUES = [120, 350] as const;
 const EXAMPLES_MAX_COUNT = 10_000;
 
-/** Errors  Refusal `validation_failed` where the release has no such protein */
+/** Errors  Refusal `validation_failed` if the release has no such protein */
 export function proteinOf(release: Release, id: string): ConsoleProtein {
   const target = release.targets.find(id);
   if (target !== undefined) return presented(release, target);
   throw new Refusal('validation_failed', 'The release has no protein of that id.', { param: 'id' });
 }
 
-/** @param wanted id of a good first query, where somebody knows one; else the first of a common length */
+/** @param wanted id of a good first query, if one is configured; otherwise the first protein of a common length */
 export function exampleProtein(release: Release, wanted: string | undefined): ConsoleProtein {
   const known = wanted === undefined ? undefined : release.targets.find(wanted);
   return presented(release, known ?? exampleOf(release.targets));

@@ -6,20 +6,22 @@ import type { World } from '../../world.js';
 import type { Principal } from '../context.js';
 import type { Keys } from '../keys.js';
 
-/** Who looks at the console. */
+/** The user of a console. */
 export interface Visitor extends Principal {
-  /** What the console calls it: the key's name. */
+  /** Name that the console shows: the key's name. */
   readonly name: string;
-  /** Came by a link of the command line, or by a key of the scope `admin`: sees the system, makes and revokes keys. */
+  /**
+   * Signed in by a link of the command line or by a key of scope `admin`: sees the system, creates and revokes keys.
+   */
   readonly isOperator: boolean;
-  /** Nobody has signed in; the settings let such visitors search. */
+  /** Not signed in, but the settings let such visitors search. */
   readonly isOpen: boolean;
-  /** Absent for those who have not signed in. */
+  /** Absent for visitors who have not signed in. */
   readonly sessionId?: string;
   readonly expiresAt?: string;
 }
 
-/** A session as it begins: the only time that its token is seen. */
+/** A new session. Its token is returned here only. */
 export interface BegunSession {
   readonly token: string;
   readonly visitor: Visitor;
@@ -30,7 +32,7 @@ const TOKEN_PATTERN = /^[A-Za-z0-9_-]{43}$/;
 const SESSIONS_MAX_COUNT = 1_000;
 export const SESSION_LIFETIME_MS = 7 * 24 * 60 * 60 * 1000;
 const LINK_LIFETIME_MS = 15 * 60 * 1000;
-/** Whom visitors that have not signed in speak for: it sees public databases, and those granted to it. */
+/** Organization of visitors without a sign-in. It sees public databases and those granted to it. */
 const OPEN_ORGANIZATION = 'console-open';
 const OPEN_VISITOR: Visitor = Object.freeze({
   organizationId: OPEN_ORGANIZATION,
@@ -40,14 +42,14 @@ const OPEN_VISITOR: Visitor = Object.freeze({
   isOpen: true,
 });
 
-/** Browsers that are signed in. */
+/** Signed-in browsers. */
 export class Sessions {
   readonly #table: SessionTable;
   readonly #keys: Pick<Keys, 'authenticate' | 'live'>;
   readonly #world: World;
   readonly #isOpen: boolean;
 
-  /** @param isOpen the settings let the network search without a key */
+  /** @param isOpen whether the settings let the network search without a key */
   constructor(table: SessionTable, keys: Pick<Keys, 'authenticate' | 'live'>, world: World, isOpen: boolean) {
     this.#table = table;
     this.#keys = keys;
@@ -65,7 +67,7 @@ export class Sessions {
     return { token, visitor: visitorOf(row, scope) };
   }
 
-  /** Errors  Refusal `invalid_api_key` where the link was used, has expired or never was */
+  /** Errors  Refusal `invalid_api_key` if the link was used, has expired or never existed */
   async enterByLink(linkToken: string): Promise<BegunSession> {
     let begun: { readonly token: string; readonly row: SessionRow } | undefined;
     const isWellFormed = TOKEN_PATTERN.test(linkToken);
@@ -87,7 +89,7 @@ export class Sessions {
     );
   }
 
-  /** A token that lets one browser in within the next quarter of an hour, as the operator. */
+  /** Returns a token that signs in one browser as the operator within a quarter of an hour. */
   async newLink(organizationId: string): Promise<string> {
     const token = this.#newToken();
     const now = this.#world.now();
@@ -96,7 +98,7 @@ export class Sessions {
     return token;
   }
 
-  /** Whose browser this is. @param token of its cookie; undefined where it has none or the session has ended */
+  /** Returns the user of a browser. @param token of its cookie; undefined if it has none or the session has ended */
   find(token: string | undefined): Visitor | undefined {
     const row = token !== undefined && TOKEN_PATTERN.test(token) && this.#table.get(digestOf(token));
     if (row && this.#isLive(row)) {
@@ -110,12 +112,12 @@ export class Sessions {
     return this.#table.list().filter((row) => this.#isLive(row));
   }
 
-  /** Ends sessions by their ids, which are no secrets. */
+  /** Ends sessions by their ids, which are not secret. */
   async end(ids: readonly string[]): Promise<void> {
     await this.#table.remove(ids);
   }
 
-  /** A session ends with the key by which it came in. */
+  /** A session ends with the key that opened it. */
   #isLive({ expiresAt, keyId }: SessionRow): boolean {
     if (expiresAt <= this.#world.now().toISOString()) return false;
     return keyId === undefined || this.#keys.live(keyId) !== undefined;
@@ -136,12 +138,12 @@ export class Sessions {
   }
 }
 
-/** @param scope  of the key by which the session came in; the operator's link has none */
+/** @param scope of the key that opened the session; the operator's link has none */
 function visitorOf(
   { id, keyId, organizationId, name, isOperator, expiresAt }: SessionRow,
   scope?: KeyScope,
 ): Visitor {
-  // The operator has no key: the requests of each of his sessions are counted by themselves.
+  // The operator has no key, so the requests of each operator session have a rate limit of their own.
   const spent = keyId ?? `console-${id.slice(0, 16)}`;
   const who = { keyId: spent, organizationId, name, isOperator, isOpen: false, sessionId: id, expiresAt };
   return scope === undefined ? who : { ...who, scope };

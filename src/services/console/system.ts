@@ -14,7 +14,7 @@ export interface SystemParts {
   readonly serverVersion: string;
 }
 
-/** Operations that are billed, by the names of the ledger. */
+/** Billed operations, by the names of the ledger. */
 const BILLED = [
   'homology.search',
   'homology.batch_search',
@@ -23,7 +23,7 @@ const BILLED = [
   'structure.predict',
 ] as const;
 
-/** What `gloaming doctor` says, with disk and usage, for the operator. Wire names. */
+/** Report of `gloaming doctor` with disk and usage, for the operator. Wire names. Errors  those of the checks */
 export async function describeSystem(
   { config, backend, usage, serverVersion }: SystemParts,
   organizations: readonly string[],

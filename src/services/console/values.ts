@@ -2,27 +2,27 @@ import { LRUCache } from 'lru-cache';
 import type { FilterField, Release } from '../../release/release.js';
 import { Slice } from '../../turns.js';
 
-/** A value of an attribute, and how many proteins of the release have it. */
+/** A value of an attribute, and the number of proteins in the release that have it. */
 export interface CountedValue {
-  /** As filters take it. */
+  /** In the form that filters accept. */
   readonly value: string;
-  /** Of a taxon that shares its name with another, whose value is its number. */
+  /** Name of a taxon that another taxon shares. Its value is then its number. */
   readonly name?: string;
   readonly count: number;
 }
 
-/** Distinct values of one field that are counted; those seen first. */
+/** Largest number of distinct values that are counted for one field, in order of occurrence. */
 const VALUES_MAX_COUNT = 50_000;
 const ANSWER_MAX_COUNT = 20;
 const KEPT_FIELDS_MAX_COUNT = 64;
 
-/** Values of attributes, for whoever writes a filter; counted at the first question and kept. */
+/** Values of attributes, for users that write a filter. They are counted at the first request and cached. */
 export class AttributeValues {
   readonly #counted = new LRUCache<string, Promise<readonly CountedValue[]>>({ max: KEPT_FIELDS_MAX_COUNT });
 
   /**
-   * Values of the field that have the text somewhere, most frequent first; of no field, none.
-   * @param isBelow whether taxa are asked for with all proteins below them, by name
+   * Values of the field that contain the text, most frequent first. An unknown field has none.
+   * @param isBelow whether to return names of taxa with all proteins below them
    */
   async find(
     release: Release,
@@ -62,7 +62,7 @@ async function countValues({ targets }: Release, field: string): Promise<readonl
   return [...counts].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count);
 }
 
-/** Taxa of the lineages with the proteins on and below them. */
+/** Counts the taxa of the lineages with the proteins on and below them. Errors  those of the release's files */
 async function countTaxa(release: Release, field: FilterField): Promise<readonly CountedValue[]> {
   const counts = new Map<number, number>();
   for (const { value, count } of await countValues(release, field.name))
@@ -70,7 +70,7 @@ async function countTaxa(release: Release, field: FilterField): Promise<readonly
   return [...counts]
     .map(([taxid, count]) => {
       const name = release.taxonName(taxid) ?? String(taxid);
-      // Filters take what begins with a digit as a number.
+      // Filters read a value that begins with a digit as a number.
       const isName = field.taxaNamed?.(name).length === 1 && !/^\s*-?\d/.test(name);
       return { ...(isName ? { value: name } : { value: String(taxid), name }), count };
     })

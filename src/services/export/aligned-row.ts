@@ -4,7 +4,7 @@ import { alignmentLines, type AlignmentLines } from '../../sequence/alignment-li
 import type { ExportQuery, ExportRow, ExportedSearch } from './rows.js';
 
 /**
- * A candidate with its alignment, in the numbers that the formats of the field are made of.
+ * A candidate with its alignment, in the numbers of the usual file formats.
  * Unit    positions from 1, ends inclusive
  */
 export class AlignedRow implements ExportRow {
@@ -21,7 +21,7 @@ export class AlignedRow implements ExportRow {
     this.alignment = alignment;
   }
 
-  /** Undefined where nothing of the pair is aligned. */
+  /** undefined if no part of the pair is aligned. */
   static of(row: ExportRow): AlignedRow | undefined {
     const { alignment } = row.candidate;
     return alignment === undefined || alignment.cigar === '' ? undefined : new AlignedRow(row, alignment);
@@ -32,7 +32,7 @@ export class AlignedRow implements ExportRow {
     return this.alignment.aligned_residue_count + this.alignment.gap_residue_count;
   }
 
-  /** Aligned pairs of two residues; a mismatch is any of them that is not identical. */
+  /** Aligned pairs of two residues that are not identical. */
   get mismatchCount(): number {
     return this.alignment.aligned_residue_count - this.alignment.identical_residue_count;
   }
@@ -42,21 +42,21 @@ export class AlignedRow implements ExportRow {
   }
 
   /**
-   * Where no calibration supports an E-value, as many as were searched: so many false hits there can be at most.
+   * E-value. Without a calibration, the number of searched targets, which is an upper bound.
    * Unit    targets
    */
   get eValue(): number {
     return this.candidate.significance.measurements.expected_false_hits ?? this.search.targetCount;
   }
 
-  /** 0, which says nothing, where no calibration supports more. */
+  /** Bit score. Without a calibration 0, which carries no information. */
   get bitScore(): number {
     return this.candidate.significance.measurements.bit_score ?? 0;
   }
 
   get querySequence(): string {
     const { sequence } = this.query;
-    assert(sequence !== undefined, 'a format whose fields need the query asks for it');
+    assert(sequence !== undefined, 'a format whose fields need the query requests it');
     return sequence;
   }
 
@@ -67,18 +67,18 @@ export class AlignedRow implements ExportRow {
     return this.#lines;
   }
 
-  /** Columns whose residues are the same, or often replace each other. */
+  /** Columns whose residues are equal or often substitute each other. */
   get positiveCount(): number {
     return this.lines.middle.replaceAll(' ', '').length;
   }
 
-  /** An attribute of the target as text; undefined where it has none. */
+  /** An attribute of the target as text; undefined if it has none. */
   attribute(name: string): string | undefined {
     const value = this.candidate.target.attributes[name];
     return value === undefined || value === '' ? undefined : String(value);
   }
 
-  /** What a header says after the id, as UniProt writes it. */
+  /** Text of a header after the id, in UniProt's form. */
   get targetTitle(): string {
     const parts = [
       ['', this.attribute('name') ?? this.attribute('description')],

@@ -27,7 +27,7 @@ export class A3mEncoder implements ExportEncoder {
     return this.#warnings;
   }
 
-  /** Rows besides the query. */
+  /** Rows without the query. */
   get recordCount(): number {
     return this.#recordCount;
   }
@@ -52,7 +52,7 @@ export class A3mEncoder implements ExportEncoder {
   }
 }
 
-/** Whoever selects here is ended with the thread or the program. */
+/** A signal that never aborts. The work ends with its thread or process. */
 const UNENDING = new AbortController().signal;
 
 /** A tar of A3M files, one for each query, named by its position and its id. */
@@ -85,5 +85,5 @@ export class A3mTarEncoder implements ExportEncoder {
   }
 }
 
-/** With its position and its extension a name has 100 bytes at most. */
+/** With its position and its extension, a name has at most 100 bytes. */
 const NAME_MAX_CHARACTERS = 80;

@@ -12,8 +12,8 @@ import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { ExportEncoder, ExportedSearch, ExportQuery, ExportRow } from './rows.js';
 
 /**
- * An Arrow IPC file of these columns, not compressed.
- * Cost  a record batch in memory, and a few bytes for each one before it
+ * An uncompressed Arrow IPC file of these columns.
+ * Cost    one record batch in memory, and a few bytes for each earlier one
  */
 export class ArrowEncoder implements ExportEncoder {
   readonly #groups = new ColumnGroups();

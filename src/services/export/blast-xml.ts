@@ -5,7 +5,7 @@ import type { ExportEncoder, ExportedSearch, ExportQuery } from './rows.js';
 
 /**
  * BLAST's XML: an iteration for each query, a hit with one HSP for each aligned candidate.
- * Source  NCBI_BlastOutput.dtd; what has no meaning here (matrix, gap costs, λ, κ, H) has a neutral value
+ * Source  NCBI_BlastOutput.dtd; members without a meaning here (matrix, gap costs, λ, κ, H) have neutral values
  */
 export class BlastXmlEncoder implements ExportEncoder {
   readonly #search: ExportedSearch;

@@ -3,7 +3,7 @@ import { assert } from '../../errors.js';
 import { EXPORT_GROUP_MAX_BYTES, EXPORT_GROUP_MAX_ROWS } from '../../limits.js';
 import type { ExportRow } from './rows.js';
 
-/** A column of our own tables and files; undefined is null. */
+/** A column of Gloaming's own tables and files. undefined becomes null. */
 export interface ExportColumn {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'number';
@@ -16,7 +16,7 @@ function column(name: string, type: ExportColumn['type'], read: Read): ExportCol
   return { name, type, value: ({ candidate }) => read(candidate) };
 }
 
-/** Names and order are a promise to those who read the files. Coordinates are zero-based and half-open. */
+/** Names and order are a stable interface. Coordinates are zero-based and half-open. */
 export const EXPORT_COLUMNS: readonly ExportColumn[] = [
   { name: 'query_index', type: 'integer', value: ({ query }) => query.index },
   { name: 'query_id', type: 'string', value: ({ query }) => query.id },
@@ -54,14 +54,14 @@ export const EXPORT_COLUMNS: readonly ExportColumn[] = [
   column('q_value', 'number', ({ significance: { measurements } }) => measurements.q_value),
 ];
 
-/** A column above under the name that it has in text. */
+/** A column above, with its name in text formats. */
 function renamed(name: string, column: string): ExportColumn {
   const found = EXPORT_COLUMNS.find((each) => each.name === column);
   assert(found !== undefined, `${column} is a column of the exports`);
   return { ...found, name };
 }
 
-/** Columns of the wide table whatever was asked for; a promise to scripts. */
+/** Columns of the wide table, independent of the request; a stable interface for scripts. */
 export const WIDE_COLUMNS: readonly ExportColumn[] = [
   renamed('query_id', 'query_id'),
   renamed('target_id', 'target_id'),
@@ -75,7 +75,7 @@ export const WIDE_COLUMNS: readonly ExportColumn[] = [
   renamed('significance.expected_false_hits', 'expected_false_hits'),
 ];
 
-/** The same with those of the alignment: zero-based half-open coordinates and extended CIGAR. */
+/** The wide columns and those of the alignment: zero-based half-open coordinates and extended CIGAR. */
 export const WIDE_ALIGNMENT_COLUMNS: readonly ExportColumn[] = [
   ...WIDE_COLUMNS,
   ...[
@@ -88,17 +88,17 @@ export const WIDE_ALIGNMENT_COLUMNS: readonly ExportColumn[] = [
   ].map(ofAligned),
 ];
 
-/** Absent where nothing of the pair is aligned. */
+/** A column that is absent if no part of the pair is aligned. */
 function ofAligned({ value, ...column }: ExportColumn): ExportColumn {
   return { ...column, value: (row) => (row.candidate.alignment?.cigar === '' ? undefined : value(row)) };
 }
 
-/** Candidates that wait for enough others to make a group of columns. */
+/** Candidates that wait until a group of columns is full. */
 export class ColumnGroups {
   #waiting: ExportRow[] = [];
   #waitingBytes = 0;
 
-  /** Groups that are full now; a group has EXPORT_GROUP_MAX_ROWS rows, or fewer where their text is long. */
+  /** Returns the groups that are now full. A group has EXPORT_GROUP_MAX_ROWS rows, or fewer if their text is long. */
   add(rows: readonly ExportRow[]): readonly (readonly ExportRow[])[] {
     const full: (readonly ExportRow[])[] = [];
     for (const row of rows) {
@@ -111,7 +111,7 @@ export class ColumnGroups {
     return full;
   }
 
-  /** What is left. */
+  /** Returns the remaining rows. */
   end(): readonly ExportRow[] {
     const group = this.#waiting;
     this.#waiting = [];

@@ -4,7 +4,7 @@ import type { ExportAnswer, ExportPiece, ExportRequest, ExportSettings } from '.
 
 /** The compiled entry point, beside this file. */
 const WORKER_FILE = new URL('./export-worker.js', import.meta.url);
-/** It holds a block of rows and a group of columns or, of a FASTA file, the ids of all its targets. */
+/** The thread holds a block of rows and a group of columns or, for a FASTA file, the ids of all its targets. */
 const HEAP = { maxOldGenerationSizeMb: 768, maxYoungGenerationSizeMb: 8 };
 
 interface Asked {
@@ -12,7 +12,7 @@ interface Asked {
   readonly reject: (error: Error) => void;
 }
 
-/** The thread that writes one export, seen from outside. Its user asks for one thing at a time, and closes it. */
+/** Client of the thread that writes one export. The caller sends one request at a time, and closes the thread. */
 export class ExportThread {
   readonly #worker: Worker;
   #asked: Asked | undefined;
@@ -26,8 +26,8 @@ export class ExportThread {
   }
 
   /**
-   * The bytes that some rows of a stored block add to the file; null asks for its end.
-   * Errors  Refusal `export_not_possible`; Fault where the block cannot be read or the thread ends
+   * Returns the bytes that some rows of a stored block add to the file; null requests the end of the file.
+   * Errors  Refusal `export_not_possible`; Fault if the block cannot be read or the thread ends
    */
   write(request: ExportRequest): Promise<ExportPiece> {
     return new Promise((resolve, reject) => {
@@ -37,7 +37,7 @@ export class ExportThread {
     });
   }
 
-  /** Ends the thread, whatever it does; what was asked of it fails, even where the answer is on its way. */
+  /** Ends the thread at once. An open request rejects, even if its response was sent. */
   async close(): Promise<void> {
     this.#end(undefined);
     await this.#worker.terminate();

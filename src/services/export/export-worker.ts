@@ -1,4 +1,7 @@
-/* Entry point of the thread that writes one export: stored blocks of rows go in, bytes of the file come out. */
+/*
+ * Entry point of the thread that writes one export. Its input is stored blocks of rows, its output the bytes of the
+ * file.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { HomologyQueryResult } from '../../contract/runs/run-kinds.js';
@@ -12,35 +15,35 @@ import { pickCutOffs, selectByEvidence } from '../select.js';
 import { formatOf, type ExportAsked } from './formats.js';
 import type { ExportedSearch, ExportQuery } from './rows.js';
 
-/** What the thread is started for. */
+/** Settings of the thread. */
 export interface ExportSettings {
   readonly asked: ExportAsked;
   readonly search: ExportedSearch;
-  /** The query of a run that has one; absent where rows of the run are queries with their candidates. */
+  /** The query of a run with a single query; absent if each row of the run is a query with its candidates. */
   readonly query?: ExportQuery;
 }
 
-/** Rows [start, end) of a stored block, as far as it has them; null for the end of the file. */
+/** Rows [start, end) of a stored block, as far as the block has them; null requests the end of the file. */
 export type ExportRequest = {
   readonly packed: Uint8Array;
   readonly start: number;
   readonly end: number;
-  /** Sequences of the queries in these rows, where the format needs them. */
+  /** Sequences of the queries in these rows, if the format needs them. */
   readonly sequences?: readonly string[];
 } | null;
 
-/** What came of the rows of one request. */
+/** Output for the rows of one request. */
 export interface ExportPiece {
   readonly bytes: Uint8Array;
   readonly rowCount: number;
   readonly candidateCount: number;
-  /** In the file so far: records, and candidates that cut-offs left out of it. */
+  /** Counts of the file so far: records, and candidates that cut-offs excluded. */
   readonly recordCount: number;
   readonly leftOutCount: number;
   readonly warnings: readonly Warning[];
 }
 
-/** To each request, in order. */
+/** Response to a request, in the order of the requests. */
 export type ExportAnswer =
   | { readonly piece: ExportPiece }
   | {
@@ -59,7 +62,7 @@ const { sort = 'rank' } = asked;
 const cutOffs = pickCutOffs(asked);
 const format = formatOf(asked);
 const encoder = format.encoder(search);
-/** Candidates of the one query, where they are written together. */
+/** Candidates of the single query, if they are written together. */
 const waiting: HomologyCandidate[] = [];
 let waitingBytes = 0;
 let leftOutCount = 0;
@@ -109,7 +112,7 @@ async function endPiece(): Promise<ExportPiece> {
   return pieceOf(Buffer.concat([last, encoder.end()]), 0, 0);
 }
 
-/** In the order of the ranks rows are written as they come, unless the format has to know them all. */
+/** In order of rank, rows are written as they arrive, unless the format needs all of them at once. */
 function isWrittenTogether(): boolean {
   return sort !== 'rank' || format.needsWholeQueries;
 }
@@ -129,14 +132,14 @@ async function addOfOne(one: ExportQuery, candidates: readonly HomologyCandidate
 }
 
 async function encode(one: ExportQuery, candidates: readonly HomologyCandidate[]): Promise<Uint8Array> {
-  // Rows are kept by rank.
+  // Stored rows are ordered by rank.
   if (sort === 'rank' && Object.keys(cutOffs).length === 0) return encoder.add(one, candidates);
   const selected = selectByEvidence(candidates, evidenceOfPresented, { cutOffs, sort });
   leftOutCount += selected.leftOutCount;
   return encoder.add(one, selected.kept);
 }
 
-/** The bytes go to the other thread, so they must have memory of their own. */
+/** The bytes are transferred to the other thread, so they must have memory of their own. */
 function pieceOf(bytes: Uint8Array, rowCount: number, candidateCount: number): ExportPiece {
   const isAlone = bytes.length === bytes.buffer.byteLength;
   return {

@@ -1,7 +1,7 @@
 import { cigarRuns } from '../../sequence/cigar.js';
 import type { AlignedRow } from './aligned-row.js';
 
-/** A column of a table of the field. */
+/** A column of a table in BLAST's or MMseqs2's form. */
 export interface Field {
   readonly text: (row: AlignedRow) => string | number;
   /** Needs the sequence of the query. */
@@ -12,7 +12,7 @@ export interface Field {
 
 type Fields = Readonly<Record<string, Field>>;
 
-/** What the formats write where an attribute is missing, as BLAST does. */
+/** Text of a missing attribute, as in BLAST. */
 const MISSING = 'N/A';
 const field = (label: string, text: Field['text']): Field => ({ label, text });
 const ofQuery = (label: string, text: Field['text']): Field => ({ label, text, needsQuery: true });
@@ -20,7 +20,8 @@ const ofQuery = (label: string, text: Field['text']): Field => ({ label, text, n
 /**
  * Names of BLAST's -outfmt 6 and 7, and those that DIAMOND adds, with their meanings there.
  * Unit    identity and coverage in per cent; positions from 1, ends inclusive; `score` and `bitscore` are Gloaming's
- * Range   `evalue` without calibration is the count of searched targets, `bitscore` then 0; a missing attribute is N/A
+ * Range   `evalue` without calibration is the count of searched targets, and `bitscore` is 0; a missing attribute is
+ *         N/A
  * Source  BLAST Command Line Applications User Manual, appendix C; DIAMOND's manual
  */
 export const BLAST_FIELDS: Fields = {
@@ -107,11 +108,11 @@ export const MMSEQS_FIELDS: Fields = {
   taxname: { text: (row) => cellText(row.attribute('organism') ?? 'unclassified') },
 };
 
-/** Columns of --format-output where none are named. */
+/** Default columns of --format-output. */
 export const MMSEQS_STANDARD =
   'query,target,fident,alnlen,mismatch,gapopen,qstart,qend,tstart,tend,evalue,bits'.split(',');
 
-/** An id is one word to these formats. */
+/** These formats end an id at the first blank. */
 export function idText(id: string): string {
   return id.replaceAll(/\s/g, '_') || '_';
 }
@@ -121,7 +122,7 @@ export function cellText(value: string): string {
   return value.replace(/[\t\r\n]/g, ' ');
 }
 
-/** Some digits of an E-value; 0 where a double holds no more, as BLAST writes it. */
+/** An E-value to some digits; 0 if a double underflows, as in BLAST. */
 export function eValueText(value: number, digits = 2): string {
   if (value === 0) return '0.0';
   if (value < 1e-3 || value >= 1e5) return value.toExponential(digits);
@@ -136,7 +137,7 @@ function percent(ratio: number): string {
   return (100 * ratio).toFixed(0);
 }
 
-/** Pairs are `M`, whether identical or not, as DIAMOND and MMseqs2 write them; gaps as in the extended CIGAR. */
+/** CIGAR with `M` for identical and other pairs, as in DIAMOND and MMseqs2; gaps as in the extended CIGAR. */
 function plainCigar({ alignment }: AlignedRow): string {
   let text = '';
   let pairs = 0;
@@ -151,7 +152,7 @@ function plainCigar({ alignment }: AlignedRow): string {
   return pairs === 0 ? text : `${text}${pairs}M`;
 }
 
-/** Counts of identical columns, and the two letters of every other one. */
+/** Run lengths of identical columns, and the two letters of every other column. */
 function btop({ lines }: AlignedRow): string {
   let text = '';
   let identical = 0;

@@ -14,18 +14,18 @@ import { fastaEncoder, tableEncoder, wideEncoder } from './text.js';
 export interface ExportFormat {
   readonly extension: string;
   readonly contentType: string;
-  /** A candidate without alignment is no record of it. */
+  /** A candidate without an alignment gives no record. */
   readonly needsAlignments: boolean;
   /** Needs the sequences of the queries. */
   readonly needsQueries: boolean;
-  /** Is given all candidates of a query at once. */
+  /** Gets all candidates of a query at once. */
   readonly needsWholeQueries: boolean;
-  /** Holds the candidates of one query. */
+  /** Holds the candidates of a single query. */
   readonly isOfOneQuery: boolean;
   encoder(search: ExportedSearch): ExportEncoder;
 }
 
-/** All that decides on the format of a file. */
+/** All settings that determine the format of a file. */
 export interface ExportAsked extends Omit<ExportRunInput, 'run_id' | 'path' | 'query_index' | 'msa'> {
   readonly msa?: Partial<MsaChoice>;
 }
@@ -36,7 +36,7 @@ const PLAIN = { needsAlignments: false, needsQueries: false, needsWholeQueries: 
 const TEXT = { ...PLAIN, extension: 'txt', contentType: 'text/plain; charset=utf-8' };
 const TABLE = { ...PLAIN, extension: 'tsv', contentType: `${TSV_TYPE}; charset=utf-8` };
 
-/** How a format of the contract is written. Errors  Refusal `export_not_possible` for columns that are not there */
+/** Writer of a contract format. Errors  Refusal `export_not_possible` for unknown columns */
 export function formatOf(asked: ExportAsked): ExportFormat {
   const { format, outfmt = '6', format_output: formatOutput = '' } = asked;
   switch (format) {
@@ -91,7 +91,7 @@ export function tableFormat(spec: TableSpec): ExportFormat {
   };
 }
 
-/** Cut-offs and order of the export are those of its alignments. */
+/** The export's cut-offs and order apply to its alignments. */
 function alignmentFormat({
   msa,
   sort = 'rank',

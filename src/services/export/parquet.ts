@@ -9,7 +9,7 @@ const ELEMENTS = {
   number: { type: 'DOUBLE' },
 } as const;
 
-/** A Parquet file, Snappy-compressed. Cost  a row group in memory, and about 5 KiB for each one before it */
+/** A Parquet file, Snappy-compressed. Cost  a row group in memory, and about 5 KiB for each earlier one */
 export class ParquetEncoder implements ExportEncoder {
   readonly #bytes = new ByteWriter();
   readonly #file: ParquetWriter;
@@ -48,7 +48,7 @@ export class ParquetEncoder implements ExportEncoder {
     const columnData = EXPORT_COLUMNS.map(({ name, type, value }) => ({
       name,
       data: rows.map((row) => cellOf(type, value(row))),
-      // Whoever reads such a file reads whole row groups: they are small.
+      // Readers of such a file read whole row groups, because these are small.
       offsetIndex: false,
     }));
     void this.#file.write({ columnData, rowGroupSize: rows.length });
@@ -56,7 +56,7 @@ export class ParquetEncoder implements ExportEncoder {
 
   #take(): Uint8Array {
     const taken = this.#bytes.getBytes().slice();
-    // `offset` goes on counting: it is what the file's footer refers to.
+    // `offset` continues to count, because the file's footer refers to it.
     this.#bytes.index = 0;
     return taken;
   }

@@ -2,14 +2,14 @@ import { Refusal } from '../../errors.js';
 import { EXPORT_FIELDS_MAX_COUNT } from '../../limits.js';
 import { BLAST_FIELDS, BLAST_STANDARD, MMSEQS_FIELDS, MMSEQS_STANDARD, type Field } from './fields.js';
 
-/** A table in the columns of another tool, as it is asked for there. */
+/** A table in the columns of another tool, in that tool's notation. */
 export type TableSpec =
   | { readonly kind: 'blast'; readonly hasComments: boolean; readonly fields: readonly string[] }
   | { readonly kind: 'blast_xml' }
   | { readonly kind: 'mmseqs'; readonly fields: readonly string[] };
 
 /**
- * `6`, `7` or `5`, then names of columns, as BLAST's and DIAMOND's -outfmt takes them.
+ * Reads `6`, `7` or `5`, then names of columns, as in BLAST's and DIAMOND's -outfmt.
  * Errors  Refusal `export_not_possible` for another number or an unknown name
  */
 export function readOutfmt(text: string): TableSpec {
@@ -27,7 +27,7 @@ export function readOutfmt(text: string): TableSpec {
 }
 
 /**
- * Names of columns between commas, as MMseqs2's --format-output takes them; empty for its default.
+ * Reads names of columns separated by commas, as in MMseqs2's --format-output; empty for its default.
  * Errors  Refusal `export_not_possible` for an unknown name
  */
 export function readFormatOutput(text: string): TableSpec {
@@ -36,7 +36,7 @@ export function readFormatOutput(text: string): TableSpec {
   return { kind: 'mmseqs', fields: knownFields('format_output', fields, MMSEQS_FIELDS) };
 }
 
-/** The twelve columns of BLAST's -outfmt 6, which tools call m8. */
+/** The twelve columns of BLAST's -outfmt 6, also called m8. */
 export const M8: TableSpec = { kind: 'blast', hasComments: false, fields: BLAST_STANDARD };
 
 /** Names and columns of a table. */

@@ -10,8 +10,8 @@ import { fieldsOf, type TableSpec } from './table-spec.js';
 const FASTA_LINE_RESIDUES = 60;
 
 /**
- * FASTA of the targets. One that several queries found stands once, under the first of them: readers take an id for the
- * key of its record.
+ * FASTA of the targets. A target of several queries is written once, under the first of them, because readers use an id
+ * as the key of its record.
  */
 export function fastaEncoder(search: ExportedSearch): ExportEncoder {
   const seen = new Set<string>();
@@ -29,7 +29,7 @@ export function fastaEncoder(search: ExportedSearch): ExportEncoder {
   return new RecordEncoder(search, (row) => (isNew(row) ? fastaRecord(row) : ''));
 }
 
-/** Our own columns under a line of their names; an absent value is an empty cell. */
+/** Gloaming's own columns under a header line. An absent value is an empty cell. */
 export function wideEncoder(search: ExportedSearch, columns: readonly ExportColumn[]): ExportEncoder {
   const head = `${columns.map(({ name }) => name).join('\t')}\n`;
   const line = (row: ExportRow): string =>
@@ -66,15 +66,15 @@ export function tableEncoder(
 }
 
 interface Around {
-  /** Before all. */
+  /** Text before all records. */
   readonly head?: string;
-  /** Before the records of a query, of which there are so many. */
+  /** Text before the `recordCount` records of a query. */
   readonly above?: (query: ExportQuery, recordCount: number) => string;
-  /** After all. */
+  /** Text after all records. */
   readonly tail?: () => string;
 }
 
-/** A text of records, one for each candidate. */
+/** A text with one record for each candidate. */
 class RecordEncoder implements ExportEncoder {
   readonly #search: ExportedSearch;
   readonly #write: (row: ExportRow) => string;
@@ -82,7 +82,7 @@ class RecordEncoder implements ExportEncoder {
   #pending: string;
   #recordCount = 0;
 
-  /** @param write the text of a record, empty where the candidate is none */
+  /** @param write text of a record, empty if the candidate gives none */
   constructor(search: ExportedSearch, write: (row: ExportRow) => string, around: Around = {}) {
     this.#search = search;
     this.#write = write;

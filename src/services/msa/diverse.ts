@@ -1,14 +1,14 @@
 import type { Slice } from '../../turns.js';
 
-/** What makes rows too much alike. */
+/** Bounds on the similarity of rows. */
 export interface Diversity {
-  /** Greatest identity of two rows over the columns in which both have a residue; 1 leaves all. */
+  /** Largest identity of two rows over the columns in which both have a residue; 1 removes no row. */
   readonly maximumIdentity: number;
-  /** Rows that every BLOCK_COLUMNS columns keep while rows are asked to differ by more; 0 asks for no more. */
+  /** Rows that cover each BLOCK_COLUMNS columns before the identity bound is tightened; 0 tightens nothing. */
   readonly diverseRowCount: number;
 }
 
-/** A row as columns of the query: its letter's code, 0 for a gap. */
+/** A row as columns of the query: code of each letter, 0 for a gap. */
 interface Columns {
   readonly codes: Uint8Array;
   readonly start: number;
@@ -17,14 +17,15 @@ interface Columns {
 }
 
 const BLOCK_COLUMNS = 50;
-/** Where rows are asked to differ most, and how that is given up step by step. */
+/** Strictest identity bound, which is relaxed step by step. */
 const STRICTEST_IDENTITY = 0.2;
 const IDENTITY_STEP = 0.05;
 
 /**
- * Positions of the rows that stay, ascending: of two that are too much alike the first does, and the query, which is
- * none of them, before all.
- * Cost    pairs of rows × the columns until they have proved different; @param slice pauses, and throws to end it
+ * Positions of the rows that stay, ascending. Of two rows that are too similar the first stays. The query, which is no
+ * row, precedes all.
+ * Cost    pairs of rows × the columns until they differ enough; @param slice pauses, and throws to end it
+ * Errors  those of `slice`
  * Source  hhfilter of the HH-suite, -id and -diff; in the order of evidence, where hhfilter takes the longest first
  */
 export async function diverseRows(
@@ -59,7 +60,7 @@ function boundsUpTo(maximum: number, diverseRowCount: number): number[] {
   return [...bounds, maximum];
 }
 
-/** Upper-case letters and gaps are columns; lower-case letters stand between them. */
+/** Upper-case letters and gaps are columns. Lower-case letters are insertions between columns. */
 function columnsOf(row: string, length: number): Columns {
   const codes = new Uint8Array(length);
   let column = 0;
@@ -89,7 +90,7 @@ function blocksOf({ start, end }: Columns): number[] {
   return Array.from({ length: count }, (_, at) => first + at);
 }
 
-/** Whether more than `bound` of the columns in which both have a residue have the same. */
+/** Whether more than `bound` of the columns in which both rows have a residue are identical. */
 function areAlike(left: Columns, right: Columns, bound: number): boolean {
   if (bound >= 1) return false;
   const start = Math.max(left.start, right.start);

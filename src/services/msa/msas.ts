@@ -24,17 +24,17 @@ interface MsasDependencies extends MsaReceiptsDependencies {
   readonly now: () => Date;
 }
 
-/** Alignments that are found again without being built. */
+/** Bound on alignments that are found by their request without a new build. */
 const BUILT_MAX_COUNT = 10_000;
 const IMMUTABLE = 'private, max-age=31536000, immutable';
 
-/** Multiple sequence alignments: immutable, named by what they hold and how they were made. */
+/** Multiple sequence alignments: immutable, named by the hash of content and parameters. */
 export class Msas {
   readonly #tables: MsaTables<MsaComponent, Msa>;
   readonly #objects: Objects;
   readonly #now: () => Date;
   readonly #receipts: MsaReceipts;
-  /** Digest of what an alignment was asked with → its id. */
+  /** Digest of a request → id of its alignment. */
   readonly #built = new LRUCache<string, string>({ max: BUILT_MAX_COUNT });
 
   constructor({ tables, objects, now, ...sources }: MsasDependencies) {
@@ -78,11 +78,11 @@ export class Msas {
     const aligned = possible.filter((row) => row !== undefined);
     const parameters = decideParameters(aligned, asked);
     const inputs = [receipt_id, ...(component_ids ?? [])];
-    // What is built from equal inputs is equal; the ids of components tell their rows.
+    // Equal inputs build equal alignments. The ids of components determine their rows.
     const key = canonicalSha256({ request, calibration_id: receipt.calibrationId ?? null });
     const built = this.#built.get(key);
     const known = built === undefined ? undefined : this.#tables.msas.get(built);
-    // Whose it is not yet, it becomes by being built.
+    // An existing alignment is granted to the organization that builds it again.
     if (isOf(known, context)) return replyOf(known.content.manifest, inputs, receipt, true);
     const selected = await selectRows(aligned, receipt.sequence, parameters, context.signal);
     const pieces = a3mPieces(receipt.sequence, selected.rows);
@@ -114,13 +114,13 @@ export class Msas {
     return replyOf(content, inputs, receipt, isCacheHit);
   }
 
-  /** What can be refused of a build without work. Errors  some refusals of the route */
+  /** Refuses a build as far as that is possible without work. Errors  some refusals of the route */
   check({ receipt_id, component_ids = [] }: MsaRequest, context: RequestContext): void {
     const { query } = this.#receipts.read(receipt_id, context);
     for (const [at, id] of component_ids.entries()) this.#componentRow(id, at + 1, query, context);
   }
 
-  /** The text itself. Errors  the refusals of the route */
+  /** Returns the text. Errors  the refusals of the route */
   read(
     id: string,
     headers: Readonly<Record<string, string | undefined>>,
@@ -209,7 +209,7 @@ function visible<Content>(
   throw new Refusal('permission_denied', 'It belongs to another organization.');
 }
 
-/** Weak comparison, as the RFC asks for. Source  RFC 9110, section 13.1.2 */
+/** Weak comparison of entity tags. Source  RFC 9110, section 13.1.2 */
 function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   const tags = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? [];
   return tags.includes('*') || tags.includes(etag);

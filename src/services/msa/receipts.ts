@@ -21,31 +21,31 @@ export interface MsaReceiptsDependencies {
   readonly targetSpaces: TargetSpaces;
 }
 
-/** A receipt as far as it can be read without its release. */
+/** Content of a receipt that can be read without its release. */
 interface ReadReceipt {
   readonly content: AlignedReceipt;
   readonly release: CatalogRelease;
   readonly query: Msa['query'];
 }
 
-/** A receipt with alignments, and the release that its sequences come from. */
+/** A receipt with alignments, and the release of its sequences. */
 export interface OpenReceipt {
   readonly release: CatalogRelease;
-  /** What computes E-values and rows here. */
+  /** Tools that compute E-values and rows here. */
   readonly tools: ReturnType<typeof toolsOf>;
   readonly sequence: string;
   readonly query: Msa['query'];
-  /** Present where rows have E-values. */
+  /** Present if rows have E-values. */
   readonly calibrationId?: string;
   readonly candidates: AlignedReceipt['candidates'];
-  /** Of each candidate; undefined where nothing of it is aligned. */
+  /** One per candidate; undefined if no part of it is aligned. */
   readonly rows: readonly (PossibleRow | undefined)[];
 }
 
-/** What a search says again of a receipt's candidates, in their order; empty where it finds something else. */
+/** Results of the repeated search for a receipt's candidates, in order; empty if the search finds another result. */
 type Judgements = readonly Judged[];
 
-/** The receipts of searches, as alignments are made of them. */
+/** Receipts of searches, from which alignments are built. */
 export class MsaReceipts {
   readonly #dependencies: MsaReceiptsDependencies;
   /** By receipt and calibration. */
@@ -61,7 +61,7 @@ export class MsaReceipts {
   /** Errors  Refusal `msa_alignments_missing` and those of receipts and catalog */
   read(id: string, context: RequestContext): ReadReceipt {
     const { receipts, catalog } = this.#dependencies;
-    // Written by services/search/receipts.ts under this very name.
+    // services/search/receipts.ts wrote the receipt under this id.
     const content: unknown = receipts.get(id, context).value.content;
     const aligned = content as AlignedReceipt;
     const release = catalog.release(aligned.release_id, context.organizationId, 'receipt_id');
@@ -95,10 +95,10 @@ export class MsaReceipts {
   }
 
   /**
-   * Receipts hold integers only, so the search is run again and believed where it finds the very same result; what the
-   * last ones gave is remembered.
-   * Range   none where the encoder gives other tokens on this machine; no E-values where the search asked for none, or
-   *         the release has no calibration
+   * Receipts hold integers only. The search is therefore repeated, and its scores are used if it finds the same result.
+   * The latest results are cached.
+   * Range   empty if the encoder gives other tokens on this machine; no E-values if the search requested none, or the
+   *         release has no calibration
    * Errors  Fault of encoder or kernels; the signal's reason
    */
   async #judge(

@@ -7,7 +7,7 @@ import { a3mHeader, a3mRow } from '../../sequence/a3m.js';
 import { cigarIdentity } from '../../sequence/cigar.js';
 import { evidenceOfPresented, type Evidence } from '../evidence.js';
 
-/** The members of a receipt that an alignment is made of; services/search/receipts.ts writes them. */
+/** Members of a receipt from which an alignment is built; services/search/receipts.ts writes them. */
 export interface AlignedReceipt {
   readonly candidates: readonly ReceiptCandidate[];
   readonly parameters: Pick<SearchRequest, 'evidence' | 'guarantee' | 'limit' | 'significance'>;
@@ -20,7 +20,7 @@ export interface AlignedReceipt {
 interface ReceiptCandidate {
   readonly id: string;
   readonly affine_score: number;
-  /** Empty where no pair of residues scores above zero; absent, with the rest, where no alignment was asked for. */
+  /** Empty if no pair of residues scores above zero; absent with its neighbours if no alignment was requested. */
   readonly cigar?: string;
   readonly query_start?: number;
   readonly query_end?: number;
@@ -28,27 +28,27 @@ interface ReceiptCandidate {
   readonly target_end?: number;
 }
 
-/** One sequence over the query. */
+/** One sequence aligned to the query. */
 export type MsaRow = Pick<
   MsaComponent,
   'target_id' | 'query_coverage_ratio' | 'sequence_identity_ratio' | 'expected_false_hits' | 'header' | 'row'
 >;
 
-/** A candidate that could become a row; the row is written only where it is wanted. */
+/** A candidate that may become a row. The row is computed only if it is selected. */
 export interface PossibleRow {
   readonly evidence: Evidence;
-  /** Unknown of a component, and where the search cannot be repeated. */
+  /** Absent for a component, and if the search cannot be repeated. */
   readonly normalizedScore?: number;
   write(): MsaRow;
 }
 
-/** What a search says of a candidate beyond the integers of its receipt. */
+/** Scores of a candidate that its receipt, which holds integers, lacks. */
 export interface Judged {
   readonly logEValue?: number;
   readonly normalizedScore: number;
 }
 
-/** What a candidate of a receipt would be as a row; undefined where nothing of it is aligned. */
+/** A candidate of a receipt as a possible row; undefined if no part of it is aligned. */
 export function receiptRow(
   candidate: ReceiptCandidate & { readonly rank: number },
   judged: Judged | undefined,
@@ -73,7 +73,7 @@ export function receiptRow(
   });
 }
 
-/** What a candidate of an answer would be as a row; undefined where nothing of it is aligned. */
+/** A candidate of a response as a possible row; undefined if no part of it is aligned. */
 export function candidateRow(candidate: HomologyCandidate, query: string): PossibleRow | undefined {
   const { target, alignment, measurements } = candidate;
   if (alignment === undefined || alignment.cigar === '') return undefined;
@@ -151,7 +151,7 @@ function possibleRow(aligned: AlignedCandidate): PossibleRow {
   };
 }
 
-/** A component as a row among others. @param rank its place among those that were named */
+/** A component as a row among others. @param rank its index among the named components */
 export function componentRow(content: MsaComponent, rank: number): PossibleRow {
   const { query_coverage_ratio, sequence_identity_ratio, expected_false_hits: eValue } = content;
   return {

@@ -15,9 +15,9 @@ import { selectByEvidence } from '../select.js';
 import { diverseRows } from './diverse.js';
 import type { MsaRow, PossibleRow } from './rows.js';
 
-/** How rows are asked for. */
+/** Row selection of a request. */
 export type MsaAsked = Omit<MsaRequest, 'receipt_id' | 'component_ids'>;
-/** The same with all that was left to the candidates decided. */
+/** Row selection with all defaults resolved. */
 export type MsaParameters = Msa['parameters'];
 
 export interface SelectedRows {
@@ -30,7 +30,7 @@ export interface SelectedRows {
 
 const IDENTITY_STRATA = 10;
 
-/** What is asked of an alignment whose caller names cut-offs and no more. */
+/** Row selection for a caller that passes cut-offs only. */
 export function askRows(cutOffs: CutOffs, sort: Sort, choice: Partial<MsaChoice> = {}): MsaAsked {
   return {
     maximum_depth: MSA_DEFAULT_DEPTH,
@@ -45,8 +45,8 @@ export function askRows(cutOffs: CutOffs, sort: Sort, choice: Partial<MsaChoice>
 }
 
 /**
- * What is asked of rows where the caller left it open: an E-value where there are any, else a score.
- * Errors  Refusal `significance_unavailable` where E-values are asked for that nothing gives
+ * Resolves defaults: rows are selected by E-value if there are any, otherwise by score.
+ * Errors  Refusal `significance_unavailable` if E-values are requested and there are none
  */
 export function decideParameters(rows: readonly PossibleRow[], asked: MsaAsked): MsaParameters {
   const { maximum_expected_false_hits: maximum, minimum_normalized_score: score } = asked;
@@ -59,7 +59,7 @@ export function decideParameters(rows: readonly PossibleRow[], asked: MsaAsked):
 }
 
 /**
- * Rows that the parameters keep, in the order that they ask for.
+ * Selects rows by the parameters, in the requested order.
  * Errors  Refusal `msa_too_large`; the signal's reason
  */
 export async function selectRows(
@@ -115,7 +115,7 @@ export async function selectRows(
   };
 }
 
-/** What was asked of the rows in the place of E-values. */
+/** Warns of the criterion that replaces E-values. */
 export function warningsOf({
   minimum_normalized_score: score,
   minimum_query_coverage_ratio: coverage,
@@ -133,7 +133,7 @@ export function warningsOf({
   ];
 }
 
-/** The query takes one row of the depth. */
+/** Limits the depth, of which the query is one row. */
 function withinDepth(
   rows: readonly MsaRow[],
   { maximum_depth, selection }: MsaParameters,

@@ -1,10 +1,10 @@
 import { Refusal } from '../../errors.js';
 import type { MsaRow } from './rows.js';
 
-/** Name of the first row where nobody knows what its caller calls the query: a receipt does not. */
+/** Name of the first row if the query has no name. A receipt has none. */
 const QUERY_HEADER = 'query';
 
-/** The A3M text, row by row. */
+/** The A3M text as pieces, one per row. */
 export function a3mPieces(query: string, rows: readonly MsaRow[], queryHeader = QUERY_HEADER): string[] {
   return [{ header: queryHeader, row: query }, ...rows].map(({ header, row }) => `>${header}\n${row}\n`);
 }
@@ -13,14 +13,14 @@ export async function* encodePieces(pieces: readonly string[]): AsyncGenerator<U
   for (const piece of pieces) yield Buffer.from(piece);
 }
 
-/** Length of the text of these pieces as one JSON string. */
+/** Length of the concatenated pieces as one JSON string. */
 export function jsonBytesOf(pieces: readonly string[]): number {
   return pieces.reduce((sum, piece) => sum + Buffer.byteLength(JSON.stringify(piece)) - 2, 2);
 }
 
-/** UTF-8 text as one JSON string, without holding it. */
+/** Streams UTF-8 text as one JSON string, without buffering it. */
 export async function* asJsonString(text: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  // A character that two chunks share comes with the second; the pair of UTF-16 units of one is never cut.
+  // A character split by two chunks is decoded with the second. The decoder never splits a surrogate pair.
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   yield Buffer.from('"');
   for await (const chunk of text) {
@@ -30,8 +30,8 @@ export async function* asJsonString(text: AsyncIterable<Uint8Array>): AsyncGener
 }
 
 /**
- * Whether JSON is more welcome than plain text, which is what the appliance would send.
- * Errors  Refusal `not_acceptable` where neither is welcome
+ * Whether the client prefers JSON to plain text, which is the default.
+ * Errors  Refusal `not_acceptable` if it accepts neither
  * Source  RFC 9110, section 12.5.1
  */
 export function prefersJson(accept = '*/*'): boolean {

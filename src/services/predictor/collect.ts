@@ -16,16 +16,16 @@ import { BadOutput, readOutput } from './output.js';
 import { LOG_FILE, OUTPUT_FOLDER, type PredictorEnd } from './process.js';
 import type { RunFailureOutcome, RunOutcome } from '../runs/run-kind.js';
 
-/** Where the files of a prediction go, and what they are told with. */
+/** Destination of the files of a prediction, with the data of their description. */
 interface PredictionTarget {
   readonly folder: string;
   readonly a3mSha256: string;
-  /** Where the client that created the run reached the server. */
+  /** Public address of the server for the client that created the run. */
   readonly baseUrl: string;
 }
 
 /**
- * Reads what the predictor wrote into storage; what came to nothing leaves its log there.
+ * Copies the predictor's output into storage. After a failure, copies its log.
  * Errors  the refusals of storage; those of the file system
  */
 export async function collectPrediction(
@@ -99,7 +99,7 @@ function refuseFailure({ reason, message, code, signal, error }: PredictorEnd): 
   if (code !== 0) throw new PredictorFailure('exit', `The predictor ended with status ${code}.`);
 }
 
-/** Errors  BadOutput for a name that storage does not take */
+/** Errors  BadOutput for a name that storage does not accept */
 function placeOf(path: string, writer: FileWriter, context: RequestContext): string {
   try {
     return writer.placeOf(path, context);
@@ -113,7 +113,7 @@ function placeOf(path: string, writer: FileWriter, context: RequestContext): str
   }
 }
 
-/** Follows no link, whatever has been put at the path since it was looked at. */
+/** Follows no link, even if one replaced the file since it was listed. */
 async function copyIn(path: string, writer: FileWriter, context: RequestContext): Promise<WrittenFile> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   const file = writer.open(context);

@@ -8,12 +8,12 @@ export interface OutputBounds {
 }
 
 interface OutputFile {
-  /** Below the folder, with `/` between folders. */
+  /** Relative to the folder, with `/` as separator. */
   readonly path: string;
   readonly sizeBytes: number;
 }
 
-/** Why what was written is not taken. */
+/** Reason why output is rejected. */
 export class BadOutput extends Error {
   override readonly name = 'BadOutput';
 
@@ -26,8 +26,8 @@ export class BadOutput extends Error {
 }
 
 /**
- * Plain files below a folder, by path. Nothing is followed: a link could lead anywhere.
- * Errors  BadOutput for more than the bounds, and for what is neither file nor folder
+ * Lists plain files below a folder, by path. Links are not followed, because a link could point anywhere.
+ * Errors  BadOutput for more than the bounds, and for an entry that is neither file nor folder
  */
 export async function readOutput(folder: string, bounds: OutputBounds): Promise<readonly OutputFile[]> {
   const files: OutputFile[] = [];
@@ -56,7 +56,7 @@ export async function readOutput(folder: string, bounds: OutputBounds): Promise<
   return files;
 }
 
-/** A predictor that is at work removes files, too. */
+/** A running predictor also removes files. */
 function goneMeanwhile(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }

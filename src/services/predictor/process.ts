@@ -12,7 +12,7 @@ import type { CommandEnd } from './supervisor.js';
 import { signalGroup } from '../../processes.js';
 
 export interface PredictorEnd extends CommandEnd {
-  /** Present where it was made to end. */
+  /** Present if the server ended the process. */
   readonly reason?: 'timeout' | 'output_too_large' | 'output_invalid' | 'stopped';
   readonly message?: string;
   readonly tookMs: number;
@@ -28,8 +28,8 @@ const PIPES_MAX_MS = 1_000;
 const NO_END: CommandEnd = { code: null, signal: null, error: 'Its supervisor was killed.' };
 
 /**
- * Starts the configured command, without a shell, in a process group of its own, with an environment that has nothing
- * of the server's but the PATH.
+ * Starts the configured command without a shell, in its own process group. Of the server's environment it gets only
+ * PATH.
  * Errors  those of the file system
  */
 export async function startPredictor(
@@ -55,13 +55,13 @@ export async function startPredictor(
   return new PredictorProcess(child, folder, predictor, startedAt);
 }
 
-/** A predictor at work in a folder of its own: `input.a3m`, `output/`, `tmp/`, and its log in `predictor.log`. */
+/** A running predictor in a folder of its own: `input.a3m`, `output/`, `tmp/`, and its log in `predictor.log`. */
 export class PredictorProcess {
-  /** Resolves when it has ended, whatever the reason, and all that it started with it. Never rejects. */
+  /** Resolves when the process and all its descendants in the group have ended, for any reason. Never rejects. */
   readonly ended: Promise<PredictorEnd>;
   readonly #child: ChildProcess;
   readonly #timers: NodeJS.Timeout[];
-  /** Set once it is made to end. */
+  /** Set when the server ends the process. */
   #stopped: Pick<PredictorEnd, 'reason' | 'message'> = {};
   #hasEnded = false;
 
@@ -84,14 +84,14 @@ export class PredictorProcess {
     });
   }
 
-  /** Ends it. Repeating it does nothing. */
+  /** Ends the process. A repeated call is a no-op. */
   stop(): void {
     this.#end({ reason: 'stopped' });
   }
 
-  /** Asks the group to end, and makes it when it has had its time. */
+  /** Sends SIGTERM to the group, and SIGKILL after the grace period. */
   #end(why: Pick<PredictorEnd, 'reason' | 'message'>): void {
-    // A group that has ended may have left its number to another.
+    // The id of an ended group may belong to another group.
     if (this.#hasEnded || this.#stopped.reason !== undefined) return;
     this.#stopped = why;
     signalGroup(this.#child, 'SIGTERM');
@@ -105,16 +105,16 @@ export class PredictorProcess {
   }
 }
 
-/** Writes the log, and waits until the group is gone and its last words are on disk. */
+/** Writes the log, and waits until the group has ended and its output is on disk. */
 async function follow(child: ChildProcess, folder: string): Promise<CommandEnd> {
   const ending = endOf(child);
   let told: CommandEnd | undefined;
   child.on('message', (end) => (told = end as CommandEnd));
   const log = createWriteStream(join(folder, LOG_FILE));
-  // A log that cannot be written must not end a prediction, and is closed long before it is ended here.
+  // A failure to write the log must not end a prediction. The stream may be closed before it is ended here.
   log.on('error', () => undefined);
   let bytes = 0;
-  // Where the server has no file descriptors left the child has no streams, and only its error tells.
+  // If the server has no file descriptors left, the child has no streams, and only its error reports that.
   for (const stream of [child.stdout, child.stderr] as readonly (Readable | undefined)[]) {
     stream?.on('data', (chunk: Buffer) => {
       const room = PREDICTOR_LOG_MAX_BYTES - bytes;
@@ -127,7 +127,7 @@ async function follow(child: ChildProcess, folder: string): Promise<CommandEnd> 
   return told ?? { ...NO_END, ...failure };
 }
 
-/** Resolves when all that the process wrote and told has come; with the reason where it could not be started. */
+/** Resolves when all output and messages of the process have arrived, with the error if it could not be started. */
 function endOf(child: ChildProcess): Promise<Pick<CommandEnd, 'error'>> {
   return new Promise((resolve) => {
     const awaited = new Set(['close', 'disconnect']);
@@ -137,7 +137,7 @@ function endOf(child: ChildProcess): Promise<Pick<CommandEnd, 'error'>> {
         if (awaited.size === 0) resolve({});
       });
     }
-    // What has left the group may hold its pipes open for ever.
+    // A process that left the group may hold the pipes open for ever.
     child.once('exit', () => setTimeout(() => resolve({}), PIPES_MAX_MS));
     child.once('error', ({ message }) => resolve({ error: message }));
   });

@@ -1,10 +1,10 @@
-/** Predictions that may be at work at once; the others wait in the order in which they asked. */
+/** Limits concurrent predictions. The others wait in FIFO order. */
 export class PredictorSlots {
   readonly #count: number;
   readonly #waiting: PredictorSlot[] = [];
   #takenCount = 0;
 
-  /** @param count predictions at once, 1.. */
+  /** @param count concurrent predictions, 1.. */
   constructor(count: number) {
     this.#count = count;
   }
@@ -33,9 +33,9 @@ export class PredictorSlots {
   }
 }
 
-/** The place of one prediction, in the line or at work. */
+/** The slot of one prediction, waiting or running. */
 class PredictorSlot {
-  /** Resolves when it is this one's turn. */
+  /** Resolves when the prediction may start. */
   readonly ready: Promise<void>;
   readonly #onRelease: (slot: PredictorSlot) => void;
   #resolve: () => void = () => undefined;
@@ -48,12 +48,12 @@ class PredictorSlot {
     });
   }
 
-  /** Its turn has come: PredictorSlots says so. */
+  /** Called by PredictorSlots when the prediction may start. */
   begin(): void {
     this.#resolve();
   }
 
-  /** Gives the turn to the next, or up where it has not come. Repeating it does nothing. */
+  /** Passes the slot to the next prediction, or leaves the queue. A repeated call is a no-op. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 
 /*
- * A program of its own: the leader of the predictor's process group. It runs the command that its arguments name, tells
- * the server how it ended, and then ends the whole group, itself included, so that nothing the command started stays
- * behind. Where the server goes away first, killed or not, the channel to it closes and the group ends, too.
+ * A separate program: the leader of the predictor's process group. It runs the command in its arguments and reports the
+ * end to the server. Then it ends the whole group, itself included, so that no process of the command remains. If the
+ * server ends first, even by a kill, the channel closes and the group ends, too.
  */
 
-/** How the command ended; `error` where it could not be started. */
+/** End of the command; `error` if it could not be started. */
 export interface CommandEnd {
   readonly code: number | null;
   readonly signal: string | null;
@@ -17,7 +17,7 @@ const endGroup = (): void => void process.kill(-process.pid, 'SIGKILL');
 const report = (end: CommandEnd): void => void process.send?.(end, endGroup);
 
 process.once('disconnect', endGroup);
-// The group is asked to end before it is made to: the command may clean up, and this process waits for it.
+// The group gets SIGTERM before SIGKILL, so that the command can clean up. This process waits for the command.
 process.on('SIGTERM', () => undefined);
 
 const [command, ...args] = process.argv.slice(2);

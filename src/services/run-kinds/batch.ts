@@ -35,22 +35,22 @@ export interface BatchSearchRunParts extends SearchRunParts {
 
 interface Plan extends AcceptedSearch {
   readonly normalizationId: string;
-  /** As packQueries writes them. */
+  /** In the form of packQueries. */
   readonly queries: PackedQueries;
 }
 
 interface Checkpoint {
   readonly doneCount: number;
   readonly candidateCount: number;
-  /** Those that cut-offs left out of the rows. */
+  /** Number of candidates that cut-offs excluded from the rows. */
   readonly leftOutCount?: number;
-  /** Chain of result digests over the queries that are done. */
+  /** Chain of result digests over the finished queries. */
   readonly resultSha256: string;
-  /** What served queries in the place of a device that failed; absent where none did. */
+  /** Backend that served queries after a device failed; absent without a failure. */
   readonly retriedOn?: string;
 }
 
-/** A pack of queries that kernels compare with each target together. */
+/** Queries that kernels compare with each target together. */
 interface Pack {
   readonly start: number;
   readonly queries: readonly (ProteinQuery & { readonly id: string })[];
@@ -60,10 +60,10 @@ interface Pack {
 
 const FRESH: Checkpoint = { doneCount: 0, candidateCount: 0, resultSha256: sha256Hex('') };
 const FIRST_PACK_QUERIES = 16;
-/** A pack takes about this long: what a crash takes back, and how often progress shows. */
+/** Target duration of a pack. It bounds the work lost in a crash and the interval of progress reports. */
 const PACK_MS = 4_000;
 
-/** `homology.batch_search`: many queries in packs; each gets what the direct route would have answered. */
+/** `homology.batch_search`: many queries in packs. Each query gets the same result as on the direct route. */
 export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
   return defineRunKind<'homology.batch_search', Plan>({
     key: 'homology.batch_search',
@@ -97,14 +97,14 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
       while (done.doneCount < lines.length) {
         const pack = await ahead;
         const end = pack.start + pack.queries.length;
-        // The next pack is compared while this one is written.
+        // The next pack is computed while this one is written.
         ahead = packOf(end, nextSize(pack));
         const rows = await presentPack(pack, resolved, plan.cutOffs, context, parts);
         done = advance(done, pack, plan.cutOffs);
         yield stepOf(rows, done);
       }
       const { policy } = searchPlan;
-      // Other queries of the run may have been served by the device: the execution names that, the warning this.
+      // The device may have served other queries of the run. The execution names the device, this warning the retry.
       const execution = presentExecution(engine, { policy }, parts.serverVersion);
       const summary: BatchSearchRunSummary = {
         object: 'homology_batch_search_summary',
@@ -127,7 +127,7 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
   });
 }
 
-/** The queries of a batch, and the ids of the files that they stand in. */
+/** Returns the queries of a batch, and the ids of their files. Errors  those of readQueries */
 async function readBatch(
   input: BatchSearchRunInput,
   context: RequestContext,
@@ -142,7 +142,7 @@ async function readBatch(
   return { queries, fileIds };
 }
 
-/** Searches the next queries together; past the end there is nothing to do. */
+/** Searches the next queries together. No-op past the end. */
 function searchPack(
   lines: readonly string[],
   start: number,
@@ -163,7 +163,7 @@ function searchPack(
   return pack;
 }
 
-/** As many queries as should take PACK_MS, by what the last pack took; at most doubled at a time. */
+/** Number of queries that should take PACK_MS at the pace of the last pack; at most twice the last number. */
 function nextSize({ queries, durationMs }: Pack): number {
   const fitting = Math.round((queries.length * PACK_MS) / Math.max(1, durationMs));
   return Math.max(1, Math.min(fitting, 2 * queries.length));
@@ -193,7 +193,7 @@ function stepOf(rows: AsyncIterable<unknown>, done: Checkpoint): RunStep {
   return { rows, stage: 'searching', doneCount: done.doneCount, checkpoint: done };
 }
 
-/** One row for each query; its candidates become text only when the row is written. */
+/** One row for each query. Its candidates become text only when the row is written. Errors  the signal's reason */
 async function presentPack(
   { start, queries, results }: Pack,
   { engine, settings }: ResolvedSearch,

@@ -30,16 +30,18 @@ interface ExportRunDependencies {
 }
 
 interface Plan extends Omit<ExportRunInput, 'path'> {
-  /** As it will stand. */
+  /** Path of the finished file. */
   readonly path: string;
-  /** Where clients reach the server; empty where it does not know. */
+  /** Public address of the server; empty if unknown. */
   readonly baseUrl: string;
 }
 
-/** An export takes turns with other runs about so often. */
+/** Interval after which an export yields to other runs. */
 const PIECE_MS = 1_000;
 
-/** `homology.export`: the rows of a completed run as one file in storage, which commits with the end of the export. */
+/**
+ * `homology.export`: the rows of a completed run as one file in storage. The file commits with the end of the export.
+ */
 export function exportRuns(dependencies: ExportRunDependencies): RunKind {
   return defineRunKind<'homology.export', Plan>({
     key: 'homology.export',
@@ -130,13 +132,13 @@ async function* exportRun(
   }
 }
 
-/** Rows of the run [start, end): those of one query of a batch, or all. */
+/** Rows [start, end) of the run: those of one query of a batch, or all. */
 function rowsToExport(run: RunRow, queryIndex: number | undefined) {
   if (isBatch(run) && queryIndex !== undefined) return { start: queryIndex, end: queryIndex + 1 };
   return { start: 0, end: run.rowCount };
 }
 
-/** The rows [at, end) that lie in one block. Errors  Refusal `result_expired` where they go meanwhile */
+/** The rows [at, end) within one block. Errors  Refusal `result_expired` if they are deleted meanwhile */
 function requireBlock(
   run: RunRow,
   at: number,
@@ -176,8 +178,8 @@ function exportableRun(
     });
   }
   if (run.areResultsGone)
-    throw new Refusal('result_expired', `The results of ${run.id} were kept until ${run.expiresAt}.`);
-  // What the run has returned stays readable after the grant of its database has ended; a file would be new.
+    throw new Refusal('result_expired', `The results of ${run.id} expired on ${run.expiresAt}.`);
+  // Results of the run stay readable after the grant of its database has ended. A file would be new.
   const { database } = run.summary as SearchRunSummary;
   catalog.requireGrant(database.release_id, organizationId);
   return run;
@@ -186,7 +188,7 @@ function exportableRun(
 /** Metadata of a query beside its candidates. All queries of a batch share their settings. */
 type Described = Pick<SearchRunSummary, 'evidence_summary' | 'receipt'>;
 
-/** Errors  Refusal `export_not_possible` where there is no such query, `result_expired` */
+/** Errors  Refusal `export_not_possible` if there is no such query, `result_expired` */
 async function describe(run: RunRow, queryIndex = 0, { rows }: Pick<RunTable, 'rows'>): Promise<Described> {
   const queryCount = isBatch(run) ? run.rowCount : 1;
   if (queryIndex >= queryCount)
@@ -200,12 +202,15 @@ async function describe(run: RunRow, queryIndex = 0, { rows }: Pick<RunTable, 'r
   return block.rows[queryIndex - block.firstRow] as HomologyQueryResult;
 }
 
-/** Errors  Refusal `export_not_possible` for members of another format, which would be asked for in vain */
+/** Errors  Refusal `export_not_possible` for members that only another format uses */
 function refuseStrayMembers(input: ExportRunInput): void {
   const formats = { outfmt: 'blast', format_output: 'mmseqs', msa: 'a3m', all_queries: 'a3m' } as const;
   for (const [member, format] of Object.entries(formats) as [keyof typeof formats, string][]) {
     if (input[member] === undefined || input.format === format) continue;
-    throw notPossible(member, `${member} goes with the format ${format}, and ${input.format} is asked for.`);
+    throw notPossible(
+      member,
+      `${member} applies to the format ${format} only, and the request names ${input.format}.`,
+    );
   }
   if (input.all_queries === true && input.query_index !== undefined)
     throw notPossible('all_queries', 'Either the query of query_index is exported, or all are.');
@@ -221,7 +226,7 @@ function requireFormat(
   if (needsAlignments && evidence.requested !== 'pairwise_sequence_alignment') {
     throw notPossible(
       'format',
-      'What is asked for needs alignments, and the run has none. Search with evidence "pairwise_sequence_alignment".',
+      'The request needs alignments, and the run has none. Search with evidence "pairwise_sequence_alignment".',
     );
   }
   const { reason } = evidence.significance;
@@ -240,7 +245,7 @@ function searchOf({ summary }: RunRow): ExportedSearch {
   return { database: slug, targetCount: searched_target_count, residueCount: searched_residue_count };
 }
 
-/** Sequences of the queries at [at, end) of a batch, as far as one block has them. */
+/** Sequences of the queries [at, end) of a batch, as far as one block has them. Errors  `result_expired` */
 async function sequencesOf(
   run: RunRow,
   at: number,
@@ -254,7 +259,7 @@ async function sequencesOf(
   return mapInTurns(rows, (row) => sequenceOf(row, context, receipts));
 }
 
-/** The query itself, which only the receipt of its search holds. */
+/** The query's sequence, which only the receipt of its search holds. */
 function sequenceOf(
   { receipt }: Pick<Described, 'receipt'>,
   context: RequestContext,
@@ -272,7 +277,7 @@ function defaultPath(
 }
 
 function gone({ id }: RunRow): Refusal {
-  return new Refusal('result_expired', `The results of ${id} have gone meanwhile.`);
+  return new Refusal('result_expired', `The results of ${id} were deleted meanwhile.`);
 }
 
 function notPossible(param: keyof ExportRunInput, message: string): Refusal {

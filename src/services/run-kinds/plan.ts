@@ -9,17 +9,18 @@ import { evidenceOfPresented } from '../evidence.js';
 import { needAlignments, pickCutOffs, selectByEvidence } from '../select.js';
 import { resolveSearch, type ResolvedSearch, type ResolveParts } from '../search/resolve-search.js';
 
-/** What a search was resolved to when its run was accepted, as JSON: a later default or filter changes nothing. */
+/** A resolved search as JSON, fixed when its run was accepted. Later defaults and filters do not affect it. */
 export interface AcceptedSearch extends Omit<SearchSettings, 'targetSpace'> {
-  /** Absent where all candidates are kept. */
+  /** Absent if all candidates are returned. */
   readonly cutOffs?: CutOffs;
   readonly release: Pick<CatalogRelease, 'databaseId' | 'releaseId' | 'slug'>;
   readonly targetSpaceId?: string;
 }
 
 /**
- * Errors  Refusal `significance_unavailable`, `export_not_possible`: what the search itself would refuse is refused
- *         before it is accepted, and so is a cut-off that everything would fail
+ * Accepts the settings of a search.
+ * Errors  Refusal `significance_unavailable`, `export_not_possible`: settings that the search itself would refuse, and
+ *         a cut-off that no candidate could pass
  */
 export function acceptSearch(
   { release, settings, engine }: ResolvedSearch,
@@ -61,7 +62,7 @@ function refuseVainCutOffs(
   );
 }
 
-/** The candidates of a row that are kept, and how many are not. */
+/** Candidates of a row that pass the cut-offs, and the number of the others. */
 export function withinCutOffs<Row extends { readonly candidates: readonly HomologyCandidate[] }>(
   row: Row,
   cutOffs: CutOffs | undefined,
@@ -72,8 +73,8 @@ export function withinCutOffs<Row extends { readonly candidates: readonly Homolo
 }
 
 /**
- * The same search again, maybe in another process; direct searches go before it.
- * Errors  Refusal `release_not_found`, `permission_denied` where the release has gone or was made private meanwhile
+ * Opens an accepted search again, maybe in another process. Direct searches have priority over it.
+ * Errors  Refusal `release_not_found`, `permission_denied` if the release was deleted or made private meanwhile
  */
 export async function reopenSearch(
   plan: AcceptedSearch,
@@ -86,7 +87,7 @@ export async function reopenSearch(
       ? { database_release_id: release.releaseId }
       : { target_space_id: targetSpaceId };
   const resolved = await resolveSearch({ ...asked, ...selector }, context, parts);
-  // Several databases may hold the release; the run keeps the name that it was asked under.
+  // Several databases may hold the release. The run keeps the database name of its request.
   return {
     ...resolved,
     release: { ...resolved.release, ...release },

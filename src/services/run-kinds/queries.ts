@@ -17,16 +17,16 @@ export interface BatchQuery {
 interface RawQuery {
   readonly id?: string;
   readonly text: string;
-  /** Where it stands in the input of the run, and for people within that. */
+  /** Position in the input of the run, and its human-readable form. */
   readonly place: Place;
   readonly line?: string;
 }
 
-/** Characters that are copied without a pause for others. */
+/** Characters that are copied before the event loop gets a turn. */
 const PIECE_CHARACTERS = 64 * 1024;
 
 /**
- * The queries of a batch, normalised, in their order.
+ * Reads the queries of a batch, normalised, in their order.
  * Errors  Refusal `invalid_queries` with every query that cannot be searched; those of the file
  */
 export async function readQueries(
@@ -65,12 +65,13 @@ export async function readQueries(
   );
 }
 
-/** Texts of lines, a line for each query; a single one where an earlier version has written it. */
+/** Texts with one line per query. A single text if an earlier version has written it. */
 export type PackedQueries = string | readonly string[];
 
 /**
- * Queries as texts of some thousand residues each, which are written and read back faster than objects.
- * An id may hold anything, so it stands as JSON; a sequence holds letters only.
+ * Packs queries as texts of some thousand residues each, which are written and read faster than objects. The id is
+ * JSON, because it may hold any character; a sequence holds letters only.
+ * Errors  none
  */
 export async function packQueries(queries: readonly BatchQuery[]): Promise<PackedQueries> {
   const texts: string[] = [];
@@ -86,7 +87,7 @@ export async function packQueries(queries: readonly BatchQuery[]): Promise<Packe
   return text === '' ? texts : [...texts, text];
 }
 
-/** Lines of packed queries; each is read when its turn comes. */
+/** Lines of packed queries. Each line is parsed when its query is searched. Errors  none */
 export async function unpackQueries(packed: PackedQueries): Promise<readonly string[]> {
   const lines: string[] = [];
   const slice = new Slice();
@@ -102,7 +103,7 @@ export function readPackedQuery(line: string): BatchQuery {
   return { id: JSON.parse(line.slice(end + 1)) as string, sequence: line.slice(0, end) };
 }
 
-/** Residues of a packed query, without reading it. */
+/** Length of a packed query, without parsing it. Unit  residues */
 export function packedLength(line: string): number {
   return line.indexOf(' ');
 }
@@ -131,7 +132,7 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   const slice = new Slice();
   for (let start = 0; start < text.length;) {
     let end = start + PIECE_CHARACTERS;
-    // No pair of surrogates is cut in two.
+    // Does not split a surrogate pair.
     if ((text.codePointAt(end - 1) ?? 0) > 0xffff) end += 1;
     yield Buffer.from(text.slice(start, end));
     start = end;

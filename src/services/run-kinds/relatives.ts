@@ -27,7 +27,7 @@ interface HomologsRunDeps {
   readonly engines: Pick<Engines, 'open'>;
 }
 
-/** `sequences.relatives`: what makes a query its family, with its alignments. */
+/** `sequences.relatives`: the homologs that make up a query's homolog set, with their alignments. */
 export function homologsRuns({ catalog, engines }: HomologsRunDeps): RunKind {
   return defineRunKind<'sequences.relatives', Plan>({
     key: 'sequences.relatives',
@@ -49,7 +49,7 @@ export function homologsRuns({ catalog, engines }: HomologsRunDeps): RunKind {
     },
     async *execute({ query, release, limit }, { context }) {
       const { releaseId, databaseId, slug } = release;
-      // It may have gone meanwhile, or have become private.
+      // The release may have been deleted or made private meanwhile.
       const { manifest } = catalog.release(releaseId, context.organizationId);
       const engine = await engines.open(releaseId);
       const found = await engine.profileEncoder?.list?.(query.sequence, limit, { signal: context.signal });
@@ -78,12 +78,12 @@ export function homologsRuns({ catalog, engines }: HomologsRunDeps): RunKind {
   });
 }
 
-/** Whether queries of the release are given relatives: of given alignments, only targets have any. */
+/** Whether queries of the release get homologs. With precomputed alignments, only targets have any. */
 export function givesHomologs({ relatives: homologs }: Pick<ReleaseManifest, 'relatives'>): boolean {
   return homologs !== undefined && homologs.background.method !== 'alignments';
 }
 
-/** In the words of the contract. */
+/** A homolog in its contract form. */
 export function presentHomolog(homolog: FoundHomolog, query: string): ProteinHomolog {
   const {
     id,
@@ -125,7 +125,7 @@ function finderTools({ relatives: homologs }: ReleaseManifest) {
 function withoutHomologs(slug: string): Refusal {
   return new Refusal(
     'relatives_unavailable',
-    `Queries of ${slug} are given no relatives: its proteins have none, or have them of given alignments. ` +
+    `Queries of ${slug} get no homologs: its proteins have none, or have them from precomputed alignments. ` +
       'Build it with --relatives.',
     { param: 'database' },
   );

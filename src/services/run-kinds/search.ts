@@ -19,7 +19,7 @@ interface Plan extends AcceptedSearch {
   readonly query: ProteinQuery;
 }
 
-/** `homology.search`: what the direct route does, with up to 10,000 candidates that are kept. */
+/** `homology.search`: the work of the direct route as a run, with up to 10,000 stored candidates. */
 export function searchRuns(parts: SearchRunParts): RunKind {
   return defineRunKind<'homology.search', Plan>({
     key: 'homology.search',
@@ -29,7 +29,7 @@ export function searchRuns(parts: SearchRunParts): RunKind {
       const plan = { ...acceptSearch(resolved, input, [query.sequence.length]), query };
       return { plan, totalCount: 1, traces: searchTraces(input, resolved) };
     },
-    // One query is one piece of work: there is nothing to yield before its end.
+    // One query is one piece of work, so there is no piece before the end.
     async *execute({ query, ...plan }, { context }) {
       const { release, engine, settings } = await reopenSearch(plan, context, parts);
       const request = { ...settings, query };

@@ -23,12 +23,12 @@ import {
 } from '../runs/run-kind.js';
 
 interface StructureRunDependencies {
-  /** Absent where the operator has configured none. */
+  /** Absent if the operator has configured none. */
   readonly predictor: StructurePredictor | undefined;
   readonly msas: Pick<Msas, 'read'>;
   readonly files: Pick<Files, 'openManagedFile' | 'relativeUrl'>;
   readonly writer: FileWriter;
-  /** Where predictions are at work, a folder for each. */
+  /** Working folder of predictions, with a subfolder for each. */
   readonly folder: string;
 }
 
@@ -36,12 +36,12 @@ interface Plan {
   readonly source:
     | { readonly msaId: string }
     | { readonly fileId: string; readonly url: string; readonly storageVersion: string };
-  /** As it will stand; absent = one of the run's own. */
+  /** Path of the finished folder; absent = one of the run's own. */
   readonly folder?: string;
   readonly baseUrl: string;
 }
 
-/** `structure.predict`: the operator's own command on an alignment, in a folder and a process group of its own. */
+/** `structure.predict`: runs the operator's command on an alignment, in its own folder and process group. */
 export function structureRuns(dependencies: StructureRunDependencies): RunKind {
   const slots = new PredictorSlots(dependencies.predictor?.concurrency ?? 1);
   return defineRunKind<'structure.predict', Plan>({
@@ -80,7 +80,7 @@ async function* predict(
   const stop = (): void => running?.stop();
   try {
     yield { ...waiting, stage: 'waiting for the predictor', resumeAfter: slot.ready };
-    // What a server that was killed left of the same run.
+    // Removes files of the same run that a killed server left.
     await rm(place, { recursive: true, force: true });
     await mkdir(place, { recursive: true, mode: 0o700 });
     const a3mSha256 = await writeInput(openSource(source, context, dependencies), join(place, INPUT_FILE));
@@ -101,7 +101,7 @@ async function* predict(
   }
 }
 
-/** The operator's own program: what of it is known is how it is called. */
+/** The operator's program. Only its command line is known. */
 function toolOf({ command, args }: StructurePredictor) {
   return {
     name: 'structure predictor',
@@ -150,7 +150,7 @@ function openSource(
   throw new Refusal('msa_too_large', `The alignment has more than ${MSA_MAX_BYTES} bytes.`);
 }
 
-/** SHA-256 of what was written. */
+/** Writes the input and returns its SHA-256. Errors  those of the file system */
 async function writeInput({ bytes, close }: OpenContent, path: string): Promise<string> {
   const hash = createHash('sha256');
   try {

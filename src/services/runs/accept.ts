@@ -14,7 +14,7 @@ export interface AcceptDependencies {
   readonly now: () => Date;
   /** Default realWorld. */
   readonly world?: World;
-  /** Errors  Refusal where the webhook endpoint cannot be told of a run's end */
+  /** Errors  Refusal if the webhook endpoint cannot get the run's end */
   readonly requireWebhookEndpoint: (id: string, context: RequestContext) => void;
 }
 
@@ -60,7 +60,7 @@ export async function acceptRun(
     });
   }
   const whose = created.status === 'organization_full' ? 'of the organization ' : '';
-  throw new Refusal('queue_full', `Too many runs ${whose}are queued or at work; wait for some to end.`, {
+  throw new Refusal('queue_full', `Too many runs ${whose}are queued or running; wait for some to end.`, {
     retryAfterSeconds: 30,
     policy: { name: 'queue', quota: created.quota, quota_unit: 'concurrent-requests' },
   });
@@ -70,7 +70,7 @@ async function packPlan(plan: unknown): Promise<Buffer> {
   return packBytes(await joinInTurns(await jsonInTurns(plan)));
 }
 
-/** What a kind refuses of its input stands in the request's `input`. */
+/** Refusals of a kind concern `input` of the request. This function prefixes their paths. Errors  those of the kind */
 async function prepare(
   kind: RunKind,
   { input }: RunRequest,

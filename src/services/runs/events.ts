@@ -17,9 +17,9 @@ interface RunSources {
 }
 
 /**
- * The events of a run as a stream of server-sent events: changes of state after the given one, then new ones and
- * progress as they come. Ends with the run, its reader or the server.
- * Errors  Refusal `queue_full` where too many streams are open
+ * The events of a run as a stream of server-sent events: state changes after the given one, then new ones and progress
+ * as they occur. The stream ends with the run, its reader or the server.
+ * Errors  Refusal `queue_full` if too many streams are open
  * Source  HTML Living Standard, section 9.2
  */
 export function streamEvents(
@@ -34,7 +34,7 @@ export function streamEvents(
       policy: { name: 'streams', quota: RUN_STREAMS_MAX_COUNT, quota_unit: 'concurrent-requests' },
     });
   }
-  // What is no id of ours is no event that was seen.
+  // An id in another format is none of this server and counts as no event.
   const seen = /^\d{1,9}$/.test(lastEventId ?? '') ? Number(lastEventId) : 0;
   return follow(run.id, seen, { table, watch, now }, signal);
 }
@@ -50,7 +50,7 @@ async function* follow(
   let lastProgress = '';
   try {
     while (!signal.aborted) {
-      // The state is read before the events: where it is final, its event is among them.
+      // The state is read before the events. If it is final, its event is therefore among them.
       const run = table.get(runId);
       for (const event of table.events.after(runId, lastSequence)) {
         lastSequence = event.sequence;
@@ -74,7 +74,7 @@ function stateMessage({ sequence, type, timestamp, data }: EventRow): string {
   return `id: ${sequence}\nevent: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
-/** Without an id, so that a reader that comes back asks for the changes of state that it has missed. */
+/** Has no id, so that a reconnecting reader requests the state changes that it has missed. */
 function progressMessage(run: RunRow, at: Date): { readonly key: string; readonly text: string } {
   const progress = presentProgress(run);
   const event: RunEvent = {

@@ -18,23 +18,23 @@ interface RunExecutorDependencies {
   readonly watch: RunWatch;
   readonly now: () => Date;
   readonly world: World;
-  /** Told of failures that are ours, with the run that they ended. */
+  /** Called for internal failures, with the run that the failure ended. */
   readonly onFault: (error: unknown, runId: string) => void;
-  /** Told once of what a run waits for: nothing is wrong with it, and it goes on by itself. */
+  /** Called once with the reason why a run waits. The run is not at fault and continues automatically. */
   readonly onWait: (cause: unknown, runId: string) => void;
 }
 
-/** A run at work in this process. */
+/** A run in progress in this process. */
 interface Attempt {
   readonly run: RunRow;
-  /** What distinguishes this attempt from one before a crash, or of another process. */
+  /** Id that distinguishes this attempt from one before a crash, or of another process. */
   readonly claim: string;
-  /** undefined where the disk or a worker has ended them: they begin again behind what was kept. */
+  /** undefined after the disk or a worker has ended them. They start again after the last stored piece. */
   steps: RunSteps | undefined;
   controller: AbortController;
-  /** Writes what has been done and is not on disk yet; to be called again where the disk refuses it. */
+  /** Writes work that is done and not on disk yet. Called again if the disk refuses it. */
   keep?: () => Promise<RunTurn | undefined>;
-  /** Time spent on kept pieces, of this and earlier attempts. */
+  /** Time spent on stored pieces, of this and earlier attempts. */
   workMs: number;
 }
 
@@ -44,7 +44,7 @@ class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 
-/** Carries runs from start to end, one piece at each call. */
+/** Executes runs from start to end, one piece at each call. */
 export class RunExecutor {
   readonly #table: RunTable;
   readonly #kinds: ReadonlyMap<string, RunKind>;
@@ -54,7 +54,7 @@ export class RunExecutor {
   readonly #onFault: (error: unknown, runId: string) => void;
   readonly #onWait: (cause: unknown, runId: string) => void;
   readonly #attempts = new Map<string, Attempt>();
-  /** Turns that could not be, one after the other, by run. */
+  /** Consecutive failed turns, by run. */
   readonly #refusals = new Map<string, number>();
   #isInterrupted = false;
 
@@ -68,7 +68,7 @@ export class RunExecutor {
     this.#onWait = onWait;
   }
 
-  /** Does the next piece of a run, or waits where disk or workers do; undefined at its end. Never rejects. */
+  /** Does the next piece of a run, or waits for disk or workers. undefined at its end. Never rejects. */
   async step(runId: string): Promise<RunTurn | undefined> {
     if (this.#isInterrupted) return undefined;
     let claim: string | undefined;
@@ -88,7 +88,7 @@ export class RunExecutor {
     }
   }
 
-  /** The run stays as it is on disk and here; its next turn comes later, and later each time. */
+  /** Keeps the run's state on disk and in memory. Its next turn comes after a backoff. */
   #wait(runId: string, error: unknown): RunTurn {
     const refusals = this.#refusals.get(runId) ?? 0;
     this.#refusals.set(runId, refusals + 1);
@@ -98,7 +98,7 @@ export class RunExecutor {
     return { after };
   }
 
-  /** Ends the work of a run that has ended otherwise. */
+  /** Ends the work of a run that was ended elsewhere. */
   abandon(runId: string): void {
     const attempt = this.#attempts.get(runId);
     if (attempt === undefined) return;
@@ -141,7 +141,7 @@ export class RunExecutor {
     }
     const kind = this.#kinds.get(run.endpoint);
     const packed = this.#table.plan(run.id);
-    // Cancelled since it was claimed: its plan went with it.
+    // The run was cancelled after its claim, which deleted its plan.
     if (packed === undefined && isFinal((this.#table.get(run.id) ?? run).status)) throw new Interrupted();
     if (kind === undefined || packed === undefined) {
       throw new Error(`The run cannot be started: its kind, ${run.endpoint}, or its plan is missing.`);
@@ -159,7 +159,7 @@ export class RunExecutor {
     return turn;
   }
 
-  /** Does the next piece, and says how it is kept. */
+  /** Does the next piece and returns the function that stores it. Errors  those of the kind */
   async #work(attempt: Attempt): Promise<() => Promise<RunTurn | undefined>> {
     const { run, claim } = attempt;
     attempt.steps ??= await this.#startAgain(attempt);
@@ -176,7 +176,7 @@ export class RunExecutor {
       : () => this.#keep(attempt, value, piece);
   }
 
-  /** The same attempt, which has failed at nothing of its own. */
+  /** Starts the same attempt again, which did not fail itself. Errors  those of #start */
   #startAgain(attempt: Attempt): Promise<RunSteps> {
     attempt.controller.abort(new Interrupted());
     attempt.controller = new AbortController();
@@ -189,7 +189,7 @@ export class RunExecutor {
     const kept = await this.#table.keep(run.id, claim, piece);
     this.#watch.notify(run.id);
     if (kept !== undefined) return { after: value.resumeAfter };
-    // Cancelled meanwhile, or another process has taken the run over.
+    // The run was cancelled meanwhile, or another process has taken it over.
     attempt.controller.abort(new Interrupted());
     await cleanUp(attempt).catch(() => undefined);
     return this.#settle(run.id);
@@ -216,12 +216,12 @@ export class RunExecutor {
     this.#attempts.delete(runId);
     this.#refusals.delete(runId);
     this.#watch.notify(runId);
-    // Where a piece could not be kept, the generator still stands behind it. Elsewhere it has ended.
+    // If a piece could not be stored, the generator is suspended after it. Otherwise the generator has ended.
     if (attempt !== undefined) await cleanUp(attempt).catch(() => undefined);
   }
 }
 
-/** The disk is full, or a worker is missing: nothing is wrong with the run, which waits in place. */
+/** The disk is full, or a worker is missing. The run is not at fault and waits in place. */
 function isPassing(error: unknown): boolean {
   return isStorageUnavailable(error) || (error instanceof Refusal && error.code === 'worker_unavailable');
 }
@@ -230,7 +230,7 @@ async function unpackPlan(packed: Uint8Array): Promise<unknown> {
   return parseStrictJsonInTurns(await unpackBytes(packed), Infinity);
 }
 
-/** Lets the generator go through its `finally`. */
+/** Runs the `finally` blocks of the generator. Errors  those of the generator */
 async function cleanUp({ steps }: Attempt): Promise<void> {
   await steps?.return(undefined as never);
 }

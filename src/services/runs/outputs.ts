@@ -3,7 +3,7 @@ import type { RunFile } from '../../contract/runs/run-files.js';
 import { RUN_ENDPOINTS, type EndpointContract, type RunEndpointKey } from '../../contract/runs/run-kinds.js';
 import type { RunRow } from '../../store/tables/runs.js';
 
-/** Members of the summaries of RUN_ENDPOINTS that name what can be asked for. */
+/** Members of the summaries of RUN_ENDPOINTS that name retrievable objects. */
 interface Named {
   readonly warnings?: readonly Warning[];
   readonly receipt?: { readonly id: string };
@@ -13,7 +13,7 @@ interface Named {
   readonly log?: RunFile;
 }
 
-/** Ids of what the run has made. */
+/** Ids of objects that the run has made. */
 export function outputsOf({ summary }: Pick<RunRow, 'summary'>): readonly string[] {
   const { receipt, msa, file, files = [], log } = (summary ?? {}) as Named;
   const stored = [file, ...files, log].filter((each) => each !== undefined);
@@ -25,7 +25,7 @@ export function outputsOf({ summary }: Pick<RunRow, 'summary'>): readonly string
   ];
 }
 
-/** What the result of the run warns of, the run warns of. */
+/** Warnings of the run's result, which are also warnings of the run. */
 export function warningsOf({ summary }: Pick<RunRow, 'summary'>): readonly Warning[] {
   return ((summary ?? {}) as Named).warnings ?? [];
 }

@@ -6,7 +6,7 @@ import { RUN_PAGE_MAX_BYTES, RUN_WAIT_MAX_SECONDS } from '../../limits.js';
 import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import type { Page, PageRequest, Pages } from '../pages.js';
 
-/** A run in the words of the contract. */
+/** A run in its contract form. */
 export function presentRun(run: RunRow): Run {
   return {
     object: 'run',
@@ -43,8 +43,8 @@ export function presentProgress({ status, stage, doneCount, totalCount, workMs }
 }
 
 /**
- * The page of a run's rows behind the cursor. Rows never change, so a cursor is a row number; of a run at work, the
- * rows so far are given and `has_more` stays true.
+ * The page of a run's rows after the cursor. Rows never change, so a cursor is a row number. For a running run, the
+ * page has the rows so far and `has_more` stays true.
  * Errors  Refusal `result_expired`, `cursor_invalid`
  * Cost    the blocks that the page touches, 500 rows or 4 MiB each
  */
@@ -55,7 +55,7 @@ export async function resultPage(
   pages: Pages,
 ): Promise<Page<unknown>> {
   if (run.areResultsGone) {
-    throw new Refusal('result_expired', `The results of ${run.id} were kept until ${run.expiresAt}.`);
+    throw new Refusal('result_expired', `The results of ${run.id} expired on ${run.expiresAt}.`);
   }
   const list = [run.organizationId, 'run-results', run.id];
   const start = cursor === undefined ? 0 : Number(pages.open(cursor, list));
@@ -79,7 +79,7 @@ async function readRows(runId: string, start: number, count: number, table: RunT
     const from = start + rows.length - block.firstRow;
     for (const row of block.rows.slice(from, from + count - rows.length)) {
       bytes += JSON.stringify(row).length;
-      // The first row goes out whatever its size, so that every page gets on.
+      // The first row is returned whatever its size, so that every page makes progress.
       if (rows.length > 0 && bytes > RUN_PAGE_MAX_BYTES) return rows;
       rows.push(row);
     }
@@ -95,7 +95,7 @@ export function waitOf(prefer: string | undefined): number | undefined {
   return preferences.includes('respond-async') ? 0 : undefined;
 }
 
-/** What was heard of the preference. */
+/** Headers that report the applied preference. */
 export function preferenceApplied(prefer: string | undefined, waitSeconds: number): Record<string, string> {
   if (waitOf(prefer) === undefined) return {};
   return { 'Preference-Applied': waitSeconds === 0 ? 'respond-async' : `wait=${waitSeconds}` };

@@ -10,23 +10,23 @@ export interface WaitingRun {
   readonly acceptedAt: string;
 }
 
-/** A run that wants a further turn. */
+/** A run that requests a further turn. */
 export interface RunTurn {
-  /** Not before this has settled. */
+  /** The turn comes after this has settled. */
   readonly after?: Promise<unknown>;
 }
 
-/** Gives waiting runs their turns, a bounded number at once. */
+/** Gives waiting runs their turns, with a bound on concurrent turns. */
 export class RunQueue {
   readonly #line = new FairLine();
   readonly #step: (run: WaitingRun) => Promise<RunTurn | undefined>;
-  /** Bounds what runs at once; which run a turn goes to is decided when it comes, not when it is asked for. */
+  /** Bounds concurrent turns. The run of a turn is chosen when the turn starts, not when it is requested. */
   readonly #turns: queueAsPromised<void>;
   #isStopping = false;
 
   /**
-   * @param step        one piece of the run's work, and whether it wants a further turn. Must not reject
-   * @param concurrency turns at once, 1..
+   * @param step executes one piece of the run's work and returns whether it needs a further turn. Must not reject
+   * @param concurrency concurrent turns, 1..
    */
   constructor(step: (run: WaitingRun) => Promise<RunTurn | undefined>, concurrency: number) {
     this.#step = step;
@@ -38,12 +38,12 @@ export class RunQueue {
     void this.#turns.push();
   }
 
-  /** Takes a run out that waits; one that has its turn is not touched. */
+  /** Removes a waiting run. A running one is not affected. */
   remove(id: string): void {
     this.#line.remove(id);
   }
 
-  /** Gives no further turns and resolves when those that were given have ended. */
+  /** Starts no further turns, and resolves when the running ones have ended. Errors  none */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#turns.drained();
@@ -63,8 +63,8 @@ export class RunQueue {
 const RANKS = { high: 0, normal: 1, low: 2 } as const;
 
 /**
- * Runs in fair order: organizations take turns, whatever they ask for; within one, higher priority goes first, then
- * the earlier run. A run that comes back for its next piece stands where it stood, its organization behind the others.
+ * Runs in fair order: organizations take turns, independent of their load. Within one, higher priority goes first, then
+ * the earlier run. A run that returns for its next piece keeps its place, its organization goes behind the others.
  */
 export class FairLine {
   /** Insertion order is the order of turns. */
@@ -94,7 +94,7 @@ export class FairLine {
     return run;
   }
 
-  /** Takes this run out, wherever it stands. */
+  /** Removes this run, whatever its place. */
   remove(id: string): void {
     for (const [organizationId, line] of this.#organizations) {
       const at = line.findIndex((run) => run.id === id);

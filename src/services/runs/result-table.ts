@@ -8,15 +8,15 @@ import { isBatch, LONE_QUERY_ID, type ExportedSearch, type ExportQuery } from '.
 import { readFormatOutput, readOutfmt } from '../export/table-spec.js';
 import type { Receipts } from '../search/receipts.js';
 
-/** The columns that are asked for; our own where none are. */
+/** The requested columns; default: Gloaming's own. */
 export interface TableAsked {
   readonly outfmt?: string | undefined;
   readonly format_output?: string | undefined;
 }
 
 /**
- * How a page of results is written as a table.
- * Errors  Refusal `export_not_possible` for columns that are not there, and for formats of whole files
+ * Table format for a page of results.
+ * Errors  Refusal `export_not_possible` for unknown columns, and for formats of whole files
  */
 export function pageFormat({ outfmt, format_output: formatOutput }: TableAsked): ExportFormat {
   if (outfmt !== undefined && formatOutput !== undefined)
@@ -29,9 +29,9 @@ export function pageFormat({ outfmt, format_output: formatOutput }: TableAsked):
 }
 
 /**
- * The rows of a page as a table.
- * Errors  Refusal `export_not_possible` for a run without candidates, or without the alignments that the columns tell
- *         of; `run_not_completed` where other tools' columns are asked for before its end; those of receipts
+ * Returns the rows of a page as a table.
+ * Errors  Refusal `export_not_possible` for a run without candidates, or without the alignments that the columns need;
+ *         `run_not_completed` if other tools' columns are requested before its end; those of receipts
  */
 export async function tableOfPage(
   run: RunRow,
@@ -45,7 +45,7 @@ export async function tableOfPage(
       'run_id',
       `A run of ${run.endpoint} has no candidates; runs of homology searches have.`,
     );
-  // Columns of other tools need to know how many targets were searched, which the summary tells.
+  // Columns of other tools need the number of searched targets, which is in the summary.
   if (format.needsAlignments && run.status !== 'completed')
     throw new Refusal(
       'run_not_completed',
@@ -73,7 +73,7 @@ export async function tableOfPage(
   return Buffer.concat([...pieces, encoder.end()]);
 }
 
-/** services/search/receipts.ts writes it. */
+/** Member of a receipt that services/search/receipts.ts writes. */
 interface QueryOfReceipt {
   readonly query: { readonly sequence: string };
 }
@@ -88,7 +88,7 @@ function refuseWithoutAlignments(format: ExportFormat, [first]: readonly Homolog
   if (!format.needsAlignments || first === undefined || first.alignment !== undefined) return;
   throw notPossible(
     'outfmt',
-    'These columns tell of alignments, and the run has none. Search with evidence "pairwise_sequence_alignment".',
+    'These columns need alignments, and the run has none. Search with evidence "pairwise_sequence_alignment".',
   );
 }
 

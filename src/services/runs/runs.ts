@@ -36,9 +36,9 @@ interface RunsDependencies extends AcceptDependencies {
   readonly kinds: readonly RunKind[];
   readonly pages: Pages;
   readonly receipts: Pick<Receipts, 'get'>;
-  /** Turns at once. */
+  /** Concurrent turns. */
   readonly concurrency: number;
-  /** Told when something about a run has changed on disk. */
+  /** Called after a change of a run is on disk. */
   readonly onChange?: () => void;
 }
 
@@ -51,7 +51,7 @@ interface Listeners {
 
 const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 
-/** Accepts runs, gives them their turns, and answers for them. */
+/** Accepts runs, schedules their turns, and returns their states and results. */
 export class Runs {
   readonly #dependencies: RunsDependencies;
   readonly #table: RunTable;
@@ -60,10 +60,10 @@ export class Runs {
   readonly #watch: RunWatch;
   readonly #executor: RunExecutor;
   readonly #queue: RunQueue;
-  /** Timers of runs whose next attempt waits. */
+  /** Timers of runs in backoff. */
   readonly #backoffs = new Set<() => void>();
   #endSweeps: (() => void) | undefined;
-  /** Present from the start on. */
+  /** Present once started. */
   #listeners: Listeners | undefined;
 
   constructor(dependencies: RunsDependencies) {
@@ -82,7 +82,7 @@ export class Runs {
     this.#queue = new RunQueue(({ id }) => this.#executor.step(id), concurrency);
   }
 
-  /** Errors  the refusals of runs.create; what was answered is on disk */
+  /** Errors  the refusals of runs.create; the response is sent after the run is on disk */
   async create(request: RunRequest, headers: RunHeaders, context: RequestContext): Promise<Reply<Run>> {
     const waitSeconds = waitOf(headers.Prefer) ?? (request.background ? 0 : RUN_WAIT_MAX_SECONDS);
     const replyTo = (run: RunRow): Reply<Run> => creationReply(run, headers.Prefer, waitSeconds);
@@ -93,7 +93,7 @@ export class Runs {
     };
     const asked = { ...request, background: waitSeconds === 0 };
     const run = await acceptRun(asked, onAccepted, context, this.#kinds, this.#dependencies);
-    // Before the start, the start itself will find it.
+    // Before the start, the run is on disk, and `start` enqueues it.
     if (this.#listeners !== undefined) this.#enqueue(run);
     if (waitSeconds === 0) return accepted ?? replyTo(run);
     return replyTo(await this.#waitForEnd(run.id, waitSeconds, context));
@@ -151,7 +151,7 @@ export class Runs {
   }
 
   /**
-   * A page of results as a table.
+   * Returns a page of results as a table.
    * Errors  those of results, and of tableOfPage
    */
   async resultTable(
@@ -186,9 +186,9 @@ export class Runs {
   }
 
   /**
-   * Goes on with what an earlier server left, and gives turns from now on.
-   * @param onFault told of failures that are ours, with the run that they ended, if one
-   * @param onWait  told once of what a run waits for, a disk or a worker; default: told as onFault is
+   * Resumes the runs of an earlier server and starts to schedule turns.
+   * @param onFault called for internal failures, with the run that the failure ended, if any
+   * @param onWait called once with the reason why a run waits, a disk or a worker; default: onFault
    */
   async start(onFault: Listeners['onFault'], onWait: Listeners['onWait'] = onFault): Promise<void> {
     this.#listeners = { onFault, onWait };
@@ -200,7 +200,7 @@ export class Runs {
     }
   }
 
-  /** How many runs of each kind wait and are at work. */
+  /** Number of waiting and running runs of each kind. */
   unfinishedCounts(): readonly { readonly kind: string; readonly status: string; readonly count: number }[] {
     const counts = new Map<string, { kind: string; status: string; count: number }>();
     for (const { endpoint: kind, status } of this.#table.unfinished()) {
@@ -210,7 +210,7 @@ export class Runs {
     return [...counts.values()];
   }
 
-  /** Interrupts the work, which the next server resumes, and ends all waiting. */
+  /** Interrupts the work, which the next server resumes, and ends all waits. Errors  none */
   async stop(): Promise<void> {
     this.#endSweeps?.();
     for (const cancel of this.#backoffs) cancel();
@@ -257,7 +257,7 @@ export class Runs {
   }
 }
 
-/** Exponential backoff of a run that ended servers, or was at work when they ended. */
+/** Exponential backoff of a run that crashed servers, or was in progress when they ended. */
 function waitBeforeAttempt({ fruitlessAttemptCount, claimedAt }: RunRow, at: Date): number {
   const slowed = fruitlessAttemptCount - RUN_PROMPT_ATTEMPTS_MAX_COUNT;
   if (slowed < 0 || claimedAt === undefined) return 0;
@@ -269,7 +269,7 @@ async function* oncePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** Where the page behind this one is. Source  RFC 8288 */
+/** Link to the next page. Source  RFC 8288 */
 function nextLink(runId: string, asked: PageRequest & TableAsked): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(asked)) query.set(name, String(value));
@@ -290,7 +290,7 @@ function creationReply(run: RunRow, prefer: string | undefined, waitSeconds: num
   };
 }
 
-/** @param named ids that the request itself named */
+/** @param named ids in the request */
 function replyOf(run: RunRow, named: readonly string[] = []): Reply<Run> {
   const traces = (run.traces ?? {}) as Traces;
   return {

@@ -27,7 +27,7 @@ export class RunWatch {
     this.#onNotify();
   }
 
-  /** Changes from now on; the caller closes them. */
+  /** Changes from now on. The caller closes the result. */
   open(runId: string): RunChanges {
     const changes = new RunChanges(this, () => this.#close(runId, changes), this.#world);
     const watchers = this.#watchers.get(runId) ?? new Set();
@@ -36,7 +36,7 @@ export class RunWatch {
     return changes;
   }
 
-  /** Ends every wait: the server stops. */
+  /** Ends every wait, because the server stops. */
   end(): void {
     this.#isEnded = true;
     for (const watchers of this.#watchers.values()) {
@@ -52,7 +52,7 @@ export class RunWatch {
   }
 }
 
-/** The changes of one run, for one that waits; RunWatch.open makes it. */
+/** The changes of one run for one waiter, made by RunWatch.open. */
 class RunChanges {
   readonly #watch: Pick<RunWatch, 'isEnded'>;
   readonly #onClose: () => void;

@@ -12,7 +12,7 @@ import { operatorsOf } from '../../release/filter/operators.js';
 import type { ReleaseManifest } from '../../release/release.js';
 import type { DatabaseRow, ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 
-/** A release that an organization may search, with the database that it belongs to. */
+/** A release that an organization may search, with its database. */
 export interface CatalogRelease {
   readonly releaseId: string;
   readonly databaseId: string;
@@ -20,7 +20,7 @@ export interface CatalogRelease {
   readonly manifest: ReleaseManifest;
 }
 
-/** Databases and releases as one organization sees them. */
+/** Databases and releases that one organization sees. */
 export interface Catalog {
   /**
    * Default release of a database by id or slug, or of the server's default database.
@@ -32,9 +32,12 @@ export interface Catalog {
    * Errors  Refusal `release_not_found`, `permission_denied`
    */
   release(releaseId: string, organizationId: string, param?: string): CatalogRelease;
-  /** One that has gone is nobody's. Errors  Refusal `permission_denied` where only others may see it now */
+  /**
+   * Refuses a release that only other organizations may see now. A deleted release passes. Errors  Refusal
+   * `permission_denied`
+   */
   requireGrant(releaseId: string, organizationId: string): void;
-  /** The same, undefined where it is not there for this organization. */
+  /** The release; undefined if this organization has none with the id. */
   find(releaseId: string, organizationId: string): CatalogRelease | undefined;
   /** By slug. */
   databases(organizationId: string): readonly HomologyDatabase[];
@@ -100,7 +103,7 @@ export function createCatalog(table: ReleaseTable<ReleaseManifest>): Catalog {
   };
 }
 
-/** A release as provenance names it. */
+/** A release in the form that provenance has. */
 export function releaseSnapshot(
   entry: Pick<CatalogRelease, 'releaseId' | 'slug'>,
 ): Provenance['database_snapshots'][number] {

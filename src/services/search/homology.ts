@@ -19,7 +19,7 @@ import type { Reply } from '../reply.js';
 import { resolveSearch, type ResolveParts } from './resolve-search.js';
 import { createSearchTally, type SearchTally } from './tally.js';
 
-/** A finished execution, as an equal later request may reuse it. */
+/** A finished execution, which an equal later request may reuse. */
 export interface Execution {
   readonly result: SearchResult;
   readonly createdAt: string;
@@ -27,23 +27,23 @@ export interface Execution {
 
 export interface Homology {
   /**
-   * One query against one release, resolved, searched and presented in the words of the contract.
+   * Resolves, searches and presents one query against one release, in its contract form.
    * Errors  every refusal of the route homology.search; Faults of files, encoder and kernels
    */
   search(request: HomologyRequest, context: RequestContext): Promise<Reply<HomologyCandidateSet>>;
-  /** What has been searched since the start. */
+  /** Searches since the start. */
   readonly tally: Pick<SearchTally, 'counts'>;
 }
 
 export interface HomologyParts extends ResolveParts {
   readonly receipts: Receipts;
   readonly serverVersion: string;
-  /** Id of this worker where other kernels than the configured ones served: `native:avx2`. */
+  /** Id of this worker if a fallback backend served: `native:avx2`. */
   readonly workerOn: (kernels: string) => string;
   readonly now: () => Date;
 }
 
-/** What one request was resolved to, before any work. */
+/** A resolved request, before any work. */
 interface Resolved {
   readonly release: CatalogRelease;
   readonly engine: SearchEngine;
@@ -54,7 +54,7 @@ interface Resolved {
 export function createHomology(parts: HomologyParts): Homology {
   const cache = new LRUCache<string, Execution>({
     maxSize: SEARCH_CACHE_MAX_CANDIDATES,
-    // An answer without candidates still takes room.
+    // A response without candidates also takes space.
     sizeCalculation: ({ result }) => result.candidates.length + 1,
   });
   const tally = createSearchTally();
@@ -101,7 +101,10 @@ export function createHomology(parts: HomologyParts): Homology {
   };
 }
 
-/** Database, release, target space and query of a request; everything that can be refused before work is. */
+/**
+ * Resolves database, release, target space and query of a request. Refuses everything that can be refused before work.
+ * Errors  the refusals of the route
+ */
 async function resolve(
   wire: HomologyRequest,
   context: RequestContext,
@@ -112,7 +115,7 @@ async function resolve(
   return { release, engine, request: { ...settings, query }, plan: planSearch(engine, settings) };
 }
 
-/** Equal keys are equal executions: everything that the result depends on, and nothing else. */
+/** Equal keys mean equal executions: the key has all values that the result depends on, and no other. */
 function cacheKey({ release, engine, request, plan }: Resolved): string {
   return canonicalSha256({
     calibration_id: engine.calibration?.id ?? null,
@@ -169,7 +172,7 @@ async function returnedBytes(candidates: HomologyCandidateSet['candidates']): Pr
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** An answer over the ceiling is refused whole, never cut. */
+/** Refuses a response over the size limit. A response is never cut. Errors  Refusal `response_too_large` */
 async function refuseOversized(answer: HomologyCandidateSet, json: JsonPieces): Promise<void> {
   const total = json.reduce((sum, { length }) => sum + length, 0);
   if (total <= INLINE_RESPONSE_MAX_BYTES) return;

@@ -6,7 +6,7 @@ import type { Release } from '../../release/release.js';
 import type { Candidate, PairwiseAlignment } from '../../search/search-types.js';
 import { presentSignificance } from './present-significance.js';
 
-/** One candidate in the words of the contract. */
+/** One candidate in its contract form. */
 export function presentCandidate(
   candidate: Candidate,
   queryLength: number,

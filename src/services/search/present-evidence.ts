@@ -1,11 +1,11 @@
 import type { HomologyCandidateSet } from '../../contract/search/candidate-set.js';
 import type { SearchRequest, SearchResult } from '../../search/search-types.js';
 
-/** What a summary needs to know of what was asked. */
+/** Members of a request that its evidence summary needs. */
 type SearchAsked = Pick<SearchRequest, 'evidence' | 'significance'>;
 type EvidenceSummary = HomologyCandidateSet['evidence_summary'];
 
-/** What was asked for beside the ranking, and whether every candidate has it. */
+/** Evidence requested beyond the ranking, and whether every candidate has it. */
 export function summariseEvidence(request: SearchAsked, result: SearchResult): EvidenceSummary {
   const alignment = summariseAlignment(request, result);
   const significance = summariseSignificance(request, result);

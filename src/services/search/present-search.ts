@@ -12,44 +12,44 @@ import { summariseEvidence } from './present-evidence.js';
 import { semanticProfileId } from './semantic-profile.js';
 
 /*
- * An answer in the words of the contract. Direct answers, the results of runs and the JSON of the command line say the
- * same of a search; what belongs to one request and its moment, each adds itself.
+ * A response in its contract form. Direct responses, results of runs and the JSON of the command line share these
+ * members of a search. Each adds the members of its own request and time.
  */
 
 type CandidateSet = HomologyCandidateSet;
 
-/** One query and what was found. */
+/** One query and its search result. */
 interface Found {
   readonly engine: SearchEngine;
   readonly request: Pick<SearchRequest, 'query' | 'targetSpace' | 'evidence' | 'significance'>;
   readonly result: SearchResult;
 }
 
-/** A search that was made: all that its answer is written from. */
+/** A finished search: everything that its response is made of. */
 export interface Searched extends Found {
   readonly database: SearchedDatabase;
   readonly serverVersion: string;
 }
 
-/** The release that was searched and the database that it was asked under. */
+/** The searched release and the database of the request. */
 export type SearchedDatabase = Pick<CatalogRelease, 'databaseId' | 'releaseId' | 'slug'>;
 
-/** What equal searches say alike of one query. */
+/** Members of one query that equal searches share. */
 type FoundAnswer = Pick<
   CandidateSet,
   'query' | 'candidates' | 'evidence_summary' | 'is_result_limit_reached' | 'result_sha256'
 >;
 
-/** What equal searches say alike. */
+/** Members that equal searches share. */
 export interface LastingAnswer extends FoundAnswer, Pick<CandidateSet, 'database' | 'ranking' | 'warnings'> {
   readonly execution: Omit<CandidateSet['execution'], 'created_at'>;
 }
 
-/** The same with the moment and the receipt of an execution. */
+/** The shared members with time and receipt of an execution. */
 type ExecutedAnswer = FoundAnswer &
   Pick<CandidateSet, 'database' | 'execution' | 'ranking' | 'receipt' | 'warnings'>;
 
-/** What one query of a batch says; its run says the rest once for all. */
+/** Members of one query of a batch. Its run has the members that all queries share. Errors  the signal's reason */
 export async function presentFound({ engine, request, result }: Found): Promise<FoundAnswer> {
   const { candidates, queryLength } = result;
   return {
@@ -63,7 +63,7 @@ export async function presentFound({ engine, request, result }: Found): Promise<
   };
 }
 
-/** All that does not depend on who asked, and when. */
+/** All members that depend neither on the caller nor on the time. Errors  the signal's reason */
 export async function presentSearch(searched: Searched): Promise<LastingAnswer> {
   const { database, engine, request, result, serverVersion } = searched;
   const found = await presentFound(searched);
@@ -80,7 +80,7 @@ export async function presentSearch(searched: Searched): Promise<LastingAnswer> 
   };
 }
 
-/** @param createdAt  when the execution ended */
+/** @param createdAt end of the execution */
 export async function presentExecuted(
   searched: Searched,
   createdAt: string,
@@ -131,7 +131,7 @@ export function presentDatabase(
   };
 }
 
-/** How a search was served, as far as its answer says. */
+/** How a search was served: policy and retry. */
 type Served = Pick<SearchResult, 'policy' | 'kernelRetry'>;
 
 export function presentExecution(
@@ -163,7 +163,7 @@ export function presentExecution(
   };
 }
 
-/** What to know of E-values where targets have relatives. */
+/** Warning about E-values if targets have homologs. */
 export function homologWarning({ release, calibration }: SearchEngine): Warning | undefined {
   if (release.manifest.relatives === undefined || calibration === undefined) return undefined;
   return {
@@ -212,7 +212,7 @@ export function searchWarnings(
   if (release.manifest.is_simulated) {
     warnings.push({
       code: 'simulated_database',
-      message: 'The proteins of this database were simulated; candidates mean nothing in biology.',
+      message: 'The proteins of this database were simulated; candidates have no biological meaning.',
       details: { title: release.manifest.title },
     });
   }

@@ -5,7 +5,7 @@ import type {
   UnsupportedSignificance,
 } from '../../search/candidate-significance.js';
 
-/* A judgement in the words of the contract: the only place where the two meet. */
+/* Presents significance in its contract form. No other file knows both forms. */
 
 type Status = Significance['status'];
 
@@ -35,16 +35,16 @@ export function presentSignificance(significance: CandidateSignificance): Signif
 }
 
 /**
- * Every measurement of the contract, so that one that is forgotten here does not compile; below its threshold there is
- * no tail model.
+ * Every measurement of the contract, so that a missing one does not compile. Below its threshold there is no tail
+ * model.
  */
 type SupportedMeasurements = Required<Omit<SignificanceMeasurements, 'tail_model'>> &
   Pick<SignificanceMeasurements, 'tail_model'>;
 
-/** Cost  one object of one shape for each candidate, its parts written where they belong */
+/** Cost  one object of one shape for each candidate, its members written in place */
 function presentSupported(significance: SupportedSignificance, status: Status): SupportedMeasurements {
   const { bin, population, logTailProbability } = significance;
-  // 0 − 0 is a plain 0, where a certain pair would have −0.
+  // 0 − x avoids −0 for a certain pair.
   const bits = 0 - logTailProbability / Math.LN2;
   const { id, card } = significance.calibration;
   const measurements: SupportedMeasurements = {
@@ -97,7 +97,7 @@ function presentTailModel({ bin, tangent }: SupportedSignificance): Significance
   };
 }
 
-/** Without a tail probability, what still names the calibration that was asked. */
+/** Without a tail probability: the members that still name the calibration. */
 type UnsupportedMeasurements = Required<
   Pick<
     SignificanceMeasurements,

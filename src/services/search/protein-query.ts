@@ -3,8 +3,8 @@ import type { ProteinQuery } from '../../search/search-types.js';
 import { normaliseProtein } from '../../sequence/protein.js';
 
 /**
- * The query of a request, normalised.
- * Errors  the refusals of normaliseProtein, naming `query.sequence` as the member at fault
+ * Reads and normalises the query of a request.
+ * Errors  the refusals of normaliseProtein, with `query.sequence` as the invalid member
  */
 export function readProteinQuery(text: string): ProteinQuery {
   try {

@@ -8,16 +8,16 @@ import type { RequestContext } from '../context.js';
 import { releaseSnapshot, type Catalog } from './catalog.js';
 import type { Reply, Traces } from '../reply.js';
 
-/** Members of a receipt's content that name what it was computed from. */
+/** Members of a receipt's content that name the inputs of the computation. */
 interface ReceiptOrigin {
   readonly release_id: string;
   readonly kernels_version: string;
   readonly encoder: { readonly id: string; readonly sha256: string };
 }
 
-/** Hash-named records of what was computed from what. */
+/** Hash-named records of computations with their inputs. */
 export interface Receipts {
-  /** The receipt of an execution, kept; one execution answers requests with equal parameters only. */
+  /** Stores and returns the receipt of an execution. An execution is reused only for requests with equal parameters. */
   issue(
     engine: SearchEngine,
     request: SearchRequest,
@@ -29,7 +29,7 @@ export interface Receipts {
 }
 
 export function createReceipts(table: ReceiptTable, catalog: Pick<Catalog, 'find'>): Receipts {
-  // An execution that is reused has the receipt that it had.
+  // A reused execution has its original receipt.
   const issued = new WeakMap<object, HomologyCandidateSet['receipt']>();
   return {
     async issue(engine, request, execution, { organizationId }) {
@@ -67,7 +67,7 @@ export function createReceipts(table: ReceiptTable, catalog: Pick<Catalog, 'find
   };
 }
 
-/** What a receipt was computed from and by: every variant of these tools gives the same bits. */
+/** Inputs and tools of a receipt. Every variant of these tools gives the same bits. */
 function originOf(
   content: Readonly<Record<string, unknown>>,
   catalog: Pick<Catalog, 'find'>,
@@ -89,8 +89,8 @@ function originOf(
 }
 
 /**
- * All that pins a result and lets it be computed again: no time, no request id, no float.
- * The kernels stand by version only, because every backend of one version gives the same bits.
+ * Everything that determines a result and allows its recomputation: no time, no request id, no float. Of the kernels
+ * only the version counts, because every backend of one version gives the same bits.
  */
 function receiptContent(
   engine: SearchEngine,

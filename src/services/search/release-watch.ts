@@ -17,7 +17,7 @@ interface WatchPace {
   /** Rates while no search runs, and while searches run. */
   readonly idleBytesPerSecond: number;
   readonly busyBytesPerSecond: number;
-  /** From the end of one look at all releases to the next. */
+  /** Pause between two passes over all releases. */
   readonly restMs: number;
 }
 
@@ -26,13 +26,13 @@ const PACE: WatchPace = {
   busyBytesPerSecond: 2 * MEBIBYTE_BYTES,
   restMs: 10 * 60_000,
 };
-/** A search that was begun may be at work for so long. */
+/** Time during which a started search is assumed to be in progress. */
 const BUSY_MS = 2_000;
 const CHUNK_BYTES = 256 * KIBIBYTE_BYTES;
 
 /**
- * Verifies the files of served releases again and again at a slow pace, because opening a release checks only sizes. A
- * damaged release is not served any more until the server restarts.
+ * Verifies the files of served releases repeatedly at a slow pace, because opening a release checks only sizes. A
+ * damaged release is out of service until the server restarts.
  */
 export class ReleaseWatch {
   #pace = PACE;
@@ -43,12 +43,12 @@ export class ReleaseWatch {
   #searchedAtMs = -Infinity;
   #watching: Promise<void> = Promise.resolve();
 
-  /** A release has been opened. */
+  /** Adds a release that was opened. */
   add(release: WatchedRelease): void {
     this.#releases.set(release.id, release);
   }
 
-  /** It is about to be searched. Errors  Refusal `storage_unavailable` where it has changed */
+  /** Checks a release before a search. Errors  Refusal `storage_unavailable` if it has changed */
   require(releaseId: string): void {
     this.#searchedAtMs = performance.now();
     const problem = this.#problems.get(releaseId);
@@ -59,12 +59,12 @@ export class ReleaseWatch {
     );
   }
 
-  /** For people: what is out of service, and why. */
+  /** One message per release that is out of service, with the reason. */
   problems(): readonly string[] {
     return [...this.#problems].map(([id, problem]) => `release ${id} is out of service: ${problem}`);
   }
 
-  /** Only once, or after a stop. @param onProblem told once of each release that is taken out of service */
+  /** Starts once, or again after a stop. @param onProblem called once for each release that is taken out of service */
   start(onProblem: (problem: string, releaseId: string) => void, pace = PACE): void {
     const ending = new AbortController();
     this.#ending = ending;
@@ -108,7 +108,7 @@ export class ReleaseWatch {
     const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
     const handle = await open(path, 'r');
     try {
-      // One byte more than was built is a change, too.
+      // Reads one byte past the original size, because a longer file has changed, too.
       for (let position = 0; position <= sizeBytes;) {
         const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, position);
         if (bytesRead === 0) break;

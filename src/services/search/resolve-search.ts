@@ -6,7 +6,7 @@ import type { RequestContext } from '../context.js';
 import type { Engines } from '../../engine/engines.js';
 import type { TargetSpaces } from './target-spaces.js';
 
-/** What a request says besides its queries; direct searches and runs say the same. */
+/** Members of a request besides its queries. Direct searches and runs share them. */
 export type SearchWire = Omit<HomologyRequest, 'query'>;
 
 export interface ResolveParts {
@@ -15,7 +15,7 @@ export interface ResolveParts {
   readonly targetSpaces: TargetSpaces;
 }
 
-/** What is searched and how, before any work. */
+/** Target and settings of a search, before any work. */
 export interface ResolvedSearch {
   readonly release: CatalogRelease;
   readonly engine: SearchEngine;
@@ -23,7 +23,7 @@ export interface ResolvedSearch {
 }
 
 /**
- * Database, release and target space of a request.
+ * Resolves database, release and target space of a request.
  * Errors  the refusals of catalog, target spaces and filters; Faults of files and encoder
  */
 export async function resolveSearch(

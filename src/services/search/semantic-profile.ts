@@ -1,10 +1,10 @@
 import { valueId } from '../../ids.js';
 import type { ReleaseManifest } from '../../release/release.js';
 
-/** An open release has one manifest, and every answer of a search names its profile. */
+/** Cached ids: an open release has one manifest, and every response of a search names its profile. */
 const known = new WeakMap<ReleaseManifest, string>();
 
-/** Names all that gives the numbers of a search their meaning: letters, encoder, quantisation, scores. */
+/** Id of everything that defines a search's numbers: letters, encoder, quantisation, scores. */
 export function semanticProfileId(manifest: ReleaseManifest): string {
   const id = known.get(manifest) ?? profileId(manifest);
   known.set(manifest, id);

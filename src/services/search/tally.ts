@@ -1,15 +1,15 @@
-/** Searches that were answered by one way of being answered. */
+/** Number of searches with equal labels. */
 export interface SearchCount {
   readonly database: string;
   readonly guarantee: string;
-  /** True where an equal earlier search gave the result. */
+  /** Whether an equal earlier search gave the result. */
   readonly isCacheHit: boolean;
   readonly count: number;
-  /** Spent on searching; none where the result was there. */
+  /** Time spent on searching; 0 for cached results. */
   readonly seconds: number;
 }
 
-/** Counts since the start, by what the catalog and the contract name, so that no client grows it. */
+/** Counts since the start, labelled by names of catalog and contract, so that no client can add labels. */
 export interface SearchTally {
   add(search: Omit<SearchCount, 'count'>): void;
   counts(): readonly SearchCount[];

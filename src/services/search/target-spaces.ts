@@ -17,17 +17,17 @@ import { releaseSnapshot, type Catalog } from './catalog.js';
 import type { Reply } from '../reply.js';
 import { semanticProfileId } from './semantic-profile.js';
 
-/** Eligible targets under filters: compiled, remembered, found again by id. */
+/** Eligible targets of filters: compiled, cached, retrieved by id. */
 export interface TargetSpaces {
   unfiltered(release: Release): TargetSpace;
   /**
-   * The space of a homology request's filter; stored, so that its id works later and after a restart.
-   * Errors  Refusal `invalid_filter` with every place that is wrong
+   * The space of a homology request's filter. It is stored, so that its id works later and after a restart.
+   * Errors  Refusal `invalid_filter` with every invalid member
    */
   ofFilter(release: Release, filter: unknown, context: RequestContext): Promise<TargetSpace>;
   /** Errors  Refusal `target_space_not_found`; `permission_denied` where only other organizations made it */
   find(id: string, organizationId: string): TargetSpaceRow;
-  /** @param canonicalFilter  as it was compiled for this release */
+  /** @param canonicalFilter as compiled for this release */
   reopen(release: Release, canonicalFilter: unknown): TargetSpace;
   /** The compilation route. Errors  the refusals of the route */
   compile(

@@ -6,7 +6,7 @@ import type { ResolvedSearch, SearchWire } from './resolve-search.js';
 
 type Tools = Provenance['tool_versions'];
 
-/** What a search runs on. @param servedBy kernels that served in the place of the engine's own */
+/** Tools of a search. @param servedBy backend that served instead of the engine's own */
 export function toolsOf({ backend, encoder }: SearchEngine, servedBy?: string): Tools {
   const { card, digest, device } = encoder;
   return [
@@ -20,7 +20,7 @@ export function toolsOf({ backend, encoder }: SearchEngine, servedBy?: string): 
   ];
 }
 
-/** What a search was asked with and reads, known before any work. @param named ids that its queries name */
+/** Parameters and inputs of a search, known before any work. @param named ids that its queries name */
 export function searchTraces(
   wire: SearchWire,
   { release, engine, settings }: ResolvedSearch,

@@ -19,12 +19,12 @@ import type { Page, PageRequest, Pages } from '../pages.js';
 import type { Reply } from '../reply.js';
 import { hashSqlPassword, newSqlPassword, PasswordCheck } from './passwords.js';
 
-/** Somebody who has shown the password of a credential. */
+/** A session that has presented the password of a credential. */
 export interface SqlLogin {
   readonly credentialId: string;
   readonly organizationId: string;
   readonly username: string;
-  /** Of the password that was shown: the login ends when it changes. */
+  /** Hash of the presented password. The session ends when the hash changes. */
   readonly passwordHash: string;
 }
 
@@ -39,14 +39,14 @@ interface SqlCredentialsDependencies {
   readonly world?: World;
 }
 
-/** Credentials of organizations for SQL, and the logins that show them. */
+/** SQL credentials of organizations, and the sessions that use them. */
 export class SqlCredentials {
   readonly #table: SqlCredentialTable;
   readonly #pages: Pages;
   readonly #now: () => Date;
   readonly #world: World;
   readonly #passwords = new PasswordCheck();
-  /** A password that was right is believed for a while, so that a stream of statements derives it once. */
+  /** Verified passwords by credential, for a limited time, so that a stream of statements derives the key once. */
   readonly #believed = new LRUCache<string, Buffer>({ max: 1_000, ttl: SQL_PASSWORD_BELIEF_MS });
   readonly #watch: LoginWatch;
 
@@ -123,7 +123,7 @@ export class SqlCredentials {
     return { value: revocation, inputRefs: [id] };
   }
 
-  /** Errors  Refusal `invalid_sql_credential`, whatever is wrong; `sql_busy` */
+  /** Errors  Refusal `invalid_sql_credential` for any cause; `sql_busy` */
   async logIn(username: string, password: string): Promise<SqlLogin> {
     const row = this.#table.findByUsername(username);
     const active = row?.revokedAt === undefined ? row : undefined;
@@ -133,13 +133,13 @@ export class SqlCredentials {
     const isRight = isBelieved || (await this.#passwords.isRight(password, active?.passwordHash));
     if (!isRight || active === undefined) throw wrongCredential();
     const login = loginOf(active);
-    // It may have been revoked while the password was derived.
+    // The credential may have been revoked while the key was derived.
     if (!this.#holds(login)) throw wrongCredential();
     this.#believed.set(login.passwordHash, digest);
     return login;
   }
 
-  /** The login of a credential that has shown its password to this request. Errors  as logIn */
+  /** The login of a credential whose password this request has presented. Errors  as logIn */
   resume(credentialId: string): SqlLogin {
     const row = this.#table.get(credentialId);
     if (row === undefined || row.revokedAt !== undefined) throw wrongCredential();
@@ -147,8 +147,8 @@ export class SqlCredentials {
   }
 
   /**
-   * Calls back, once, when the login ends: revoked or given a new password by this process or another. The result
-   * stops the watch.
+   * Calls `onEnd` once when the login ends: its credential was revoked or got a new password, in this process or
+   * another. The returned function stops the watch.
    */
   watch(login: SqlLogin, onEnd: () => void): () => void {
     return this.#watch.add(login, onEnd);
@@ -173,7 +173,7 @@ interface WatchedLogin {
   readonly onEnd: () => void;
 }
 
-/** Looks at the logins that are watched, at once when told to and otherwise every so often. */
+/** Checks the watched logins at once on request, and otherwise periodically. */
 class LoginWatch {
   readonly #isGood: (login: SqlLogin) => boolean;
   readonly #watched = new Set<WatchedLogin>();

@@ -10,27 +10,27 @@ import { startEngine, type SqlEngine } from '../../sql/engine/engine.js';
 import type { EngineLimits } from '../../sql/engine/world.js';
 import type { NamedWorld, SqlWorlds } from './worlds.js';
 
-/** A turn at the engine of an organization. */
+/** A turn at the SQL engine of an organization. */
 export interface SqlTurn {
   readonly engine: SqlEngine;
-  /** Gives the turn back; a second call does nothing. */
+  /** Ends the turn. A second call is a no-op. */
   leave(): void;
 }
 
 interface Seat {
   engine?: SqlEngine;
-  /** Of the world that the engine has open, and the opening itself. */
+  /** Key of the tables that the engine has open, and the pending or finished opening. */
   opened?: { readonly key: string; readonly done: Promise<void> };
   turns: number;
   readonly line: (() => void)[];
   idle?: NodeJS.Timeout;
 }
 
-/** Engines by organization: started at the first statement, ended when they have been idle. */
+/** SQL engines by organization. An engine starts at the first statement and ends when idle. */
 export class SqlEngines {
   readonly #worlds: Pick<SqlWorlds, 'worldOf'>;
   readonly #limits: EngineLimits;
-  /** Last is the one that was used last. */
+  /** Least recently used first. */
   readonly #seats = new Map<string, Seat>();
 
   constructor(worlds: Pick<SqlWorlds, 'worldOf'>, limits: EngineLimits) {
@@ -39,8 +39,8 @@ export class SqlEngines {
   }
 
   /**
-   * Waits for a turn at the organization's engine, with its world as it is now.
-   * Errors  Refusal `sql_busy`; Fault where world or engine cannot be opened; rejects with the signal's reason
+   * Waits for a turn at the organization's engine, with its present tables.
+   * Errors  Refusal `sql_busy`; Fault if tables or engine cannot be opened; rejects with the signal's reason
    */
   async enter(organizationId: string, signal: AbortSignal): Promise<SqlTurn> {
     // Checked first, because an aborted signal emits no further event that could remove the caller from the queue.
@@ -55,7 +55,7 @@ export class SqlEngines {
       isHeld = false;
     };
     try {
-      // The first look at a large release takes its time, and goes on for those who come later.
+      // The first copy of a large release takes long. It continues after an abort, for later callers.
       const named = await untilAborted(this.#worlds.worldOf(organizationId), signal);
       return { engine: await this.#openWorld(seat, named), leave };
     } catch (error) {
@@ -100,7 +100,7 @@ export class SqlEngines {
     return engine;
   }
 
-  /** Makes room for one more by ending the engine that has been idle longest. */
+  /** Ends the engine that has been idle longest, for a new one. */
   #makeRoom(): void {
     const open = [...this.#seats].filter(([, { engine }]) => engine !== undefined);
     if (open.length < SQL_ENGINES_MAX_COUNT) return;

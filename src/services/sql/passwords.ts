@@ -13,18 +13,20 @@ const PREFIX = 'gls_';
 const SECRET_BYTES = 24;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** 16 MiB and some 50 ms of one core. The password has 192 random bits; the cost is for whoever steals the hash. */
+/**
+ * 16 MiB and about 50 ms of one core. The password has 192 random bits; the cost slows an attacker with a stolen hash.
+ */
 const COST = { N: 16_384, r: 8, p: 1 };
 const FORM = /^gls_[A-Za-z0-9_-]{32}$/;
 
-/** Checked where there is no such user, so that time does not tell users from others. */
+/** Checked if there is no such user, so that the response time does not reveal which users exist. */
 const PLACEHOLDER_HASH = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(24)}$${'A'.repeat(44)}`;
 
 export function newSqlPassword(world: World): string {
   return PREFIX + world.randomBytes(SECRET_BYTES).toString('base64url');
 }
 
-/** `scrypt$N$r$p$salt$hash`, salt and hash in base64. */
+/** `scrypt$N$r$p$salt$hash`, salt and hash in base64. Errors  those of scrypt */
 export async function hashSqlPassword(password: string, world: World): Promise<string> {
   const salt = world.randomBytes(SALT_BYTES);
   const hash = await world.aside(derive(password, salt, HASH_BYTES, COST));

@@ -6,13 +6,14 @@ import type { SqlEncoding } from '../../sql/engine/messages.js';
 import type { JsonPieces } from '../../json/pieces.js';
 import type { BytesReply, WrittenReply } from '../reply.js';
 
-/** As many bytes of rows as an answer may hold. */
+/** Limits the encoded rows to the bytes that a response may have. */
 export function jsonEncoding(limit: number): SqlEncoding {
   return { kind: 'json', limit, maxBytes: INLINE_RESPONSE_MAX_BYTES };
 }
 
 /**
- * The first rows as JSON, which the engine has written; one row more than asked for tells whether there are more.
+ * Returns the first rows as JSON from the engine. The engine is asked for one more row, which shows whether there are
+ * more.
  * Errors  those of the cursor; Refusal `response_too_large`
  */
 export async function jsonReply(cursor: SqlCursor, limit: number): Promise<WrittenReply> {
@@ -41,7 +42,7 @@ export async function jsonReply(cursor: SqlCursor, limit: number): Promise<Writt
   return { json: withRows(value, rows), rowCount };
 }
 
-/** The value as JSON with these rows in the place of none. */
+/** The value as JSON, with these rows in place of its empty list. */
 function withRows(value: SqlResult, rows: readonly Uint8Array[]): JsonPieces {
   const { object, columns, ...rest } = { ...value, rows: undefined };
   const head = JSON.stringify({ object, columns });
@@ -61,8 +62,8 @@ function tooLarge(fitting: number): Refusal {
 }
 
 /**
- * All rows as an Arrow stream. The first batch is there before the answer begins: what fails at once is refused as
- * anything is.
+ * Returns all rows as an Arrow stream. The first batch is read before the response starts, so that an early failure
+ * becomes an ordinary refusal.
  * Errors  those of the cursor
  */
 export async function arrowReply(cursor: SqlCursor): Promise<BytesReply> {
@@ -78,7 +79,7 @@ export async function arrowReply(cursor: SqlCursor): Promise<BytesReply> {
 }
 
 /**
- * The same at once, because it is kept under its Idempotency-Key and given again.
+ * Returns the whole Arrow stream in memory, because the response is stored under its Idempotency-Key.
  * Errors  those of the cursor; Refusal `response_too_large`
  */
 export async function keptArrowReply(cursor: SqlCursor): Promise<BytesReply> {
@@ -106,7 +107,7 @@ export async function keptArrowReply(cursor: SqlCursor): Promise<BytesReply> {
 function tooLargeToStore(): Refusal {
   return new Refusal(
     'response_too_large',
-    'An answer that is kept under an Idempotency-Key has 16 MiB at most. A statement only reads: send it without ' +
+    'A response stored under an Idempotency-Key has at most 16 MiB. A statement only reads: send it without ' +
       'one.',
   );
 }

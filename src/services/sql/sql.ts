@@ -17,7 +17,7 @@ interface SqlStatementRecord {
   readonly organizationId: string;
   readonly credentialId: string;
   readonly sql: string;
-  /** `completed`, `ended` by the client before its last row, or the code of the refusal. */
+  /** `completed`, `ended` if the client stopped before the last row, or the code of the refusal. */
   readonly outcome: string;
   readonly rowCount: number;
   readonly durationMs: number;
@@ -43,7 +43,7 @@ interface SqlDependencies {
   readonly timeoutMs: number;
 }
 
-/** Executes SQL statements over the world of the organization that asks. */
+/** Executes SQL statements on the tables of the caller's organization. */
 export class Sql {
   readonly #credentials: SqlCredentials;
   readonly #engines: SqlEngines;
@@ -59,7 +59,8 @@ export class Sql {
   }
 
   /**
-   * @param isKept whether the answer is kept under an Idempotency-Key
+   * Executes a statement and returns its response.
+   * @param isKept whether the response is stored under an Idempotency-Key
    * Errors  those of execute; Refusal `response_too_large`
    */
   async query(
@@ -82,7 +83,7 @@ export class Sql {
   }
 
   /**
-   * Executes a statement for a login; its end, or that of the login, ends it.
+   * Executes a statement for a login. The abort of the signal, or the end of the login, ends it.
    * Errors  those of SqlEngine.execute and SqlEngines.enter; Refusal `invalid_sql_credential`
    */
   async execute(
@@ -132,24 +133,26 @@ export class Sql {
     return this.#engines.counts();
   }
 
-  /** Tells of each statement when it has ended, and of failures that are ours. */
+  /**
+   * Starts to report each finished statement and internal failures to the listeners. Errors  those of SqlWorlds.start
+   */
   async start(listeners: SqlListeners): Promise<void> {
     this.#listeners = listeners;
     await this.#worlds.start(listeners.onFault);
   }
 
-  /** Ends the engines, and what is at work. */
+  /** Ends the engines and running statements. */
   stop(): void {
     this.#engines.close();
   }
 }
 
-/** A signal that also ends with the login. */
+/** A signal that also aborts when the login ends. */
 function endWithLogin(credentials: SqlCredentials, login: SqlLogin, outer: AbortSignal) {
   const ending = linkAborts(outer);
   const unwatch = credentials.watch(login, () =>
     ending.abort(
-      new Refusal('invalid_sql_credential', 'The SQL credential was revoked or given a new password.'),
+      new Refusal('invalid_sql_credential', 'The SQL credential was revoked or has a new password.'),
     ),
   );
   const leave = (): void => {
@@ -159,7 +162,7 @@ function endWithLogin(credentials: SqlCredentials, login: SqlLogin, outer: Abort
   return { signal: ending.signal, leave };
 }
 
-/** Tells of a result's end, once, whichever comes first: its last row, a failure, or that nobody wants more. */
+/** Reports the end of a result once: its last row, a failure, or an early close by the consumer. */
 class ObservedCursor implements SqlCursor {
   readonly shape: StatementShape;
   readonly #cursor: SqlCursor;

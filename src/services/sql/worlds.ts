@@ -14,26 +14,26 @@ interface SqlWorldsDependencies {
   readonly dataFolder: string;
   /** Folder of a release. */
   readonly releaseFolder: (slug: string, releaseId: string) => string;
-  /** Grows with every change of the control state. */
+  /** Increases with every change of the control state. */
   readonly storeVersion: () => number;
-  /** Of every release in the catalog. */
+  /** Ids of every release in the catalog. */
   readonly releaseIds: () => readonly string[];
 }
 
-/** A world, and a name that changes with it. */
+/** Tables of an organization, and a key that changes with them. */
 export interface NamedWorld {
   readonly key: string;
   readonly world: SqlWorld;
 }
 
-/** In the name of every copy: a change of its columns is another copy. */
+/** Part of the name of every copy. A change of its columns makes a new copy. */
 const RELEASE_FORMAT = 1;
-/** A release that could not be copied is tried again after so long. */
+/** Pause before a failed copy of a release is tried again. */
 const FAILURE_PAUSE_MS = 60_000;
-/** A snapshot is believed for so many times the time that it took: gathering takes a fifth of a core at most. */
+/** A snapshot is valid for so many times the duration of its collection, which thus uses at most a fifth of a core. */
 const BELIEF_FACTOR = 4;
 
-/** What each organization may read by SQL, as Parquet files beside the control state. */
+/** Tables that each organization may read by SQL, as Parquet files beside the control state. */
 export class SqlWorlds {
   readonly #dependencies: SqlWorldsDependencies;
   readonly #folder: string;
@@ -50,9 +50,9 @@ export class SqlWorlds {
   }
 
   /**
-   * The releases that the organization may see now, and its records of a moment ago. A release is copied when it is
-   * first seen; one that cannot be read is left out, and reported.
-   * Errors  Fault where the records cannot be written; Refusal `storage_unavailable` where the disk takes nothing
+   * The releases that the organization may see now, and its recent records. A release is copied at its first use. An
+   * unreadable release is left out and reported.
+   * Errors  Fault if the records cannot be written; Refusal `storage_unavailable` if the disk accepts no write
    */
   async worldOf(organizationId: string): Promise<NamedWorld> {
     const { catalog } = this.#dependencies;
@@ -68,7 +68,7 @@ export class SqlWorlds {
     return { key: canonicalSha256(world), world };
   }
 
-  /** Removes copies of releases that the catalog does not know. @param onFault told of what cannot be changed */
+  /** Removes copies of releases that are not in the catalog. @param onFault called for failures. Errors  none */
   async start(onFault: (error: unknown) => void): Promise<void> {
     this.#report = onFault;
     const known = new Set(this.#dependencies.releaseIds());
@@ -80,7 +80,7 @@ export class SqlWorlds {
   }
 }
 
-/** Releases as Parquet files; each is written once, however many ask for it. */
+/** Releases as Parquet files. Each is written once, even for concurrent callers. */
 class ReleaseCopies {
   readonly #releaseFolder: SqlWorldsDependencies['releaseFolder'];
   readonly #folder: string;
@@ -98,7 +98,7 @@ class ReleaseCopies {
     this.#onFault = onFault;
   }
 
-  /** undefined where the release cannot be copied. Errors  Refusal `storage_unavailable` */
+  /** undefined if the release cannot be copied. Errors  Refusal `storage_unavailable` */
   async of(release: HomologyRelease): Promise<SqlRelease | undefined> {
     const { id } = release;
     const file = join('releases', `${id}.${RELEASE_FORMAT}.parquet`);
@@ -122,7 +122,7 @@ class ReleaseCopies {
         path: join(this.#folder, file),
       });
     } catch (error) {
-      // The release is good, and will be there when there is room: without it an answer would be wrong.
+      // The release is valid, and can be copied once there is space. A response without it would be wrong.
       if (isStorageUnavailable(error)) throw error;
       this.#failedAtMs.set(id, performance.now());
       this.#onFault(error);
@@ -161,7 +161,7 @@ interface KnownRecords {
   readonly costMs: number;
 }
 
-/** Records are gathered anew where the control state has changed and those that are known are not quite fresh. */
+/** Collects records again if the control state has changed and the cached ones are stale. */
 class RecordSnapshots {
   readonly #dependencies: Pick<SqlWorldsDependencies, 'dataFolder' | 'storeVersion'>;
   readonly #folder: string;

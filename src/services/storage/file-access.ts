@@ -3,15 +3,15 @@ import { Refusal } from '../../errors.js';
 import type { AclDecision, FileAcl, FileRow, FileTable } from '../../store/storage/files.js';
 import type { RequestContext } from '../context.js';
 
-/** Whose right is asked after. */
+/** Identity whose rights are checked. */
 export type Asker = Pick<RequestContext, 'organizationId' | 'keyId'>;
 
-/** The policy of a new file: its organization reads it, others are told that it is not theirs. */
+/** The policy of a new file: its organization reads it, others get `permission_denied`. */
 export function privateAcl(organizationId: string): FileAcl {
   return { default: 'forbid', rules: [{ principal: organizationId, decision: 'allow' }] };
 }
 
-/** Errors  Refusal `permission_denied`, or `file_not_found` where the policy hides it */
+/** Errors  Refusal `permission_denied`, or `file_not_found` if the policy hides it */
 export function requireReadable(file: FileRow, asker: Asker): void {
   const decision =
     ruleFor(file.acl, asker.keyId) ?? ruleFor(file.acl, asker.organizationId) ?? file.acl.default;
@@ -19,7 +19,7 @@ export function requireReadable(file: FileRow, asker: Asker): void {
 }
 
 /**
- * Changing, signing and deleting are for keys of the file's own organization, unless a rule names the very key.
+ * Keys of the file's own organization may change, sign and delete it, unless a rule names the key.
  * Errors  as requireReadable
  */
 export function requireOwned(file: FileRow, asker: Asker): void {
@@ -30,7 +30,7 @@ export function requireOwned(file: FileRow, asker: Asker): void {
 }
 
 /**
- * The path must be free, or hold a file that the key may replace.
+ * Checks that the path is free, or holds a file that the key may replace.
  * Errors  Refusal `path_conflict`, `permission_denied`
  */
 export function requirePlace(files: FileTable, path: string, asker: Asker): void {

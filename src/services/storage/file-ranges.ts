@@ -4,7 +4,7 @@ import type { FileRow } from '../../store/storage/files.js';
 /** Request headers by name, as the contract declares them. */
 export type Headers = Readonly<Record<string, string | undefined>>;
 
-/** What a request wants of a file: all of it, bytes [start, end), or to hear that it has it already. */
+/** Requested content of a file: all of it, bytes [start, end), or nothing because the client's copy is current. */
 type Wanted =
   { readonly status: 200 | 206; readonly start: number; readonly end: number } | { readonly status: 304 };
 
@@ -23,7 +23,8 @@ export function wantedOf(file: FileRow, headers: Headers): Wanted {
     ifMatch === undefined
       ? (isNewerThan(headers['If-Unmodified-Since']) ?? false)
       : !matches(ifMatch, file, 'strong');
-  if (isOther) throw new Refusal('precondition_failed', 'The file is not the one that the request asks for.');
+  if (isOther)
+    throw new Refusal('precondition_failed', 'The file does not match the precondition of the request.');
   const ifNoneMatch = headers['If-None-Match'];
   const isKnown =
     ifNoneMatch === undefined
@@ -44,7 +45,7 @@ function whole({ sizeBytes }: FileRow): Wanted {
   return { status: 200, start: 0, end: sizeBytes };
 }
 
-/** One range is served; what is not one, or several, is answered with the whole, as the RFC allows. */
+/** A single range is served. Anything else gets the whole file, as the RFC allows. */
 function rangeOf(text: string, file: FileRow): Wanted {
   const { sizeBytes } = file;
   const [, first, last] = /^bytes=[ \t]*(\d{0,16})-(\d{0,16})[ \t]*$/i.exec(text) ?? [];
@@ -53,10 +54,14 @@ function rangeOf(text: string, file: FileRow): Wanted {
   const start = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first);
   const end = first === '' || last === '' ? sizeBytes : Math.min(sizeBytes, Number(last) + 1);
   if (start < end) return { status: 206, start, end };
-  throw new Refusal('range_not_satisfiable', `The file has ${sizeBytes} bytes; no byte of it is asked for.`, {
-    param: 'Range',
-    size_bytes: sizeBytes,
-  });
+  throw new Refusal(
+    'range_not_satisfiable',
+    `The file has ${sizeBytes} bytes, and the range contains none of them.`,
+    {
+      param: 'Range',
+      size_bytes: sizeBytes,
+    },
+  );
 }
 
 function matches(list: string, file: FileRow, comparison: 'strong' | 'weak'): boolean {
@@ -65,13 +70,13 @@ function matches(list: string, file: FileRow, comparison: 'strong' | 'weak'): bo
   return tags.some((tag) => (comparison === 'weak' ? tag.replace(/^W\//, '') : tag) === etagOf(file));
 }
 
-/** A date in If-Range must be the very one that was sent. */
+/** A date in If-Range must equal the Last-Modified date. */
 function isRangeCurrent(ifRange: string | undefined, file: FileRow, modifiedMs: number): boolean {
   if (ifRange === undefined) return true;
   return /^(W\/)?"/.test(ifRange) ? ifRange === etagOf(file) : dateOf(ifRange) === modifiedMs;
 }
 
-/** An HTTP date; anything else counts as absent. */
+/** An HTTP date. Any other text counts as absent. */
 function dateOf(text: string | undefined): number | undefined {
   const time = text === undefined || !/GMT$/.test(text) ? Number.NaN : Date.parse(text);
   return Number.isNaN(time) ? undefined : time;

@@ -16,13 +16,13 @@ export function filePath({ id, path }: Pick<FileRow, 'id' | 'path'>): string {
   return `/v1/storage/files/${id}/${encodeURIComponent(fileNameOf(path))}`;
 }
 
-/** Absolute where the server knows its address, and never from what a request claims. */
+/** Absolute if the server's address is configured. Request headers are never used for it. */
 export function absoluteUrl(path: string, { baseUrl = '' }: Pick<RequestContext, 'baseUrl'>): string {
   return baseUrl + path;
 }
 
 /**
- * The file that an ordinary URL of this server names; nothing is ever fetched. A URL without origin is one, too.
+ * Finds the file of an ordinary URL of this server, or of a URL without origin. No URL is fetched.
  * Errors  Refusal `file_not_managed` for every other URL, `file_not_found`
  */
 export function findByUrl(

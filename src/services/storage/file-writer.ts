@@ -27,7 +27,7 @@ interface FileWriterDependencies {
   readonly room: StorageRoom;
 }
 
-/** Files that the appliance itself writes into the storage of an organization, in constant memory. */
+/** Writes the appliance's own files into the storage of an organization, in constant memory. */
 export class FileWriter {
   readonly #dependencies: FileWriterDependencies;
 
@@ -35,28 +35,28 @@ export class FileWriter {
     this.#dependencies = dependencies;
   }
 
-  /** The path as it will stand. Errors  Refusal `invalid_path`, `path_conflict`, `permission_denied` */
+  /** The normalised path. Errors  Refusal `invalid_path`, `path_conflict`, `permission_denied` */
   placeOf(text: string, asker: Asker): string {
     const path = normalisePath(text, 'path');
     requirePlace(this.#dependencies.files, path, asker);
     return path;
   }
 
-  /** The caller ends or discards it. */
+  /** The caller must end or discard the result. */
   open({ organizationId }: Asker): OpenFile {
     return new OpenFile(organizationId, this.#dependencies);
   }
 
   /**
-   * Makes or replaces the files at paths that `placeOf` gave; one with the very same bytes stays as it is, so that URLs
-   * that were signed for it stay good. Only inside a transaction.
-   * Errors  Refusal `path_conflict`, `permission_denied`, `storage_quota_exceeded`; then nothing has been written
+   * Creates or replaces the files at paths from `placeOf`. A file with equal bytes stays, so that its signed URLs
+   * remain valid. Only inside a transaction.
+   * Errors  Refusal `path_conflict`, `permission_denied`, `storage_quota_exceeded`; then no file has been written
    */
   put(placed: readonly PlacedFile[], asker: Asker, at: Date): readonly FileRow[] {
     const { files, usage, room } = this.#dependencies;
     const { organizationId } = asker;
     const present = placed.map(({ path }) => files.at(organizationId, path));
-    // What can be refused is, before the first of them is written.
+    // All refusals come before the first write.
     for (const { path } of placed) requirePlace(files, path, asker);
     const moreBytes = placed.reduce(
       (sum, { written }, index) => sum + written.sizeBytes - (present[index]?.sizeBytes ?? 0),
@@ -70,7 +70,7 @@ export class FileWriter {
         organizationId,
         path,
         contentType,
-        // One object holds the whole; an empty file has none.
+        // One object holds the whole file. An empty file has none.
         content: { sha256, sizeBytes, segmentBytes: Math.max(1, sizeBytes) },
         segments: sizeBytes === 0 ? [] : [sha256],
         at: at.toISOString(),
@@ -83,7 +83,7 @@ export class FileWriter {
 /** Disk space reserved at a time, because the final size of the file is unknown. */
 const ROOM_BYTES = 64 * MEBIBYTE_BYTES;
 
-/** A file that is being written. */
+/** A file in progress. */
 class OpenFile {
   readonly #organizationId: string;
   readonly #usage: Pick<StorageUsageTable, 'get'>;
@@ -119,7 +119,7 @@ class OpenFile {
   }
 
   /**
-   * The bytes are on disk; they stay there until they are released, and longer where they were put.
+   * Resolves when the bytes are on disk. They stay until `release`, and longer if `put` has referred to them.
    * Errors  those of the file system
    */
   async end(): Promise<WrittenFile> {
@@ -131,7 +131,7 @@ class OpenFile {
     return { sha256, sizeBytes, release: await received.keep() };
   }
 
-  /** Nothing is left of it; after its end, nothing happens. */
+  /** Removes the file. No-op after `end`. */
   async discard(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -140,7 +140,10 @@ class OpenFile {
     await this.#receiving.then((received) => received.discard()).catch(() => undefined);
   }
 
-  /** A step of the pipe; where it fails, the file's own failure says more than that of the pipe before it. */
+  /**
+   * Waits for a step of the pipe. If it fails, throws the file's own failure, which is more specific. Errors  those of
+   * the file system
+   */
   async #passed(step: Promise<unknown>): Promise<void> {
     try {
       await step;
@@ -158,7 +161,7 @@ class OpenFile {
   }
 }
 
-/** A file that a run has written. @param baseUrl where the client that created the run reached the server */
+/** A file that a run has written. @param baseUrl public address of the server for the client that created the run */
 export function presentRunFile(file: FileRow, baseUrl: string): RunFile {
   const url = absoluteUrl(filePath(file), { baseUrl });
   return {
@@ -175,7 +178,7 @@ export function presentRunFile(file: FileRow, baseUrl: string): RunFile {
   };
 }
 
-/** Written bytes stay until the end of the run, which ends the signal, has counted its reference to them. */
+/** Keeps written bytes until the signal aborts at the end of the run, which has then counted its reference to them. */
 export function releaseAfter(signal: AbortSignal, release: () => void): void {
   signal.addEventListener('abort', release, { once: true });
   if (signal.aborted) release();

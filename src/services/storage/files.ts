@@ -17,7 +17,7 @@ import type { BytesReply, EmptyReply, Reply } from '../reply.js';
 import { signedUrlId, type SignedUrls } from './signed-urls.js';
 import { normaliseTarget } from './paths.js';
 
-/** A stored file, opened for the work of a run. */
+/** A stored file, opened as input of a run. */
 export interface ManagedFile {
   readonly id: string;
   readonly path: string;
@@ -25,9 +25,9 @@ export interface ManagedFile {
   readonly sizeBytes: number;
   readonly sha256: string;
   readonly storageVersion: string;
-  /** To be read once; the bytes stay readable until then, even where the file is deleted meanwhile. */
+  /** May be read once. The bytes stay readable until then, even if the file is deleted meanwhile. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Gives the bytes free where they are not read to their end. */
+  /** Releases the bytes if they are not read to their end. */
   readonly close: () => void;
 }
 
@@ -44,7 +44,7 @@ interface FilesDependencies {
   readonly objects: Objects;
   readonly signedUrls: SignedUrls;
   readonly now: () => Date;
-  /** Called when files have gone. */
+  /** Called after files were deleted. */
   readonly onChange: () => void;
 }
 
@@ -58,7 +58,7 @@ export class Files {
     this.#table = dependencies.table;
   }
 
-  /** Errors  the refusals of storage.files.read; a signature in the query has been verified before */
+  /** Errors  the refusals of storage.files.read. The caller has verified a signature in the query */
   read(
     { fileId, fileName, query, headers }: FileReadRequest,
     context: RequestContext,
@@ -66,7 +66,7 @@ export class Files {
     const file = this.#table.get(fileId);
     if (file === undefined || fileNameOf(file.path) !== fileName) throw notFound('this URL');
     if (query.signature === undefined) requireReadable(file, context);
-    // A URL with a version names these bytes; a signed one always has it.
+    // A URL with a version identifies exact bytes. A signed URL always has one.
     const wantsVersion = query.signature !== undefined || query.version !== undefined;
     if (wantsVersion && query.version !== file.version) {
       throw new Refusal('url_expired', 'The file has been replaced since the URL was made.');
@@ -125,7 +125,7 @@ export class Files {
     return { value: presentAcl(file), inputRefs: [id], outputRefs: [id] };
   }
 
-  /** Errors  Refusal `invalid_path`, `file_not_found`, `permission_denied`: then nothing is deleted */
+  /** Errors  Refusal `invalid_path`, `file_not_found`, `permission_denied`: then no file is deleted */
   async delete(text: string, context: RequestContext): Promise<Reply<StorageFileMutation>> {
     const { objects, now, onChange } = this.#dependencies;
     const { path, isFolder } = normaliseTarget(text, 'path');
@@ -149,7 +149,7 @@ export class Files {
   }
 
   /**
-   * What a run is given as the URL of its input. No other URL is ever fetched.
+   * Opens the file at a URL that is the input of a run. No other URL is ever fetched.
    * Errors  Refusal `file_not_managed`, `file_not_found`, `permission_denied`
    */
   openManagedFile(url: string, context: RequestContext): ManagedFile {
@@ -160,7 +160,7 @@ export class Files {
     return { id, path, contentType, sizeBytes, sha256, storageVersion, bytes, close };
   }
 
-  /** A URL of the file that stays good where the server is reached by another address. */
+  /** A URL of the file that does not depend on the server's address. */
   relativeUrl(file: Pick<ManagedFile, 'id' | 'path'>): string {
     return filePath(file);
   }
@@ -173,16 +173,16 @@ export class Files {
 
   #openBytes({ sha256 }: FileRow, start: number, end: number): OpenContent {
     const opened = this.#dependencies.contents.open(sha256, start, end);
-    // Deleted between two looks: the answer is that of a moment later.
+    // Deleted between look-up and open: the response is that of a later request.
     if (opened === undefined) throw notFound('this URL');
     return opened;
   }
 }
 
-/** Deleted files that an answer names; the counts tell of all. */
+/** Bound on deleted files that a response names. Its counts include all of them. */
 const NAMED_MAX_COUNT = 100;
 
-/** All or nothing, but for what is hidden from the key: that is not there for it. */
+/** Returns all of the files or refuses. Files that are hidden from the key count as absent. */
 function deletable(found: readonly FileRow[], context: RequestContext): readonly FileRow[] {
   return found.filter((file) => {
     try {
@@ -195,7 +195,7 @@ function deletable(found: readonly FileRow[], context: RequestContext): readonly
   });
 }
 
-/** What is stored was written by others: a browser must neither guess its type nor run it. */
+/** Stored files are untrusted: a browser must neither guess their type nor run them. */
 function fileHeaders(file: FileRow): Record<string, string> {
   const name = fileNameOf(file.path);
   const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');

@@ -1,19 +1,19 @@
 import { Refusal } from '../../errors.js';
 import { FILE_PATH_MAX_BYTES, FILE_PATH_MAX_DEPTH, FILE_PATH_SEGMENT_MAX_BYTES } from '../../limits.js';
 
-/** Characters that look like a separator and are none; NFKC finds those that are compatible with one besides. */
+/** Characters that look like a separator. NFKC also finds those that are compatible with one. */
 const LOOK_ALIKES =
   /[\u2044\u2215\u2216\u2571\u2572\u27cb\u27cd\u29f5\u29f8\u29f9\u2f03\u1735\u{1f67c}\u{1f67d}]/u;
-/** Marks that strike through the letter before them, so that it reads as a separator. */
+/** Overlay marks, which make the preceding letter look like a separator. */
 const OVERLAYS = /[\u0337\u0338\u20e5\u20eb]/u;
-/** What cannot be seen, or turns the order of what can be. */
+/** Invisible characters, and those that change the text direction. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u;
 const ESCAPED = /%(?:00|2e|2f|5c)/i;
 
 /**
- * A relative path of a stored file, in Unicode normal form C. It names rows, never anything on disk; what a person, a
- * shell or another system could read as a way out of the organization's folder is refused all the same.
- * Errors  Refusal `invalid_path` that says what is wrong with it
+ * Normalises a relative path of a stored file to Unicode normal form C. It names rows, never a file on disk. A path
+ * that a person, a shell or another system could read as leaving the organization's folder is refused anyway.
+ * Errors  Refusal `invalid_path` with the reason
  */
 export function normalisePath(text: string, param: string): string {
   const path = text.normalize('NFC');
@@ -22,7 +22,7 @@ export function normalisePath(text: string, param: string): string {
   throw new Refusal('invalid_path', `The path ${quote(text)} ${fault}`, { param });
 }
 
-/** The path of a file or folder to be deleted: a slash at the end says that a folder is meant. */
+/** The path of a file or folder to be deleted. A final slash marks a folder. */
 export function normaliseTarget(
   text: string,
   param: string,
@@ -32,7 +32,7 @@ export function normaliseTarget(
 }
 
 function faultOf(path: string): string | undefined {
-  // Length first: nothing below is done on what is longer than a path can be.
+  // The length comes first, so that later checks never process longer text.
   if (Buffer.byteLength(path) > FILE_PATH_MAX_BYTES) return `is longer than ${FILE_PATH_MAX_BYTES} bytes.`;
   if (path === '') return 'is empty.';
   if (INVISIBLE.test(path)) return 'has control, invisible or direction-changing characters.';

@@ -4,13 +4,13 @@ import type { Objects } from '../../store/objects/objects.js';
 import type { StorageUsage } from '../../store/storage/storage-usage.js';
 
 export interface StorageBounds {
-  /** Bytes that one organization may keep: its files and what its open uploads announced. */
+  /** Largest number of bytes of one organization: its files and the announced bytes of open uploads. */
   readonly quotaBytes: number;
-  /** Bytes of the disk that storage leaves free, for everything else that the server writes. */
+  /** Bytes of the disk that storage leaves free, for other data of the server. */
   readonly reserveBytes: number;
 }
 
-/** A disk is not emptied within a moment. */
+/** Retry interval for a full disk, which is not emptied within a moment. */
 const FULL_DISK_RETRY_SECONDS = 60;
 
 /** Refuses bytes before the disk is full. */
@@ -24,17 +24,17 @@ export class StorageRoom {
     this.#bounds = bounds;
   }
 
-  /** Errors  Refusal `storage_quota_exceeded`; `file_exceeds_quota` where not even an empty storage has room */
+  /** Errors  Refusal `storage_quota_exceeded`; `file_exceeds_quota` if the file exceeds even an unused quota */
   requireQuota(usage: StorageUsage, moreBytes: number): void {
     const { quotaBytes } = this.#bounds;
     const usedBytes = usage.fileBytes + usage.uploadBytes;
     const facts = { used_bytes: usedBytes, quota_bytes: quotaBytes, requested_bytes: moreBytes };
     if (moreBytes > quotaBytes) {
-      const message = `${moreBytes} bytes are more than the ${quotaBytes} that the organization may keep at all.`;
+      const message = `${moreBytes} bytes are more than the ${quotaBytes} of the organization's quota.`;
       throw new Refusal('file_exceeds_quota', message, facts);
     }
     if (usedBytes + moreBytes > quotaBytes) {
-      const message = `The organization keeps ${usedBytes} of ${quotaBytes} bytes: no room for ${moreBytes} more.`;
+      const message = `The organization stores ${usedBytes} of ${quotaBytes} bytes: no room for ${moreBytes} more.`;
       throw new Refusal('storage_quota_exceeded', message, facts);
     }
     const isFull =
@@ -48,7 +48,7 @@ export class StorageRoom {
     });
   }
 
-  /** Errors  Refusal `storage_full` where the disk would fall below its reserve */
+  /** Errors  Refusal `storage_full` if less than the reserve would remain */
   async requireDisk(moreBytes: number): Promise<void> {
     const freeBytes = await this.#objects.freeBytes();
     const neededBytes = moreBytes + this.#takenBytes + this.#bounds.reserveBytes;

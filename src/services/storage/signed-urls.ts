@@ -2,24 +2,24 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { canonicalJson, sha256Hex } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
 
-/** What a signed URL lets its holder do, once and for all. */
+/** Right that a signed URL gives to its holder. It cannot be revoked. */
 interface SignedGrant {
   readonly method: 'GET' | 'PUT';
-  /** As the contract writes it, with its parameters filled in and percent-encoded. */
+  /** Path of a contract route, with its parameters filled in and percent-encoded. */
   readonly path: string;
-  /** Version of what the path names; the URL ends with it. */
+  /** Version of the named file. The URL is valid for this version only. */
   readonly version: string;
   readonly expiresAt: Date;
 }
 
-/** A request that came with a signature, in the words of the route that it found. */
+/** A signed request, with path and query as the route has parsed them. */
 export interface SignedRequest {
   readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string | undefined>>;
 }
 
-/** URLs that carry their own permission: nothing is stored of them. */
+/** URLs that carry their own permission. The server does not store them. */
 export class SignedUrls {
   readonly #sealingKey: Buffer;
   readonly #now: () => Date;
@@ -29,18 +29,18 @@ export class SignedUrls {
     this.#now = now;
   }
 
-  /** Path and query. */
+  /** Returns path and query of the URL. */
   sign({ method, path, version, expiresAt }: SignedGrant): string {
     const expires = Math.floor(expiresAt.getTime() / 1000);
     const signature = this.#sealOf(method, path, version, expires).toString('base64url');
     return `${path}?version=${version}&expires=${expires}&signature=${signature}`;
   }
 
-  /** The version that the URL was made for. Errors  Refusal `signature_invalid`, `url_expired` */
+  /** Returns the version in the URL. Errors  Refusal `signature_invalid`, `url_expired` */
   verify({ method, path, query }: SignedRequest): string {
     const { version = '', expires = '', signature = '' } = query;
     const given = Buffer.from(signature, 'base64url');
-    // HEAD shows no more than GET does.
+    // HEAD returns no more than GET does.
     const seal = this.#sealOf(method === 'HEAD' ? 'GET' : method, path, version, Number(expires) || 0);
     const isWhole = given.toString('base64url') === signature && given.length === seal.length;
     if (!isWhole || !timingSafeEqual(given, seal)) {
@@ -59,7 +59,7 @@ export class SignedUrls {
   }
 }
 
-/** Names a signed URL in logs and answers; it does not open anything. */
+/** Identifies a signed URL in logs and responses, without granting access. */
 export function signedUrlId(url: string): string {
   return `fsu_${sha256Hex(url).slice(0, 24)}`;
 }

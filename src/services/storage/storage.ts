@@ -18,7 +18,7 @@ interface StorageDependencies {
   readonly now: () => Date;
   /** Default realWorld. */
   readonly world?: World;
-  /** Called when a change has told of an event. */
+  /** Called after a change has appended an event. */
   readonly onChange?: () => void;
 }
 
@@ -26,7 +26,7 @@ const SWEEP_INTERVAL_MS = 60_000;
 /** Requests by signed URLs have one bucket of the request rate for each organization. */
 const SIGNED_KEY_PREFIX = 'signed-url:';
 
-/** Stored files: how they come, who reads them, and what goes when. */
+/** Stored files: uploads, access and removal. */
 export class Storage {
   readonly uploads: Uploads;
   readonly files: Files;
@@ -66,7 +66,7 @@ export class Storage {
   }
 
   /**
-   * Whom a signed URL speaks for: the organization of what it names.
+   * Identity of a signed URL: the organization of the named file or upload.
    * Errors  Refusal `signature_invalid`, `url_expired`, `file_not_found`, `upload_not_found`
    */
   authenticateUrl(request: SignedRequest & { readonly params: Readonly<Record<string, string>> }): Principal {
@@ -82,15 +82,16 @@ export class Storage {
   }
 
   /**
-   * Removes what an earlier server left unfinished, and from now on what has expired.
-   * @param onFault told of failures that are ours
+   * Removes unfinished data of an earlier server, then removes expired data periodically.
+   * @param onFault called for internal failures
+   * Errors  those of the file system
    */
   async start(onFault: (error: unknown) => void): Promise<void> {
     try {
       await this.#tables.objects.recover();
       await this.#sweep();
     } catch (error) {
-      // What is left over hurts nobody; a disk that takes nothing must not keep the server from answering.
+      // Remaining leftovers are harmless. A disk that accepts no write must not prevent the start of the server.
       if (!isStorageUnavailable(error)) throw error;
       onFault(error);
     }
@@ -99,7 +100,7 @@ export class Storage {
     });
   }
 
-  /** Ends when no sweep is at work. */
+  /** Resolves when no sweep is running. Errors  none */
   async stop(): Promise<void> {
     this.#endSweeps?.();
     await this.#sweeping;

@@ -15,11 +15,11 @@ interface CompletionDependencies {
   readonly hashes: JoinedHashes;
   readonly now: () => Date;
   readonly world: World;
-  /** Called when a file is there. */
+  /** Called after a file was created. */
   readonly onChange: () => void;
 }
 
-/** Completes uploads, each once, however many ask for it. */
+/** Completes uploads, each once, even for concurrent requests. */
 export class UploadCompletions {
   readonly #dependencies: CompletionDependencies;
   readonly #running = new Map<string, Promise<UploadRow>>();
@@ -32,7 +32,7 @@ export class UploadCompletions {
   async complete(uploadId: string, { organizationId, keyId }: Asker): Promise<UploadRow> {
     const known = this.#running.get(uploadId);
     if (known !== undefined) return known;
-    // Not tied to the request: a client that goes away finds it done when it asks again.
+    // Independent of the request: a client that disconnects finds the completed upload at its next request.
     const completing = completeUpload(uploadId, { organizationId, keyId }, this.#dependencies);
     this.#running.set(uploadId, completing);
     try {
@@ -56,7 +56,7 @@ async function completeUpload(
   const segments = found.map(({ sha256 }) => sha256);
   const release = objects.pin(segments);
   try {
-    // Where there is only one part, its digest is that of the whole.
+    // A single part has the digest of the whole.
     const sha256 = found.length === 1 ? segments[0] : await world.aside(hashes.finish(uploadId, found));
     requireAnnounced(begun.upload, sha256);
     const { upload, result } = await table.complete({
@@ -88,7 +88,7 @@ function requireAnnounced({ announcedSha256 }: UploadRow, sha256: string): void 
   );
 }
 
-/** Part numbers that a refusal lists. */
+/** Bound on part numbers that a refusal lists. */
 const LISTED_MAX_COUNT = 100;
 
 function missingParts({ partCount }: UploadRow, found: readonly UploadPart[]): Refusal {

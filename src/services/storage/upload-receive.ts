@@ -15,10 +15,10 @@ interface ReceiveDependencies {
 }
 
 /**
- * Takes the bytes of a part to disk: what this returns survives a power cut. Of two writers of one part the one that
- * finishes last counts, until one of them is acknowledged.
+ * Writes the bytes of a part to disk durably. Of two concurrent writes of one part, the one that finishes last counts,
+ * until one of them is acknowledged.
  * Errors  Refusal `part_size_mismatch`, `checksum_invalid`, `checksum_mismatch`, `storage_full`, `upload_not_open`,
- *         `upload_expired`; then nothing is kept
+ *         `upload_expired`; then no bytes are stored
  */
 export async function receivePart(
   upload: UploadRow,
@@ -81,7 +81,7 @@ function wrongSize(part: number, expectedBytes: number, cameBytes: number): Refu
   });
 }
 
-/** Hex SHA-256 that the headers promise. Source  RFC 9530 for Content-Digest */
+/** Hex SHA-256 from the headers. Source  RFC 9530 for Content-Digest */
 function promisedDigest(headers: Headers): string | undefined {
   const digests = [headers['x-amz-checksum-sha256'], sha256OfContentDigest(headers['Content-Digest'])]
     .filter((digest) => digest !== undefined)

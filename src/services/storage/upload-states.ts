@@ -6,7 +6,7 @@ import type { UploadRow } from '../../store/storage/uploads.js';
 import type { RequestContext } from '../context.js';
 import { absoluteUrl, fileNameOf, filePath } from './file-urls.js';
 
-/** An upload whose time is over is expired, whether the sweep has come by or not. */
+/** An upload in its contract form. It is expired once its time is over, even before the sweep. */
 export function presentUpload(
   upload: UploadRow,
   acknowledgedParts: number[],
@@ -56,7 +56,7 @@ export function presentPart(
   };
 }
 
-/** Why the upload's state forbids what was asked. */
+/** Refusal with the state of the upload that forbids the request. */
 export function notOpen({ status, expiresAt }: UploadRow): Refusal {
   if (status === 'expired') {
     return new Refusal('upload_expired', `The upload was open until ${expiresAt}. Initiate another one.`);
@@ -64,7 +64,7 @@ export function notOpen({ status, expiresAt }: UploadRow): Refusal {
   return new Refusal('upload_not_open', `The upload is ${status}: its state forbids this.`, { status });
 }
 
-/** What was aborted is deleted: nothing can be asked of it any more. */
+/** An aborted upload is deleted, so requests to it are refused as for an unknown one. */
 export function uploadAbsent(uploadId: string): Refusal {
   return new Refusal('upload_not_found', `No upload has the id ${uploadId}, or it was aborted.`);
 }

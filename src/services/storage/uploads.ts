@@ -39,11 +39,11 @@ interface UploadsDependencies {
   readonly signedUrls: SignedUrls;
   readonly now: () => Date;
   readonly world: World;
-  /** Called when a file is there. */
+  /** Called after a file was created. */
   readonly onChange: () => void;
 }
 
-/** Files on their way: announced, sent in parts, acknowledged, completed. */
+/** Uploads: initiated, sent in parts, acknowledged, completed. */
 export class Uploads {
   readonly #dependencies: UploadsDependencies;
   readonly #table: UploadTable;
@@ -105,7 +105,9 @@ export class Uploads {
     return { value: { urls }, inputRefs: [uploadId], rowCount: urls.length };
   }
 
-  /** A part at its signed URL, which has been verified. Errors  the refusals of storage.uploads.parts.put */
+  /**
+   * Stores a part sent to its signed URL, which has been verified. Errors  the refusals of storage.uploads.parts.put
+   */
   async putPart(
     uploadId: string,
     partNumber: string,

@@ -1,13 +1,13 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 
-/** One address that a delivery may go to; the connection is made to it and no other. */
+/** One address to which a delivery may connect. The connection uses no other. */
 export interface PinnedAddress {
   readonly address: string;
   readonly family: 4 | 6;
 }
 
-/** The receiver's name leads somewhere that deliveries do not go. */
+/** The receiver's host name has an address to which deliveries may not connect. */
 export class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress';
 }
@@ -17,8 +17,8 @@ export type Lookup = (
 ) => Promise<readonly { readonly address: string; readonly family: number }[]>;
 
 /**
- * Never, whatever the configuration: this network, link-local (cloud metadata among it), multicast, reserved, and the
- * ranges that carry another IPv4 address inside. (One that is mapped, `::ffff:a.b.c.d`, is taken for what it carries.)
+ * Forbidden in every configuration: this network, link-local (which includes cloud metadata), multicast, reserved, and
+ * ranges that embed another IPv4 address. A mapped address `::ffff:a.b.c.d` is treated as the IPv4 address.
  * Source  IANA special-purpose address registries; cloud providers' metadata addresses
  */
 const NEVER = [
@@ -34,7 +34,7 @@ const NEVER = [
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  // All of ::/96 but ::1.
+  // All of ::/96 except ::1.
   '::/128',
   '::2-::ffff:ffff',
   '::ffff:0:0:0/96',
@@ -54,7 +54,7 @@ const NEVER = [
   'ff00::/8',
 ] as const;
 
-/** Only where the configuration allows them: this machine and private networks. */
+/** Allowed only by configuration: this machine and private networks. */
 const ON_REQUEST = [
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -65,7 +65,7 @@ const ON_REQUEST = [
   'fc00::/7',
 ] as const;
 
-/** Where deliveries may go. */
+/** Rules for the addresses of deliveries. */
 export class AddressRules {
   readonly #never = blockList(NEVER);
   readonly #onRequest = blockList(ON_REQUEST);
@@ -74,7 +74,7 @@ export class AddressRules {
 
   /**
    * @param allowedNetworks private networks that receivers may be in, as `10.1.0.0/16`
-   * @param lookup          every address of a name; asked once for each attempt
+   * @param lookup returns every address of a name; called once for each attempt
    */
   constructor(allowedNetworks: readonly string[], lookup: Lookup = everyAddress) {
     this.#allowed = blockList(allowedNetworks);
@@ -82,20 +82,22 @@ export class AddressRules {
   }
 
   /**
-   * The address that this host name stands for now.
-   * Errors  ForbiddenAddress where it stands for any address that deliveries may not go to; those of the resolver
+   * Returns the present address of a host name.
+   * Errors  ForbiddenAddress if any address of the name is forbidden; those of the resolver
    */
   async resolve(hostname: string): Promise<PinnedAddress> {
-    // URL has brought literals into their one form already; brackets are the URL's, not the address's.
+    // URL has normalised literals already. Brackets belong to the URL, not to the address.
     const literal = hostname.replace(/^\[(.*)\]$/, '$1');
     const found =
       isIP(literal) > 0 ? [{ address: literal, family: isIP(literal) }] : await this.#lookup(hostname);
     const forbidden = found.find(({ address }) => !this.#isAllowed(address));
     if (forbidden !== undefined) {
-      throw new ForbiddenAddress(`${hostname} stands for ${forbidden.address}, where deliveries do not go.`);
+      throw new ForbiddenAddress(
+        `${hostname} has the address ${forbidden.address}, to which deliveries are not sent.`,
+      );
     }
     const [first] = found;
-    if (first === undefined) throw new ForbiddenAddress(`${hostname} stands for no address.`);
+    if (first === undefined) throw new ForbiddenAddress(`${hostname} has no address.`);
     return { address: first.address, family: first.family === 6 ? 6 : 4 };
   }
 
@@ -110,7 +112,7 @@ function everyAddress(hostname: string): ReturnType<Lookup> {
   return lookup(hostname, { all: true, verbatim: true });
 }
 
-/** @param networks as `10.1.0.0/16`, one address, or the first and the last of a range with `-` between them */
+/** @param networks as `10.1.0.0/16`, one address, or the first and the last of a range separated by `-` */
 function blockList(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const network of networks) {

@@ -30,13 +30,15 @@ interface DeliveriesDependencies {
   readonly send?: typeof sendWebhook;
 }
 
-/** A release that is published on the command line brings deliveries that nobody wakes this process for. */
+/**
+ * Upper bound on the pause. A release published on the command line enqueues deliveries without waking this process.
+ */
 const POLL_MAX_MS = 5_000;
-/** At least so long between two rounds, so that a disk that refuses outcomes is not asked without pause. */
+/** Lower bound on the pause between two rounds, so that a disk that refuses outcomes is not retried without a pause. */
 const POLL_MIN_MS = 1_000;
 const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 
-/** Sends deliveries when they are due, to each endpoint in turn. */
+/** Sends due deliveries, with a fair schedule over endpoints. */
 export class WebhookDeliveries {
   readonly #dependencies: DeliveriesDependencies;
   readonly #table: WebhookTable;
@@ -49,12 +51,12 @@ export class WebhookDeliveries {
     heardFrom: WEBHOOK_ATTEMPTS_FOR_ANSWERING_COUNT,
     all: WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT,
   });
-  /** Ids of deliveries whose attempt is on its way, and the attempts. */
+  /** Attempts in progress, by id of their delivery. */
   readonly #atWork = new Set<string>();
   readonly #attempts = new Set<Promise<void>>();
-  /** Endpoints of attempts whose outcome could not be written: they wait for the next round. */
+  /** Endpoints of attempts whose outcome could not be written. They wait for the next round. */
   readonly #unwritten = new Set<string>();
-  /** Of each attempt that is on its way: a signal that lived longer would keep what was derived from it. */
+  /** One controller per attempt. A shared one would retain the signals derived from it. */
   readonly #sending = new Set<AbortController>();
   #cancelRound: (() => void) | undefined;
   #isStarted = false;
@@ -70,7 +72,10 @@ export class WebhookDeliveries {
     this.#attemptTimeoutMs = dependencies.attemptTimeoutMs ?? WEBHOOK_ATTEMPT_TIMEOUT_MS;
   }
 
-  /** Attempts everything that is due now, and resolves when the outcomes are written; forgets what is old. */
+  /**
+   * Attempts all due deliveries, and resolves when the outcomes are written. Also deletes old deliveries. Errors  those
+   * of the disk
+   */
   async deliverDue(): Promise<void> {
     await this.#sweep();
     this.#unwritten.clear();
@@ -81,13 +86,13 @@ export class WebhookDeliveries {
     }
   }
 
-  /** Delivers whatever becomes due, until stopped. */
+  /** Delivers due deliveries until stopped. */
   start(): void {
     this.#isStarted = true;
     void this.#round();
   }
 
-  /** Something may have become due. Whoever wakes it many times in one turn of the event loop wakes it once. */
+  /** Notifies that deliveries may be due. Several calls in one turn of the event loop count as one. */
   wake(): void {
     if (!this.#isStarted || this.#isWoken || this.#isStopping) return;
     this.#isWoken = true;
@@ -131,7 +136,7 @@ export class WebhookDeliveries {
     this.#sweptAtMs = at.getTime();
   }
 
-  /** Begins whatever may begin; when the next endpoint has something due. */
+  /** Starts all attempts that may start. Returns the time when the next endpoint has a due delivery. */
   #serveDue(): number {
     const nowMs = this.#dependencies.now().getTime();
     let nextMs = Infinity;
@@ -157,7 +162,7 @@ export class WebhookDeliveries {
     }
   }
 
-  /** An endpoint that did not answer is asked with one delivery, and not before its time. */
+  /** An unresponsive endpoint gets one delivery at a time, not before its retry time. */
   #dueOf(lane: Lane): WebhookDeliveryRow | undefined {
     if (this.#unwritten.has(lane.endpointId)) return undefined;
     const now = this.#dependencies.now();
@@ -200,7 +205,7 @@ export class WebhookDeliveries {
       return;
     }
     const outcome = await this.#send(delivery, endpoint);
-    // What was cut off by the end of the server says nothing about the receiver.
+    // An attempt that the stop of the server cut off says nothing about the receiver.
     if (this.#isStopping) return;
     const after = this.#table.endpoint(endpoint.id);
     const settlement = settle({ delivery, startedAt, endpoint: after, outcome }, now(), random);

@@ -2,7 +2,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** When attempts are due after the event, from the first to the last. Source  Standard Webhooks 1.0 */
+/** Due times of the attempts after the event. Source  Standard Webhooks 1.0 */
 export const ATTEMPTS_AT_MS = [
   0,
   5 * SECOND_MS,
@@ -23,11 +23,11 @@ export const ATTEMPTS_AT_MS = [
 export const SILENT_WAIT_MS = 5 * SECOND_MS;
 export const SILENT_AGAIN_WAIT_MS = 5 * MINUTE_MS;
 
-/** Each wait is lengthened by up to this share, so that receivers that were down are not met by all at once. */
+/** Each wait is lengthened by at most this share, so that a recovered receiver does not get all deliveries at once. */
 export const JITTER_MAX_RATIO = 0.1;
 
 /**
- * How long to wait after this many attempts; undefined after the last one.
+ * Wait after this many attempts; undefined after the last one.
  * @param random in [0, 1)
  */
 export function waitAfterAttempt(attemptCount: number, random: () => number): number | undefined {

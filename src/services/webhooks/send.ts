@@ -10,7 +10,7 @@ interface WebhookMessage {
 }
 
 /**
- * Posts one message to the pinned address and gives the status of the answer. Redirects are answers like any other.
+ * Posts one message to the pinned address and returns the response's status. Redirects are not followed.
  * Errors  those of the connection; the signal's reason
  */
 export function sendWebhook(
@@ -30,9 +30,9 @@ export function sendWebhook(
         'User-Agent': 'gloaming-webhooks',
       },
       signal,
-      // A connection of its own: one that was made before is not one to the address that was checked.
+      // A new connection, because a reused one may go to an address that was not checked.
       agent: false,
-      // The name was resolved once, and what it stands for was checked: it is not resolved again.
+      // Returns the address that was checked, instead of resolving the name again.
       lookup: (_hostname, options, callback) => {
         const { address, family } = to;
         if (options.all === true) callback(null, [{ address, family }]);
@@ -50,7 +50,7 @@ export function sendWebhook(
   });
 }
 
-/** The answer counts once it is whole, or longer than anybody needs. */
+/** Reads the status once the response is complete, or longer than any useful one. */
 function readStatus(
   answer: IncomingMessage,
   resolve: (status: number) => void,

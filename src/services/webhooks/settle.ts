@@ -1,7 +1,7 @@
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../../store/tables/webhooks.js';
 import { ATTEMPTS_AT_MS, SILENT_AGAIN_WAIT_MS, SILENT_WAIT_MS, waitAfterAttempt } from './schedule.js';
 
-/** What one attempt brought: the status of an answer, or why none came. */
+/** Outcome of one attempt: the status of the response, or the reason why none came. */
 export type Outcome =
   | { readonly status: number; readonly error?: undefined }
   | { readonly status?: undefined; readonly error: string };
@@ -9,7 +9,7 @@ export type Outcome =
 interface Attempt {
   readonly delivery: WebhookDeliveryRow;
   readonly startedAt: string;
-  /** As it is after the attempt; undefined where it was removed meanwhile. */
+  /** State before the attempt; undefined if the endpoint was removed meanwhile. */
   readonly endpoint: WebhookEndpointRow | undefined;
   readonly outcome: Outcome;
 }
@@ -22,8 +22,8 @@ interface Settlement {
 const HEARD_FROM = { silence: undefined } as const;
 
 /**
- * What an attempt means: an answer speaks for its delivery; no answer speaks for the endpoint, which is left alone for
- * a while with all that waits for it.
+ * Effect of an attempt: a response affects its delivery. A missing response affects the endpoint, whose deliveries all
+ * pause.
  * @param random in [0, 1)
  */
 export function settle(attempt: Attempt, at: Date, random: () => number): Settlement {
@@ -71,11 +71,11 @@ function attemptedAt(
   };
 }
 
-/** The wait grows once; where many deliveries wait, each attempt is another's, and all of them make one schedule. */
+/** Increases the pause once per round. If many deliveries wait, all attempts share one schedule. */
 function silenceAfter({ endpoint, startedAt }: Attempt, at: Date): Partial<WebhookEndpointRow> {
   if (endpoint === undefined) return {};
   const { silence, lastSuccessAt = '' } = endpoint;
-  // Another attempt of the same time has told it, or the endpoint was heard from meanwhile.
+  // A concurrent attempt has counted already, or the endpoint has responded meanwhile.
   if (lastSuccessAt >= startedAt || (silence !== undefined && silence.since >= startedAt)) return {};
   const time = at.toISOString();
   const { since = time, attemptCount: before = 0 } = silence ?? {};
@@ -89,7 +89,7 @@ function silenceAfter({ endpoint, startedAt }: Attempt, at: Date): Partial<Webho
   };
 }
 
-/** A receiver that took nothing while one delivery went through its whole schedule is not there any more. */
+/** A receiver that accepted no message during the whole schedule of one delivery counts as gone. */
 function lastingFailure({ endpoint, delivery }: Attempt): 'lasting_failure' | undefined {
   return (endpoint?.lastSuccessAt ?? '') < delivery.scheduleStartedAt ? 'lasting_failure' : undefined;
 }

@@ -9,7 +9,7 @@ export function newWebhookSecret(world = realWorld): string {
 }
 
 /**
- * The headers that let a receiver know who sent a message and when; one signature for each secret that is valid.
+ * Headers that authenticate sender and time of a message, with one signature for each valid secret.
  * Source  Standard Webhooks 1.0, symmetric signatures
  */
 export function signatureHeaders(

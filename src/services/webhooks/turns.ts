@@ -1,16 +1,16 @@
-/** Where deliveries are sent one after the other: an endpoint of an organization. */
+/** A queue whose deliveries are sent one after the other: an endpoint of an organization. */
 export interface Lane {
   readonly organizationId: string;
   readonly endpointId: string;
-  /** Its receiver has answered, and not been silent since. */
+  /** Whether its receiver responded to the latest attempt. */
   readonly isHeardFrom?: boolean;
 }
 
-/** How many may be at work at once: of one endpoint, of one organization, of all. */
+/** Bounds on concurrent deliveries: per endpoint, per organization, in total. */
 interface Shares {
   readonly endpoint: number;
   readonly organization: number;
-  /** Of an organization's, so many are kept for endpoints that are heard from. Default 0. */
+  /** Share of an organization's deliveries that is reserved for responsive endpoints. Default 0. */
   readonly heardFrom?: number;
   readonly all: number;
 }
@@ -24,7 +24,7 @@ interface Shares {
  */
 export class Turns {
   readonly #shares: Shares;
-  /** Who was served goes to the end: the order of insertion is the order of turns. */
+  /** Insertion order is the order of turns. A served organization moves to the end. */
   readonly #waiting = new Map<string, Map<string, Lane>>();
   readonly #atWork = new Map<string, number>();
   #atWorkCount = 0;
@@ -33,11 +33,11 @@ export class Turns {
     this.#shares = shares;
   }
 
-  /** The lane has something to send, until it rests. */
+  /** The lane has a delivery to send, until it rests. */
   want(lane: Lane): void {
     const { organizationId, endpointId } = lane;
     const lanes = this.#waiting.get(organizationId) ?? new Map<string, Lane>();
-    // One that waits keeps its place.
+    // A waiting lane keeps its place.
     lanes.set(endpointId, lane);
     this.#waiting.set(organizationId, lanes);
   }
@@ -48,7 +48,7 @@ export class Turns {
     if (lanes?.size === 0) this.#waiting.delete(organizationId);
   }
 
-  /** The lane that is to be served next: it begins, or rests. */
+  /** The next lane to be served. The caller begins or rests it. */
   next(): Lane | undefined {
     if (this.#atWorkCount >= this.#shares.all) return undefined;
     for (const [organizationId, lanes] of this.#waiting) {

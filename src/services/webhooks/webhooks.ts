@@ -37,7 +37,7 @@ interface WebhooksDependencies {
   readonly send?: typeof sendWebhook;
 }
 
-/** Endpoints that are told of events, and the deliveries to them. */
+/** Webhook endpoints and their deliveries. */
 export class Webhooks {
   readonly #table: WebhookTable;
   readonly #pages: Pages;
@@ -111,7 +111,7 @@ export class Webhooks {
     const secret = newWebhookSecret(this.#world);
     const at = this.#now();
     const expiresAt = new Date(at.getTime() + WEBHOOK_SECRET_OVERLAP_MS).toISOString();
-    // Two at most: a second rotation within the overlap ends the first secret at once.
+    // At most two secrets: a second rotation within the overlap ends the oldest secret at once.
     const change = {
       secrets: [{ secret }, ...secrets.slice(0, 1).map((first) => ({ ...first, expiresAt }))],
       updatedAt: at.toISOString(),
@@ -130,7 +130,7 @@ export class Webhooks {
   requireEndpoint(id: string, context: RequestContext): void {
     const { disabledReason } = this.#findEndpoint(id, context);
     if (disabledReason === undefined) return;
-    throw new Refusal('webhook_endpoint_disabled', 'The endpoint is disabled: nothing is sent to it.');
+    throw new Refusal('webhook_endpoint_disabled', 'The endpoint is disabled and gets no deliveries.');
   }
 
   listDeliveries(
@@ -170,24 +170,24 @@ export class Webhooks {
     const schedule = { scheduleStartedAt: time, scheduledAttemptCount: 0, nextAttemptAt: time };
     const again: WebhookDeliveryRow = { ...rest, ...schedule, status: 'pending', updatedAt: time };
     const reply = { value: this.#present(again), inputRefs: [id], outputRefs: [id] };
-    // Whoever asks for it knows better than its silence whether the receiver is there.
+    // A requested redelivery is sent at once: the user knows better than past failures whether the receiver responds.
     await this.#table.startAnew(again, { silence: undefined }, () => context.keyed?.remember(reply));
     this.#deliveries.wake();
     return reply;
   }
 
-  /** Attempts everything that is due now. */
+  /** Attempts all due deliveries. Errors  those of the disk */
   deliverDue(): Promise<void> {
     return this.#deliveries.deliverDue();
   }
 
-  /** Delivers from now on. @param onFault told of failures that are ours */
+  /** Starts to deliver. @param onFault called for internal failures */
   start(onFault: (error: unknown) => void): void {
     this.#report = onFault;
     this.#deliveries.start();
   }
 
-  /** Events may have brought deliveries. */
+  /** Notifies that events may have enqueued deliveries. */
   wake(): void {
     this.#deliveries.wake();
   }
@@ -216,7 +216,7 @@ export class Webhooks {
   }
 }
 
-/** Errors  Refusal `webhook_url_refused`; what the name stands for is checked again at every attempt */
+/** Errors  Refusal `webhook_url_refused`. The address is checked again at every attempt */
 async function acceptUrl(text: string, addresses: Pick<AddressRules, 'resolve'>): Promise<string> {
   const refuse = (why: string): Refusal =>
     new Refusal('webhook_url_refused', `The URL is refused: ${why}`, { param: 'url' });
@@ -232,7 +232,7 @@ async function acceptUrl(text: string, addresses: Pick<AddressRules, 'resolve'>)
   try {
     await addresses.resolve(url.hostname);
   } catch (error) {
-    // A name that cannot be resolved now may be later; one that stands for a forbidden address is told at once.
+    // A name without an address now may have one later. A forbidden address is refused at once.
     if (error instanceof ForbiddenAddress) throw refuse(error.message);
   }
   url.hash = '';
@@ -257,7 +257,7 @@ function presentEndpoint(row: WebhookEndpointRow): WebhookEndpoint {
   };
 }
 
-/** @param retryAt before then nothing is sent to its endpoint */
+/** @param retryAt time before which no message is sent to its endpoint */
 function presentDelivery(row: WebhookDeliveryRow, retryAt = ''): WebhookDelivery {
   const { nextAttemptAt } = row;
   return {

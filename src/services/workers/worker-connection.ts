@@ -46,7 +46,7 @@ export interface SendOptions {
  */
 const DEADLINE_MIN_SECONDS = 0.11;
 
-/** Errors  Refusal `invalid_config` where a file cannot be read or has no API key */
+/** Errors  Refusal `invalid_config` if a file cannot be read or has no API key */
 export function connectWorker({ url, keyFile, authorityFile }: WorkerNode): WorkerConnection {
   const key = new KeyFile(keyFile, url);
   const ca = authorityFile === undefined ? undefined : readSetting(authorityFile);

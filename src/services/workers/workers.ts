@@ -59,7 +59,7 @@ export interface WorkerFailure {
 
 type WorkerWorld = Pick<World, 'setTimer' | 'monotonicMs'>;
 
-/** Errors  Refusal `invalid_config` where a file of the settings cannot be used */
+/** Errors  Refusal `invalid_config` if a file of the settings cannot be used */
 export function createWorkers(settings: WorkerSettings, world: WorkerWorld): Workers {
   const listeners: ((failure: WorkerFailure) => void)[] = [];
   const counts = new Map<string, Record<WorkerCount['outcome'], number>>();

@@ -14,7 +14,8 @@ export interface StoreVerdict {
 }
 
 /**
- * Holds the control state of one moment and the stored bytes against each other. Writes nothing.
+ * Checks the control state of one moment against the stored bytes. Writes nothing.
+ * Errors  Refusal or Fault of the snapshot; a defect in the data is a finding
  * Cost    two passes over the control state, one read of all objects
  */
 export async function checkStore(

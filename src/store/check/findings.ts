@@ -1,6 +1,6 @@
 /*
- * What a check of the appliance's data may find, and what repairs it. Damage is lost or contradicting data; a leftover
- * is waste of something that was interrupted, which hurts nobody and goes by itself.
+ * Findings of a check of the appliance's data, and their repairs. Damage is lost or contradictory data. A leftover is
+ * harmless waste of an interrupted process, which is removed automatically.
  */
 
 const START = 'The next start of the server removes it.';
@@ -37,20 +37,20 @@ export const FINDING_KINDS = {
   },
   object_unreferenced: { level: 'leftover', remedy: START },
   object_half: { level: 'leftover', remedy: START },
-  object_garbage: { level: 'leftover', remedy: 'The server removes it when nobody reads it any more.' },
+  object_garbage: { level: 'leftover', remedy: 'The server removes it after the last reader has closed it.' },
   build_unfinished: {
     level: 'leftover',
     remedy: 'Run the same build again, or drop it with "gloaming index remove --unfinished".',
   },
   removal_unfinished: { level: 'leftover', remedy: 'The next "gloaming index" command removes it.' },
-  folder_half: { level: 'leftover', remedy: 'Nobody reads it; delete it when no command is at work.' },
+  folder_half: { level: 'leftover', remedy: 'No process reads it. Delete it while no command is running.' },
 } as const satisfies Readonly<Record<string, { level: 'damage' | 'leftover'; remedy: string }>>;
 
 export type FindingKind = keyof typeof FINDING_KINDS;
 
 export interface Finding {
   readonly kind: FindingKind;
-  /** What is concerned: a table and key, a digest, a path. */
+  /** Subject of the finding: a table and key, a digest or a path. */
   readonly subject: string;
   readonly message: string;
 }

@@ -14,11 +14,12 @@ interface ObjectCheck extends Check {
 }
 
 const READ_BYTES = 1 << 20;
-/** A server at work counts the reference to new bytes well within this time after it has given them their name. */
+/** A running server counts the reference to new bytes well within this time after it has renamed the file. */
 const SETTLE_MS = 2_000;
 
 /**
- * The bytes of every object are there, whole and what their name says, and there are no others.
+ * Checks that the file of every object exists, is complete and has the hash in its name, and that there is no other
+ * file.
  * Cost    one read of all of them
  */
 export async function checkObjectFiles(check: ObjectCheck): Promise<void> {
@@ -39,9 +40,9 @@ export async function checkObjectFiles(check: ObjectCheck): Promise<void> {
     if (shelf === INCOMING_FOLDER) continue;
     for (const name of await list(join(folder, shelf))) {
       if (name.slice(0, 2) === shelf && rows.has('objects', name)) continue;
-      // Without bytes, garbage is a row that the next removal drops: so it comes out of a backup.
+      // Garbage whose file is absent is a row that the next collection removes. A restored backup has such rows.
       if (!rows.has('object-garbage', name)) strangers.push(join(shelf, name));
-      else report('object_garbage', name, 'Nobody refers to these bytes any more.');
+      else report('object_garbage', name, 'No row refers to these bytes any more.');
     }
   }
   await reportStrangers(check, strangers);
@@ -56,9 +57,9 @@ async function checkObject(
   const { report, snapshot } = check;
   const found = await hashFile(path, check.onBytes);
   if (found?.sha256 === sha256 && found.sizeBytes === sizeBytes) return;
-  // Deleted while the check was at work.
+  // The object was deleted during the check.
   if (!snapshot.isThereNow('objects', sha256)) return;
-  if (found === undefined) report('object_missing', sha256, `${path} is not there.`);
+  if (found === undefined) report('object_missing', sha256, `${path} does not exist.`);
   else if (found.sizeBytes !== sizeBytes) {
     report('object_size_wrong', sha256, `${path} has ${found.sizeBytes} bytes; ${sizeBytes} were stored.`);
   } else report('object_changed', sha256, `${path} has the SHA-256 ${found.sha256} now.`);
@@ -80,7 +81,7 @@ async function reportStrangers(
   }
 }
 
-/** undefined where the file cannot be read. */
+/** undefined if the file cannot be read. */
 async function hashFile(
   path: string,
   onBytes: (bytes: number) => void = () => undefined,

@@ -1,7 +1,7 @@
 import type { Report } from './findings.js';
 import type { Snapshot } from '../snapshot.js';
 
-/** Rows of a snapshot as values; those that do not hold what their table holds are left out. */
+/** Decoded rows of a snapshot. Rows that do not have the shape of their table are left out. */
 interface CheckedRows {
   of<Row>(table: string): Iterable<readonly [key: string, row: Row]>;
   get<Row>(table: string, key: string): Row | undefined;
@@ -16,7 +16,7 @@ export interface Check {
 type MemberType = 'string' | 'number' | 'object' | 'array';
 type Shape = 'string' | 'number' | 'bytes' | Readonly<Record<string, MemberType>>;
 
-/** What a row of each table holds at least: as much as the checks and the owners of the tables rely on. */
+/** Members that a row of each table has at least. The checks and the owners of the tables rely on them. */
 export const TABLE_SHAPES: Readonly<Record<string, Shape>> = {
   'api-keys': { id: 'string', short: 'string', sha256: 'string', organizationId: 'string' },
   'content-segments': 'bytes',
@@ -73,7 +73,7 @@ export const TABLE_SHAPES: Readonly<Record<string, Shape>> = {
   'webhook-endpoints': { id: 'string', organizationId: 'string', url: 'string', eventTypes: 'array' },
 };
 
-/** Reads rows through their tables' shapes. */
+/** Decodes rows with the shapes of their tables. */
 export function checkedRows(snapshot: Snapshot): CheckedRows {
   return {
     *of<Row>(table: string) {
@@ -90,7 +90,7 @@ export function checkedRows(snapshot: Snapshot): CheckedRows {
   };
 }
 
-/** Every row of every table can be read. */
+/** Checks that every row of every table can be decoded. */
 export function checkDecoding(snapshot: Snapshot, report: Report): { readonly rowCount: number } {
   let rowCount = 0;
   for (const table of snapshot.tableNames) {
@@ -104,7 +104,7 @@ export function checkDecoding(snapshot: Snapshot, report: Report): { readonly ro
   return { rowCount };
 }
 
-/** undefined where the bytes are no row of this table; tables of a later version are taken as they are. */
+/** undefined if the bytes are no row of this table. Tables of a later version are not checked. */
 function decode(table: string, bytes: Buffer): unknown {
   const shape = TABLE_SHAPES[table] ?? 'bytes';
   if (shape === 'bytes') return Buffer.from(bytes);
@@ -127,8 +127,8 @@ function isOfType(value: unknown, type: MemberType): boolean {
 }
 
 /**
- * A table that finds rows of another: every row that has a place stands there, and nothing else does.
- * The place's value is the row's id, unless `isValued`; then it stands at the end of the key.
+ * Checks a table that indexes another one: every row that has an index key is listed under it, and no other key exists.
+ * The value of an index entry is the row's id. If `isValued`, the id is the end of the key instead.
  */
 export function checkIndex<Row extends { readonly id: string }>(
   { rows, report }: Check,
@@ -140,14 +140,14 @@ export function checkIndex<Row extends { readonly id: string }>(
   for (const [id, row] of rows.of<Row>(table)) {
     const place = placeOf(row);
     if (place !== undefined && !rows.has(index, place)) {
-      report('index_missing', `${table} ${id}`, `It does not stand in ${index}, at ${place}.`);
+      report('index_missing', `${table} ${id}`, `It is not in ${index} at ${place}.`);
     }
   }
   for (const [key, value] of rows.of<unknown>(index)) {
     const id = isValued ? key.slice(key.indexOf(' ') + 1) : String(value);
     const row = rows.get<Row>(table, id);
     if (row !== undefined && placeOf(row) === key) continue;
-    // A row that cannot be read is reported as such.
+    // An undecodable row has a finding of its own.
     if (row === undefined && rows.has(table, id)) continue;
     report('index_dangling', `${index} ${key}`, `It leads to ${id} in ${table}, which has no such place.`);
   }

@@ -4,7 +4,10 @@ import { checkIndex, type Check } from './rows.js';
 import type { EventRow } from '../tables/events.js';
 import type { RunRow } from '../tables/runs.js';
 
-/* Runs: each stands where it is looked for, with its plan while it works, its rows while they are kept, its events. */
+/*
+ * Checks of runs: each is in its indexes, has a plan while it works and rows while they are retained, and has its
+ * events.
+ */
 
 export function checkRuns(check: Check): void {
   const { rows, report } = check;
@@ -15,7 +18,7 @@ export function checkRuns(check: Check): void {
       continue;
     }
     if (!isFinal(run.status) && !rows.has('run-plans', id)) {
-      report('reference_dangling', `runs ${id}`, `It is ${run.status}, and its plan is not there.`);
+      report('reference_dangling', `runs ${id}`, `It is ${run.status}, but its plan is missing.`);
     }
     const kept = run.areResultsGone ? 0 : run.rowCount;
     const found = blocks.get(id) ?? 0;
@@ -27,7 +30,7 @@ export function checkRuns(check: Check): void {
   checkPlaces(check);
 }
 
-/** Rows that can be read, in order and without a gap from the first on, by run. */
+/** Number of decodable rows by run, in order and without a gap from the first row. */
 function countRows({ rows, report }: Check): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const [key, packed] of rows.of<Buffer>('run-rows')) {
@@ -85,11 +88,11 @@ function checkPlaces(check: Check): void {
   }
   for (const [id, { status }] of rows.of<RunRow>('runs')) {
     if (!isFinal(status) || expiring.has(id)) continue;
-    report('index_missing', `runs ${id}`, 'It does not stand in run-expiries: it would be kept for ever.');
+    report('index_missing', `runs ${id}`, 'It is not in run-expiries, so it would be stored for ever.');
   }
 }
 
-/** Events of a subject count up from 1, and the last one of a run tells of the state that it is in. */
+/** Checks that events of a subject count up from 1, and that the last event of a run has the run's present state. */
 export function checkEvents({ rows, report }: Check): void {
   const deleted = new Set([...rows.of<string>('file-event-expiries')].map(([, id]) => id));
   const last = new Map<string, EventRow>();
@@ -97,7 +100,7 @@ export function checkEvents({ rows, report }: Check): void {
     const { subjectId, sequence } = event;
     const isThere = ['runs', 'files', 'releases'].some((table) => rows.has(table, subjectId));
     const isKnown = isThere || deleted.has(subjectId);
-    if (!isKnown) report('index_dangling', `events ${key}`, `It tells of ${subjectId}, which is not there.`);
+    if (!isKnown) report('index_dangling', `events ${key}`, `Its subject ${subjectId} does not exist.`);
     const before = last.get(subjectId)?.sequence ?? 0;
     if (sequence !== before + 1) {
       report('event_missing', `events ${key}`, `The event before it has the number ${before}.`);

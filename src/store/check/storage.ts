@@ -4,7 +4,7 @@ import type { FileRow } from '../storage/files.js';
 import type { StorageUsage } from '../storage/storage-usage.js';
 import type { UploadRow } from '../storage/uploads.js';
 
-/* Files, contents, uploads and objects: what they refer to is there, and every count is what it counts. */
+/* Checks of files, contents, uploads and objects: their references exist, and every reference count is right. */
 
 interface ContentRow {
   readonly sizeBytes: number;
@@ -21,7 +21,7 @@ interface Bytes {
 }
 type PartRow = { readonly received?: Bytes; readonly acknowledged?: Bytes };
 
-/** References by what they refer to. */
+/** Number of references by the id or digest of the referenced value. */
 type Counts = Map<string, number>;
 
 const DIGEST_BYTES = 32;
@@ -65,7 +65,7 @@ function checkUploads(check: Check, usage: Map<string, StorageUsage>): void {
     if (!isUploadEnded(status)) addUsage(usage, organizationId, { uploadBytes: sizeBytes, uploadCount: 1 });
     const place = rows.get<string>('upload-expiry-keys', id);
     if (place === undefined || !rows.has('upload-expiries', place)) {
-      report('index_missing', `uploads ${id}`, `It does not stand in upload-expiries: it would never end.`);
+      report('index_missing', `uploads ${id}`, `It is not in upload-expiries, so it would never expire.`);
     }
   }
   for (const [key, id] of rows.of<string>('upload-expiries')) {
@@ -141,13 +141,13 @@ function checkUsage({ rows, report }: Check, expected: ReadonlyMap<string, Stora
     const sum = expected.get(organizationId) ?? NOTHING;
     for (const name of Object.keys(NOTHING) as (keyof StorageUsage)[]) {
       if (kept[name] === sum[name]) continue;
-      const message = `${name} is ${kept[name]}; its files and uploads make ${sum[name]}.`;
+      const message = `${name} is ${kept[name]}, but the sum over its files and uploads is ${sum[name]}.`;
       report('total_wrong', `storage-usage ${organizationId}`, message);
     }
   }
 }
 
-/** Counts one reference to an object, which must be there with this size. */
+/** Counts one reference to an object, which must exist with this size. */
 function refer({ rows, report }: Check, objects: Counts, from: string, { sha256, sizeBytes }: Bytes): void {
   count(objects, sha256);
   const object = rows.get<ObjectRow>('objects', sha256);
@@ -157,7 +157,7 @@ function refer({ rows, report }: Check, objects: Counts, from: string, { sha256,
 }
 
 function expectCount({ report }: Check, subject: string, kept: number, found: number): void {
-  if (kept !== found) report('count_wrong', subject, `${kept} references are counted; there are ${found}.`);
+  if (kept !== found) report('count_wrong', subject, `${kept} references are counted, but ${found} exist.`);
 }
 
 const NOTHING: StorageUsage = { fileBytes: 0, fileCount: 0, uploadBytes: 0, uploadCount: 0 };

@@ -11,7 +11,7 @@ import type { WebhookDeliveryRow } from '../tables/webhooks.js';
 import { DUE_BY_ENDPOINT_VERSION } from '../migrations.js';
 import { SETTINGS_TABLE, VERSION_KEY, versionOf } from '../version.js';
 
-/* What is named by its content has that content, totals are sums, and places lead somewhere. */
+/* Checks that content has the hash that names it, that totals are sums, and that index entries lead to rows. */
 
 interface Aged {
   readonly id: string;
@@ -39,7 +39,7 @@ export function checkNamedValues(check: Check): void {
   checkIndex<Aged>(check, 'msa-components-by-age', 'msa-components', ageOf, true);
 }
 
-/** Databases, credentials and what they are found by. */
+/** Checks databases, SQL credentials and the indexes of both. */
 export function checkCatalog(check: Check): void {
   const { rows, report } = check;
   for (const [slug, { defaultReleaseId }] of rows.of<DatabaseRow>('databases')) {
@@ -47,16 +47,16 @@ export function checkCatalog(check: Check): void {
     report(
       'reference_dangling',
       `databases ${slug}`,
-      `Its default release ${defaultReleaseId} is not there.`,
+      `Its default release ${defaultReleaseId} does not exist.`,
     );
   }
   for (const [key, { slug }] of rows.of<{ slug: string }>('releases')) {
     if (rows.has('databases', slug)) continue;
-    report('reference_dangling', `releases ${key}`, `Its database ${slug} is not there.`);
+    report('reference_dangling', `releases ${key}`, `Its database ${slug} does not exist.`);
   }
   const standing = rows.get<string>('settings', 'default-database');
   if (standing !== undefined && !rows.has('databases', standing)) {
-    report('reference_dangling', 'settings default-database', `The database ${standing} is not there.`);
+    report('reference_dangling', 'settings default-database', `The database ${standing} does not exist.`);
   }
   type Login = { readonly id: string; readonly username: string };
   checkIndex<Login>(check, 'sql-credentials-by-username', 'sql-credentials', ({ username }) => username);
@@ -78,13 +78,13 @@ export function checkTotals({ rows, report }: Check): void {
     if (sum?.calls === total?.calls && sum?.units === total?.units) continue;
     const told = `${total?.calls ?? 0} calls of ${total?.units ?? 0} units`;
     const found = `${sum?.calls ?? 0} of ${sum?.units ?? 0}`;
-    report('total_wrong', `usage-totals ${key}`, `It says ${told}; the ledger has ${found}.`);
+    report('total_wrong', `usage-totals ${key}`, `It has ${told}, but the ledger has ${found}.`);
   }
   checkUsageOrder({ rows, report });
   checkIdempotency({ rows, report });
 }
 
-/** Each entry of the ledger has one place among those of its organization, and places have no gap. */
+/** Checks that each entry of the ledger has one number in its organization, and that numbers have no gap. */
 function checkUsageOrder({ rows, report }: Check): void {
   const placed = new Set<string>();
   const counts = new Map<string, number>();
@@ -103,14 +103,14 @@ function checkUsageOrder({ rows, report }: Check): void {
     counts.set(organizationId, Number(place) + 1);
   }
   for (const [id] of rows.of<UsageEntry>('usage')) {
-    if (!placed.has(id)) report('index_missing', `usage ${id}`, 'It does not stand in usage-order.');
+    if (!placed.has(id)) report('index_missing', `usage ${id}`, 'It is not in usage-order.');
   }
 }
 
 interface KeptResponse {
   readonly expiresAtMs: number;
   readonly bytes: number;
-  /** Of before version 3. */
+  /** Rows that were written before version 3. */
   readonly response?: object;
 }
 
@@ -121,10 +121,10 @@ function checkIdempotency({ rows, report }: Check): void {
     bytes += row.bytes;
     const place = `${String(row.expiresAtMs).padStart(15, '0')}:${scope}`;
     if (!rows.has('idempotency-expiries', place)) {
-      report('index_missing', `idempotency ${scope}`, 'It does not stand in idempotency-expiries.');
+      report('index_missing', `idempotency ${scope}`, 'It is not in idempotency-expiries.');
     }
     if (row.response === undefined && !rows.has('idempotency-responses', scope)) {
-      report('reference_dangling', `idempotency ${scope}`, 'Its response is not there.');
+      report('reference_dangling', `idempotency ${scope}`, 'Its response is missing.');
     }
   }
   for (const [scope] of rows.of<Buffer>('idempotency-responses')) {
@@ -138,10 +138,10 @@ function checkIdempotency({ rows, report }: Check): void {
   const total = rows.get<{ responses: number; bytes: number }>('idempotency-usage', 'usage');
   if ((total?.responses ?? 0) === responses && (total?.bytes ?? 0) === bytes) return;
   const kept = `${total?.responses ?? 0} responses of ${total?.bytes ?? 0} bytes`;
-  report('total_wrong', 'idempotency-usage', `It says ${kept}; there are ${responses} of ${bytes}.`);
+  report('total_wrong', 'idempotency-usage', `It has ${kept}, but there are ${responses} of ${bytes}.`);
 }
 
-/** A delivery is forgotten before its event; about the last hour of both nothing is said. */
+/** A delivery is deleted before its event. The check ignores deliveries and events of about the last hour. */
 const EVENT_MARGIN_MS = 60 * 60 * 1000;
 
 export function checkDeliveries(check: Check, now: Date): void {
@@ -151,7 +151,7 @@ export function checkDeliveries(check: Check, now: Date): void {
   for (const [id, { eventId, body, createdAt, status, nextAttemptAt }] of rows.of<WebhookDeliveryRow>(
     'webhook-deliveries',
   )) {
-    // The events of a release go with it, at once.
+    // The events of a release are deleted with it, at once.
     const mayOutlive = body.startsWith('{"type":"release.');
     if (createdAt >= oldest && !mayOutlive) expected.set(eventId, [...(expected.get(eventId) ?? []), id]);
     if ((status === 'pending') === (nextAttemptAt !== undefined)) continue;
@@ -164,7 +164,7 @@ export function checkDeliveries(check: Check, now: Date): void {
   for (const [, { id }] of rows.of<EventRow>('events')) expected.delete(id);
   for (const [eventId, ids] of expected) {
     for (const id of ids) {
-      report('delivery_without_event', `webhook-deliveries ${id}`, `Its event ${eventId} is not there.`);
+      report('delivery_without_event', `webhook-deliveries ${id}`, `Its event ${eventId} does not exist.`);
     }
   }
   const table = 'webhook-deliveries';

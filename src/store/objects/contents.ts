@@ -2,7 +2,10 @@ import { assert } from '../../errors.js';
 import type { ControlStore, Table } from '../control-store.js';
 import type { Objects } from './objects.js';
 
-/** What a file holds: named by the SHA-256 of the whole, stored as objects of equal size (the last may be shorter). */
+/**
+ * Content of a file. Its name is the SHA-256 of the whole. It is stored as objects of equal size, the last may be
+ * shorter.
+ */
 export interface Content {
   readonly sha256: string;
   readonly sizeBytes: number;
@@ -11,7 +14,7 @@ export interface Content {
 
 export interface OpenContent {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Not needed after the bytes have been read or their iteration has been ended. */
+  /** Releases the content. Not needed after the bytes were read or their iteration was ended. */
   readonly close: () => void;
 }
 
@@ -23,7 +26,7 @@ interface ContentRow {
 
 const DIGEST_BYTES = 32;
 
-/** The tables `contents` and `content-segments`: equal content is there once, however it was cut when it came. */
+/** The tables `contents` and `content-segments`. Equal content is stored once, whatever its upload parts were. */
 export class ContentTable {
   readonly #objects: Objects;
   readonly #rows: Table<ContentRow>;
@@ -41,7 +44,7 @@ export class ContentTable {
     return row && { sha256, sizeBytes: row.sizeBytes, segmentBytes: row.segmentBytes };
   }
 
-  /** Counts one more file with this content; its segments must be there. Only inside a transaction. */
+  /** Counts one more file with this content, whose segments must exist. Only inside a transaction. */
   addReference(content: Content, segments: readonly string[]): void {
     const { sha256, sizeBytes, segmentBytes } = content;
     const known = this.#rows.get(sha256);
@@ -69,13 +72,13 @@ export class ContentTable {
   }
 
   /**
-   * Bytes [start, end), readable to their end even where the content is dropped meanwhile; `close` gives them free.
-   * undefined where there is no such content any more
+   * Opens bytes [start, end) of a content. They stay readable to their end even if the content is dropped meanwhile.
+   * `close` releases them. undefined if there is no such content.
    */
   open(sha256: string, start: number, end: number): OpenContent | undefined {
     const row = this.#rows.get(sha256);
     if (row === undefined) return undefined;
-    assert(start >= 0 && start <= end && end <= row.sizeBytes, 'a range of the content is asked for');
+    assert(start >= 0 && start <= end && end <= row.sizeBytes, 'the range lies within the content');
     const first = Math.floor(start / row.segmentBytes);
     const last = Math.ceil(end / row.segmentBytes);
     const pieces = this.#segments(sha256, first, last).map((segment, index) => {

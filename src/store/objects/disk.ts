@@ -1,7 +1,7 @@
 import { unlinkSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises';
 
-/** What objects ask of the file system, as Node gives it; a simulation has one that fills up. */
+/** File system functions that objects use, with the types of Node. A simulation passes one that fills up. */
 export interface Disk {
   readonly mkdir: typeof mkdir;
   readonly open: typeof open;
@@ -9,7 +9,7 @@ export interface Disk {
   readonly rename: typeof rename;
   readonly rm: typeof rm;
   readonly statfs: (path: string) => Promise<{ readonly bavail: number; readonly bsize: number }>;
-  /** Only inside a transaction, which waits for nothing. */
+  /** Only inside a transaction, which is synchronous. */
   readonly unlinkSync: typeof unlinkSync;
 }
 

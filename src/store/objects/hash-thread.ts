@@ -4,7 +4,7 @@ import type { HashAnswer, HashRequest } from './joined-hash-worker.js';
 
 /** The compiled entry point, beside this file. */
 const WORKER_FILE = new URL('./joined-hash-worker.js', import.meta.url);
-/** It holds a buffer and some hashes. */
+/** The thread holds one buffer and some hashes. */
 const HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
 
 interface Asked {
@@ -12,13 +12,13 @@ interface Asked {
   readonly reject: (fault: Fault) => void;
 }
 
-/** The thread that hashes stored bytes, seen from outside; it starts with the first request. */
+/** Client of the thread that hashes stored bytes. The first request starts the thread. */
 export class HashThread {
   #worker: Worker | undefined;
-  /** In the order of their answers. */
+  /** Open requests, in the order of their responses. */
   #asked: Asked[] = [];
 
-  /** Errors  Fault where the bytes cannot be read or the thread ends: then its hashes are lost */
+  /** Sends a request. Errors  Fault if the bytes cannot be read or the thread ends, which loses its hashes */
   ask(request: HashRequest): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
       this.#worker ??= this.#start();
@@ -47,7 +47,7 @@ export class HashThread {
     else first?.resolve(answer.sha256);
   }
 
-  /** The next request starts another. */
+  /** Ends the thread. The next request starts another. */
   #end(cause: unknown, ended: Worker): void {
     if (this.#worker !== ended) return;
     this.#worker = undefined;

@@ -1,29 +1,31 @@
-/* Entry point of the thread that hashes stored bytes: does what it is asked in order, with one buffer for all. */
+/*
+ * Entry point of the thread that hashes stored bytes. It executes requests in order, with one buffer for all of them.
+ */
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import { assert } from '../../errors.js';
 import { MEBIBYTE_BYTES } from '../../limits.js';
 
-/** Each is about the one hash with this id. */
+/** A request that concerns the hash with this id. */
 export type HashRequest =
   | AddRequest
-  /** The hash is answered and forgotten. */
+  /** Returns the digest and deletes the hash. */
   | { readonly kind: 'end'; readonly id: number }
   | { readonly kind: 'drop'; readonly id: number };
 
-/** Bytes [start, end) of a file go into the hash. */
+/** Adds bytes [start, end) of a file to the hash. */
 interface AddRequest {
   readonly kind: 'add';
   readonly id: number;
-  /** Begins the hash: a thread that was started meanwhile must not go on with one that it does not have. */
+  /** Starts the hash. A restarted thread must not continue a hash that it does not hold. */
   readonly isFirst: boolean;
   readonly path: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** To each request, in order. */
+/** Response to a request, in the order of the requests. */
 export type HashAnswer = { readonly sha256?: string } | { readonly failure: string };
 
 assert(parentPort !== null, 'this file is run as a worker only');
@@ -46,7 +48,7 @@ function answer(request: HashRequest): HashAnswer {
 
 function begun(id: number): Hash {
   const hash = hashes.get(id);
-  assert(hash !== undefined, 'a hash goes on that this thread has begun');
+  assert(hash !== undefined, 'the thread has started the hash that the request continues');
   return hash;
 }
 

@@ -2,52 +2,52 @@ import { createHash, type Hash } from 'node:crypto';
 import { MEBIBYTE_BYTES } from '../../limits.js';
 import { HashThread } from './hash-thread.js';
 
-/** An object that is a part of something longer. */
+/** An object that is one segment of a longer content. */
 export interface Segment {
   readonly sha256: string;
   readonly sizeBytes: number;
 }
 
-/** Bytes of one turn: others wait no longer for theirs. */
+/** Bytes hashed in one turn. It bounds the wait of other hashes for their turn. */
 const TURN_BYTES = 64 * MEBIBYTE_BYTES;
-/** Hashes that are kept at once; the one that went on longest ago goes first. */
+/** Bound on hashes in memory. The least recently extended one is dropped first. */
 const HASHES_MAX_COUNT = 64;
 
 interface Joined {
-  /** Its name on the thread, never used again. */
+  /** Id of the hash on the thread, never reused. */
   readonly id: number;
   count: number;
-  /** Of the digests of the segments that are in: tells whether a whole begins with them. */
+  /** Hash of the digests of the segments so far. It shows whether a content begins with these segments. */
   readonly beginning: Hash;
-  /** What hashes ahead, where something does; it fails never. */
+  /** The work that hashes ahead, if there is any. It never rejects. */
   working?: Promise<void>;
   isFinishing: boolean;
   isForgotten: boolean;
 }
 
-/** What stands at an index of something that is not whole yet; undefined where nothing does. */
+/** Returns the segment at an index of an incomplete content, or undefined if it has not arrived. */
 type Next = (index: number) => Segment | undefined;
 
 /**
- * SHA-256 of objects that make a whole, one after the other, on a thread of its own. What is known to be the beginning
- * can be hashed ahead; that saves time and decides nothing: objects are named by their content, and `finish` starts
- * anew where the whole begins otherwise.
+ * SHA-256 of concatenated objects, computed on a thread. Segments that are likely the beginning of the content can be
+ * hashed ahead. That saves time and does not affect the result: objects are named by their content, and `finish` starts
+ * again if the content begins otherwise.
  */
 export class JoinedHashes {
   readonly #pathOf: (sha256: string) => string;
   readonly #thread = new HashThread();
-  /** By name; the one that went on longest ago comes first. */
+  /** By name, least recently extended first. */
   readonly #hashes = new Map<string, Joined>();
   #begunCount = 0;
 
-  /** @param pathOf where the object with this digest lies */
+  /** @param pathOf path of the object with this digest */
   constructor(pathOf: (sha256: string) => string) {
     this.#pathOf = pathOf;
   }
 
   /**
-   * Told that a segment is there: hashes what `next` names at each index, until it names none. Only the first segment
-   * begins a hash, so that one that was forgotten, or is of an earlier server, is not read again and again.
+   * Called when a segment has arrived. Hashes the segments that `next` returns, until it returns none. Only the first
+   * segment starts a hash, so that a dropped hash, or one of an earlier server, is not read repeatedly.
    */
   ahead(name: string, index: number, next: Next): void {
     const joined = this.#hashes.get(name) ?? (index === 0 ? this.#begin(name) : undefined);
@@ -59,8 +59,8 @@ export class JoinedHashes {
   }
 
   /**
-   * The whole, whose objects must be pinned.
-   * Errors  Fault where an object cannot be read
+   * Returns the SHA-256 of the whole. Its objects must be pinned.
+   * Errors  Fault if an object cannot be read
    */
   async finish(name: string, segments: readonly Segment[]): Promise<string> {
     const known = this.#hashes.get(name);

@@ -5,14 +5,14 @@ import { freeBytes } from '../../buffers.js';
 import { MEBIBYTE_BYTES } from '../../limits.js';
 import type { Disk } from './disk.js';
 
-/* Bytes of objects on their way to the disk and back, in constant memory. */
+/* Writes bytes of objects to the disk and reads them, in constant memory. */
 
 const WRITE_BYTES = MEBIBYTE_BYTES / 2;
-/** Two for each part that comes at a time. */
+/** Two blocks for each of the parts that arrive at the same time. */
 const SPARE_BLOCKS_MAX_COUNT = 16;
 const READ_BYTES = MEBIBYTE_BYTES / 2;
 
-/** Hashes while it writes; one block is on its way to the disk while the next bytes arrive in the other. */
+/** Writes bytes and hashes them. One block is written to the disk while the next bytes fill the other. */
 export async function writeAll(
   handle: FileHandle,
   bytes: AsyncIterable<Uint8Array>,
@@ -25,7 +25,7 @@ export async function writeAll(
   const flush = async (): Promise<void> => {
     await writing;
     writing = writeBlock(handle, block.subarray(0, filled));
-    // Reported by the next await of it; until then it must not count as unhandled.
+    // The next await of this promise reports the failure. Until then it must not count as unhandled.
     writing.catch(() => undefined);
     [block, other, filled] = [other, block, 0];
   };
@@ -51,7 +51,7 @@ export async function writeAll(
   return { sha256: hash.digest('hex'), sizeBytes };
 }
 
-/** Blocks that wait for the next bytes to come; fresh ones would be garbage after a few milliseconds each. */
+/** Reused blocks. A new block for each part would be garbage after a few milliseconds. */
 const spareBlocks: Buffer[] = [];
 
 function takeBlock(): Buffer {
@@ -66,7 +66,7 @@ function giveBlocks(...blocks: readonly Buffer[]): void {
 }
 
 async function writeBlock(handle: FileHandle, block: Buffer): Promise<void> {
-  // A full disk may take a part of the bytes before it fails.
+  // A full disk may write some of the bytes before it fails.
   for (let written = 0; written < block.length;) {
     written += (await handle.write(block, written, block.length - written)).bytesWritten;
   }
@@ -87,7 +87,7 @@ export async function* readFile(
     for (let position = start; ahead !== undefined;) {
       const block: Buffer = await ahead;
       position += block.length;
-      // The disk works while the reader does; a failure is told at its turn.
+      // The disk reads ahead of the consumer. A failure is thrown at the turn of its block.
       ahead = readAt(position);
       ahead?.catch(() => undefined);
       yield block;
@@ -98,7 +98,7 @@ export async function* readFile(
   }
 }
 
-/** Into a buffer of its own: the reader may still hold the one before. */
+/** Reads into a new buffer, because the consumer may still hold the previous one. */
 async function readBlock(handle: FileHandle, position: number, bytes: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(bytes);
   const { bytesRead } = await handle.read(buffer, 0, bytes, position);
@@ -106,7 +106,7 @@ async function readBlock(handle: FileHandle, position: number, bytes: number): P
   return buffer.subarray(0, bytesRead);
 }
 
-/** The object's path; its folder is made, and durable, on first use. */
+/** Path of the object. Creates its folder durably on first use. */
 export async function placeOf(disk: Disk, folder: string, sha256: string): Promise<string> {
   const shelf = join(folder, sha256.slice(0, 2));
   if ((await disk.mkdir(shelf, { recursive: true, mode: 0o700 })) !== undefined)

@@ -16,17 +16,17 @@ import { discardFile, placeOf, readFile, syncFolder, writeAll } from './object-f
  * when no reader has it open.
  */
 
-/** Places below the data folder, and below that. */
+/** Folder names below the data folder, and below `objects`. */
 export const OBJECTS_FOLDER = 'objects';
 export const INCOMING_FOLDER = 'incoming';
 
-/** Bytes that have arrived and are hashed, not yet kept. */
+/** Bytes that have arrived and are hashed, but have no name yet. */
 export interface Received {
   readonly sha256: string;
   readonly sizeBytes: number;
   /**
-   * Puts the bytes on disk under their name, and pins them until the result is called: before that a transaction must
-   * have counted a reference, or they are garbage.
+   * Renames the bytes to their digest, and pins them until the returned function is called. Before that call a
+   * transaction must have counted a reference. Otherwise the bytes are garbage.
    */
   keep(): Promise<() => void>;
   discard(): Promise<void>;
@@ -37,7 +37,7 @@ interface ObjectRow {
   readonly referenceCount: number;
 }
 
-/** Files removed within one transaction: the writers behind it wait. */
+/** Bound on files removed within one transaction, because other writers wait for it. */
 const COLLECT_MAX_FILES = 16;
 const NAME_BYTES = 16;
 
@@ -47,19 +47,21 @@ export function openObjects(store: ControlStore, dataFolder: string, disk = real
   return new Objects(store, folder, disk);
 }
 
-/** The table `objects` and the files that it counts: bytes by their SHA-256, each content once. */
+/**
+ * The table `objects` and the files that it counts. Bytes are named by their SHA-256, and each content is stored once.
+ */
 export class Objects {
   readonly #store: ControlStore;
   readonly #folder: string;
   readonly #disk: Disk;
   readonly #rows: Table<ObjectRow>;
   readonly #garbage: Table<number>;
-  /** How many keep each file, whatever becomes of its references. */
+  /** Number of pins by file. A pinned file is not removed, even without references. */
   readonly #pins = new Map<string, number>();
-  /** Kept, and not known yet to be referred to by a transaction that has committed. */
+  /** Objects with a name that no committed transaction is known to refer to. */
   readonly #unclaimed = new Set<string>();
 
-  /** @param folder is there, with the one for incoming bytes */
+  /** @param folder exists, with its folder for incoming bytes */
   constructor(store: ControlStore, folder: string, disk: Disk) {
     this.#store = store;
     this.#folder = folder;
@@ -69,8 +71,8 @@ export class Objects {
   }
 
   /**
-   * Streams bytes to disk in constant memory, and stops reading one chunk past the bound: the size then tells.
-   * Errors  those of the source and of the file system; nothing is left behind
+   * Streams bytes to disk in constant memory. Stops reading one chunk past the bound: the size is then over the bound.
+   * Errors  those of the source and of the file system; no file is left behind
    */
   async receive(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Received> {
     const path = join(this.#folder, INCOMING_FOLDER, this.#newName());
@@ -87,17 +89,17 @@ export class Objects {
     }
   }
 
-  /** Bytes [start, end) of an object. Errors  those of the file system; pin it before */
+  /** Reads bytes [start, end) of an object, which must be pinned. Errors  those of the file system */
   read(sha256: string, start: number, end: number): AsyncGenerator<Uint8Array> {
     return readFile(this.#disk, this.pathOf(sha256), start, end);
   }
 
-  /** Where an object lies: for threads that read it themselves. */
+  /** Path of an object, for threads that read it themselves. */
   pathOf(sha256: string): string {
     return join(this.#folder, sha256.slice(0, 2), sha256);
   }
 
-  /** Keeps the files until the result is called, whatever becomes of their references. */
+  /** Prevents the removal of the files until the returned function is called, even without references. */
   pin(names: readonly string[]): () => void {
     for (const name of names) this.#pins.set(name, (this.#pins.get(name) ?? 0) + 1);
     let isPinned = true;
@@ -140,7 +142,7 @@ export class Objects {
     await this.#collectUnclaimed();
     let after = '';
     for (let isMore = true; isMore;) {
-      // Read outside of the transaction: what became garbage in a commit that is still to come may be taken back.
+      // Read outside of the transaction: an uncommitted transaction that produced garbage may still be rolled back.
       const due = [...this.#garbage.getKeys({ start: after, limit: COLLECT_MAX_FILES })];
       isMore = due.length === COLLECT_MAX_FILES;
       after = `${due.at(-1) ?? ''}!`;
@@ -151,7 +153,7 @@ export class Objects {
     }
   }
 
-  /** Removes what an earlier server left without a row. To be called once, by the server, before it takes bytes. */
+  /** Removes files that an earlier server left without a row. Called once, by the server, before it accepts bytes. */
   async recover(): Promise<{ readonly removedCount: number }> {
     const incoming = join(this.#folder, INCOMING_FOLDER);
     const halves = await this.#disk.readdir(incoming);
@@ -163,7 +165,7 @@ export class Objects {
     return { removedCount };
   }
 
-  /** Free bytes of the disk for us. */
+  /** Free bytes of the disk that this process may use. */
   async freeBytes(): Promise<number> {
     const { bavail, bsize } = await this.#disk.statfs(this.#folder);
     return bavail * bsize;
@@ -197,7 +199,7 @@ export class Objects {
 
   async #collectUnclaimed(): Promise<void> {
     for (const sha256 of this.#unclaimed) {
-      // Seen from outside of a transaction, a row is there to stay: what drops it makes the object garbage.
+      // A row read outside of a transaction is committed. The transaction that drops it makes the object garbage.
       if (this.#rows.get(sha256) !== undefined) this.#unclaimed.delete(sha256);
     }
     const given = [...this.#unclaimed].filter((sha256) => !this.#pins.has(sha256));
@@ -207,7 +209,7 @@ export class Objects {
     });
   }
 
-  /** How many files of this folder had no row, and are gone. */
+  /** Removes the files of this folder that have no row, and returns their number. */
   async #recoverShelf(shelf: string): Promise<number> {
     const names = await this.#disk.readdir(join(this.#folder, shelf));
     const unknown = names.filter((name) => this.#rows.get(name) === undefined);
@@ -219,13 +221,15 @@ export class Objects {
     });
   }
 
-  /** Removes a file for good unless it has a row or a reader; inside a transaction: neither can come between. */
+  /**
+   * Removes a file unless it has a row or a reader. Runs inside a transaction, so that no row can be added meanwhile.
+   */
   #removeUnneeded(sha256: string): boolean {
     if (this.#rows.get(sha256) !== undefined || this.#pins.has(sha256)) return false;
     try {
       this.#disk.unlinkSync(this.pathOf(sha256));
     } catch (error) {
-      // A crash between removal and commit: it is gone already.
+      // A crash came between removal and commit, so the file is already removed.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
     return true;

@@ -6,7 +6,10 @@ import type { StorageUsageTable } from './storage-usage.js';
 
 export type AclDecision = 'allow' | 'forbid' | 'hide';
 
-/** Who may read a file: the first of a rule for the key, a rule for its organization, and the default. */
+/**
+ * Access rights of a file. The first that applies decides: the rule for the key, the rule for its organization, the
+ * default.
+ */
 export interface FileAcl {
   readonly default: AclDecision;
   readonly rules: readonly { readonly principal: string; readonly decision: AclDecision }[];
@@ -14,7 +17,7 @@ export interface FileAcl {
 
 /** The current file at a path of an organization. */
 export interface FileRow {
-  /** `fil_…`: stays while the file is replaced, ends with its deletion. */
+  /** `fil_…`. Stays when the file is replaced, ends with its deletion. */
   readonly id: string;
   readonly organizationId: string;
   /** Normalised; `/` between folders. */
@@ -22,7 +25,7 @@ export interface FileRow {
   readonly contentType: string;
   readonly sizeBytes: number;
   readonly sha256: string;
-  /** `ver_…`: another one each time that the file is replaced. */
+  /** `ver_…`. Changes each time the file is replaced. */
   readonly version: string;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -36,7 +39,7 @@ interface NewFile {
   readonly content: Content;
   readonly segments: readonly string[];
   readonly at: string;
-  /** Of a file that is new; one that is replaced keeps its own. */
+  /** Rights of a new file. A replaced file keeps its own. */
   readonly acl: FileAcl;
 }
 
@@ -62,7 +65,7 @@ export class FileTable {
   readonly #files: Table<FileRow>;
   /** `<organization>/<path>` → id. */
   readonly #byPath: Table<string>;
-  /** `<time> <id>` → id; "!" ends the ids of a time. */
+  /** `<time> <id>` → id. "!" sorts after the ids of a time. */
   readonly #expiries: Table<string>;
 
   constructor(store: ControlStore, { contents, usage, events }: FileTableParts) {
@@ -84,7 +87,7 @@ export class FileTable {
     return id === undefined ? undefined : this.#files.get(id);
   }
 
-  /** Paths with their files' ids from this text on, in order. */
+  /** Paths from this text on with the ids of their files, in order. */
   from(organizationId: string, start: string, limit: number): readonly FilePlace[] {
     const range = { start: `${organizationId}/${start}`, end: `${organizationId}0`, limit };
     return [...this.#byPath.getRange(range)].map(({ key, value: id }) => ({
@@ -93,7 +96,7 @@ export class FileTable {
     }));
   }
 
-  /** What keeps a file from standing at this path: a file where a folder is needed, or a folder where the file is. */
+  /** Path that prevents a file here: a file at the place of a folder, or a folder at the place of the file. */
   obstacle(organizationId: string, path: string): string | undefined {
     const parts = path.split('/');
     for (let depth = 1; depth < parts.length; depth += 1) {
@@ -104,7 +107,7 @@ export class FileTable {
     return inside?.slice(organizationId.length + 1);
   }
 
-  /** Makes or replaces the file at the path, with its event. Only inside a transaction. */
+  /** Creates or replaces the file at the path, and appends its event. Only inside a transaction. */
   put({ organizationId, path, contentType, content, segments, at: time, acl }: NewFile): FileRow {
     const before = this.at(organizationId, path);
     const file: FileRow = {
@@ -141,7 +144,7 @@ export class FileTable {
     });
   }
 
-  /** Deletes what `choose` returns of the files at the path and below it, with their events, in one transaction. */
+  /** Deletes the files at and below the path that `choose` returns, with their events, in one transaction. */
   remove(
     organizationId: string,
     path: string,
@@ -159,7 +162,7 @@ export class FileTable {
     });
   }
 
-  /** Forgets the events of files that were deleted long ago; true while there are more. */
+  /** Deletes events of files that were deleted long ago. Returns true if there are more. */
   sweep(now: Date): Promise<boolean> {
     return this.#store.freeing(() => {
       const due = [...this.#expiries.getRange({ end: `${now.toISOString()}!`, limit: SWEEP_MAX_FILES })];
@@ -194,7 +197,7 @@ export class FileTable {
   }
 }
 
-/** The character behind the slash ends the range of everything below a folder. */
+/** The character after the slash ends the range of all paths below a folder. */
 function rangeBelow(organizationId: string, path: string): { readonly start: string; readonly end: string } {
   return { start: `${organizationId}/${path}/`, end: `${organizationId}/${path}0` };
 }

@@ -1,6 +1,6 @@
 import type { ControlStore, Table } from '../control-store.js';
 
-/** What an organization keeps in storage: finished files, and open uploads with the size that they announced. */
+/** Storage of an organization: bytes of finished files, and announced bytes of open uploads. */
 export interface StorageUsage {
   readonly fileBytes: number;
   readonly fileCount: number;

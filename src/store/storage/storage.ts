@@ -7,7 +7,7 @@ import { openObjects, type Objects } from '../objects/objects.js';
 import { StorageUsageTable } from './storage-usage.js';
 import { UploadTable } from './uploads.js';
 
-/** Stored bytes with everything that refers to them. */
+/** Tables of stored bytes and of all rows that refer to them. */
 export interface StorageTables {
   readonly objects: Objects;
   readonly contents: ContentTable;
@@ -16,7 +16,7 @@ export interface StorageTables {
   readonly usage: Pick<StorageUsageTable, 'get'>;
 }
 
-/** @param events takes the events of files, in the transaction of the change that they tell of */
+/** @param events appends the events of files in the transaction of the change */
 export function openStorageTables(
   store: ControlStore,
   dataFolder: string,

@@ -7,7 +7,7 @@ export interface PartBytes {
   readonly sizeBytes: number;
 }
 
-/** A part has the bytes that were acknowledged, whatever came after them and was not. */
+/** A part has the acknowledged bytes. Later bytes without an acknowledgement do not change it. */
 export interface UploadPart {
   readonly number: number;
   readonly received?: PartBytes;
@@ -30,7 +30,7 @@ export class UploadPartTable {
     return this.#rows.get(keyOf(uploadId, number)) ?? {};
   }
 
-  /** Parts of which something is stored, by number. */
+  /** Parts with stored bytes, by number. */
   list(uploadId: string): readonly UploadPart[] {
     return [...this.#rows.getRange(rangeOf(uploadId))].map(({ key, value }) => ({
       ...value,
@@ -38,7 +38,7 @@ export class UploadPartTable {
     }));
   }
 
-  /** Keeps bytes that came; those that came before and were not acknowledged go. */
+  /** Stores bytes that arrived, and drops earlier bytes that were not acknowledged. */
   keep(uploadId: string, number: number, bytes: PartBytes): UploadPart {
     const { received, acknowledged } = this.get(uploadId, number);
     this.#objects.addReference(bytes.sha256, bytes.sizeBytes);
@@ -46,7 +46,7 @@ export class UploadPartTable {
     return this.#put(uploadId, number, { received: bytes, ...(acknowledged && { acknowledged }) });
   }
 
-  /** Makes what came the part; with a digest, only where that is what came. */
+  /** Makes the last stored bytes the part. If a digest is passed, only if they have this digest. */
   acknowledge(uploadId: string, number: number, sha256: string | undefined): UploadPart {
     const row = this.get(uploadId, number);
     const isMeant = row.received !== undefined && (sha256 ?? row.received.sha256) === row.received.sha256;

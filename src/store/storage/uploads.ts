@@ -11,7 +11,7 @@ import type { Objects } from '../objects/objects.js';
 import type { StorageUsage, StorageUsageTable } from './storage-usage.js';
 import { UploadPartTable, type PartBytes, type UploadPart } from './upload-parts.js';
 
-/** What is fixed when an upload is initiated. */
+/** Values that are fixed when an upload is initiated. */
 interface NewUpload {
   /** `upl_…`. */
   readonly id: string;
@@ -22,7 +22,7 @@ interface NewUpload {
   readonly sizeBytes: number;
   readonly partSizeBytes: number;
   readonly partCount: number;
-  /** SHA-256 that the whole must have. */
+  /** SHA-256 that the complete content must have. */
   readonly announcedSha256?: string;
   readonly createdAt: string;
   readonly expiresAt: string;
@@ -30,7 +30,7 @@ interface NewUpload {
 
 export interface UploadRow extends NewUpload {
   readonly status: UploadStatus;
-  /** What the completed upload became. */
+  /** File that the completed upload became. */
   readonly completed?: {
     readonly at: string;
     readonly fileId: string;
@@ -39,21 +39,21 @@ export interface UploadRow extends NewUpload {
   };
 }
 
-/** What a change meant to do, done or not: the row tells in which state it found the upload. */
+/** Result of a change, applied or not. The row shows the state in which the change met the upload. */
 interface UploadChange<Result> {
   readonly upload: UploadRow;
-  /** undefined where the upload's state forbids the change. */
+  /** undefined if the upload's state forbids the change. */
   readonly result?: Result;
 }
 
 interface Completion {
   readonly upload: UploadRow;
   readonly sha256: string;
-  /** Digests of the parts in order. */
+  /** Digests of the parts, in order. */
   readonly segments: readonly string[];
   readonly at: Date;
   readonly acl: FileAcl;
-  /** May refuse within the transaction, which then changes nothing. */
+  /** May throw a refusal within the transaction, which then changes nothing. */
   readonly check: () => void;
 }
 
@@ -65,16 +65,16 @@ interface UploadTableParts {
 
 const SWEEP_MAX_UPLOADS = 16;
 
-/** The tables `uploads` and `upload-expir…`. Every change of state is one transaction with all that it means. */
+/** The tables `uploads` and `upload-expir…`. Every state change is one transaction with all its effects. */
 export class UploadTable {
   readonly #store: ControlStore;
   readonly #files: FileTable;
   readonly #usage: StorageUsageTable;
   readonly #parts: UploadPartTable;
   readonly #uploads: Table<UploadRow>;
-  /** `<time> <id>`: when the upload expires or is forgotten; "!" ends the ids of a time. */
+  /** `<time> <id>`: when the upload expires or is deleted. "!" sorts after the ids of a time. */
   readonly #expiries: Table<string>;
-  /** Where an upload stands in them now. */
+  /** Current key of an upload in `#expiries`. */
   readonly #expiryKeys: Table<string>;
 
   constructor(store: ControlStore, { objects, files, usage }: UploadTableParts) {
@@ -91,7 +91,7 @@ export class UploadTable {
     return this.#uploads.get(id);
   }
 
-  /** The bytes of a part, where it has been acknowledged. */
+  /** Bytes of a part, if it has been acknowledged. */
   acknowledgedPart(id: string, part: number): PartBytes | undefined {
     return this.#parts.get(id, part).acknowledged;
   }
@@ -103,8 +103,8 @@ export class UploadTable {
   }
 
   /**
-   * What `answer` makes of the upload, in the same transaction.
-   * @param check may refuse by what the organization uses already
+   * Adds an upload, and returns the value that `answer` computes from it in the same transaction.
+   * @param check may refuse by the organization's present usage
    */
   create<Answer>(
     upload: NewUpload,
@@ -119,7 +119,7 @@ export class UploadTable {
     });
   }
 
-  /** Keeps bytes as what the part will be once it is acknowledged. They must be pinned. */
+  /** Stores bytes of a part until they are acknowledged. They must be pinned. */
   keepPart(id: string, part: number, bytes: PartBytes, now: Date): Promise<UploadChange<UploadPart>> {
     return this.#change(id, now, isUploadOpen, (upload) => {
       if (upload.status === 'initiated') this.#put({ ...upload, status: 'uploading' });
@@ -127,7 +127,7 @@ export class UploadTable {
     });
   }
 
-  /** Makes the bytes that came last the part, if they are those with this digest. */
+  /** Makes the last bytes the part, if they have this digest. */
   acknowledge(
     id: string,
     part: number,
@@ -137,7 +137,7 @@ export class UploadTable {
     return this.#change(id, now, isUploadOpen, () => this.#parts.acknowledge(id, part, sha256));
   }
 
-  /** Ends the taking of parts, unless some miss; an upload whose completion was interrupted goes on with it. */
+  /** Closes the upload for parts if all have arrived. Continues an interrupted completion. */
   beginCompletion(id: string, now: Date): Promise<UploadChange<readonly UploadPart[]>> {
     const isAllowed = (status: UploadStatus): boolean => !isUploadEnded(status);
     return this.#change(id, now, isAllowed, (upload) => {
@@ -152,7 +152,7 @@ export class UploadTable {
     });
   }
 
-  /** Makes the file and ends the upload, unless another change of state came first. */
+  /** Creates the file and completes the upload, unless another state change came first. */
   complete({ upload: { id }, sha256, segments, at, acl, check }: Completion): Promise<UploadChange<FileRow>> {
     return this.#store.transaction(() => {
       const upload = this.#uploads.get(id) as UploadRow;
@@ -167,7 +167,7 @@ export class UploadTable {
     });
   }
 
-  /** Takes parts again after a completion that failed. */
+  /** Accepts parts again after a failed completion. */
   reopen(id: string): Promise<void> {
     return this.#store.freeing(() => {
       const upload = this.#uploads.get(id) as UploadRow;
@@ -188,7 +188,7 @@ export class UploadTable {
     );
   }
 
-  /** Expires uploads whose time is over, and forgets them a while later; true while there are more. */
+  /** Expires overdue uploads, and later deletes them. Returns true if there are more. */
   sweep(now: Date): Promise<boolean> {
     return this.#store.freeing(() => {
       const range = { end: `${now.toISOString()}!`, limit: SWEEP_MAX_UPLOADS };
@@ -228,7 +228,7 @@ export class UploadTable {
     return { upload: this.#uploads.get(id) as UploadRow, result };
   }
 
-  /** The upload, expired on the spot where its time is over: no change overtakes the clock. */
+  /** Row of the upload. An overdue upload is expired first, so that no change happens after its time. */
   #current(id: string, now: Date): UploadRow {
     const upload = this.#uploads.get(id) as UploadRow;
     const isDue = isUploadOpen(upload.status) && Date.parse(upload.expiresAt) <= now.getTime();

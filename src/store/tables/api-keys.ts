@@ -1,11 +1,11 @@
 import type { KeyScope } from '../../contract/grammar/key-scopes.js';
 import type { ControlStore, Table } from '../control-store.js';
 
-/** One API key as kept: never the key itself, only its digest. */
+/** One API key as stored. The row has the digest of the key, never the key. */
 export interface ApiKeyRow {
   /** `key_…`. */
   readonly id: string;
-  /** The 8 characters of the key that may be shown, and by which it is looked up. */
+  /** The 8 characters of the key that may be shown. The key is looked up by them. */
   readonly short: string;
   /** Hex SHA-256 of the whole key. */
   readonly sha256: string;
@@ -13,12 +13,12 @@ export interface ApiKeyRow {
   readonly name: string;
   readonly scope: KeyScope;
   readonly createdAt: string;
-  /** From then on it is refused; absent = never. */
+  /** Time from which it is refused; absent = never. */
   readonly expiresAt?: string;
   readonly revokedAt?: string;
-  /** When it was last seen to be used, an hour late at most; absent = never since this was noted. */
+  /** Time of the last use, at most an hour stale; absent = no use since uses are recorded. */
   readonly lastUsedAt?: string;
-  /** Minted by `gloaming start` for the one who tries it out, once. */
+  /** Created once by `gloaming start`, for a first try. */
   readonly isDemo: boolean;
 }
 
@@ -40,7 +40,7 @@ export class ApiKeyTable {
     return [...this.#rows.getRange().map(({ value }) => value)];
   }
 
-  /** Adds a key; false where its short part is taken. */
+  /** Adds a key. Returns false if its short part is taken. */
   add(row: ApiKeyRow): Promise<boolean> {
     return this.#store.transaction(() => {
       if (this.#rows.get(row.short) !== undefined) return false;
@@ -49,7 +49,7 @@ export class ApiKeyTable {
     });
   }
 
-  /** Notes a use of a key that is still there. */
+  /** Records a use of an existing key. */
   noteUse(short: string, lastUsedAt: string): Promise<void> {
     return this.#store.transaction(() => {
       const row = this.#rows.get(short);
@@ -57,7 +57,7 @@ export class ApiKeyTable {
     });
   }
 
-  /** Revokes every live key that matches, in one transaction, and says which. */
+  /** Revokes every active key that matches, in one transaction, and returns the revoked keys. */
   revoke(matches: (row: ApiKeyRow) => boolean, revokedAt: string): Promise<readonly ApiKeyRow[]> {
     return this.#store.freeing(() => {
       const revoked = this.list()

@@ -1,7 +1,7 @@
 import type { World } from '../../world.js';
 import type { ControlStore, Table } from '../control-store.js';
 
-/** Something that happened to one subject (a run, a file, a release). */
+/** A change of one subject (a run, a file, a release). */
 export interface EventRow {
   /** `evt_…`. */
   readonly id: string;
@@ -13,24 +13,24 @@ export interface EventRow {
   readonly subjectId: string;
   readonly timestamp: string;
   readonly data: Readonly<Record<string, unknown>>;
-  /** A webhook endpoint that is told, whatever events it takes otherwise. */
+  /** A webhook endpoint that gets this event regardless of its subscriptions. */
   readonly toldEndpointId?: string;
 }
 
-/** The table `events`. An event is written in the transaction of the change that it tells of, or not at all. */
+/** The table `events`. An event is written in the transaction of the change that it describes, or not at all. */
 export class EventTable {
   readonly #world: World;
   readonly #rows: Table<EventRow>;
   readonly #onAppend: (event: EventRow) => void;
 
-  /** @param onAppend takes part in the transaction: what follows from an event is written beside it */
+  /** @param onAppend runs in the transaction and writes what follows from an event */
   constructor(store: ControlStore, onAppend: (event: EventRow) => void = () => undefined) {
     this.#world = store.world;
     this.#rows = store.table<EventRow>('events');
     this.#onAppend = onAppend;
   }
 
-  /** Only inside a transaction, beside the change. */
+  /** Appends an event. Only inside a transaction, with the change. */
   append(event: Omit<EventRow, 'id' | 'sequence'>): EventRow {
     const sequence = this.#lastSequence(event.subjectId) + 1;
     const row: EventRow = { ...event, id: this.#world.newId('evt'), sequence };
@@ -44,7 +44,7 @@ export class EventTable {
     return [...this.#rows.getRange(rangeOf(subjectId, sequence + 1)).map(({ value }) => value)];
   }
 
-  /** Forgets a subject's events. Only inside a transaction. */
+  /** Deletes a subject's events. Only inside a transaction. */
   drop(subjectId: string): void {
     for (const key of [...this.#rows.getKeys(rangeOf(subjectId, 0))]) this.#rows.removeSync(key);
   }
@@ -60,7 +60,7 @@ function rangeOf(subjectId: string, sequence: number): { readonly start: string;
   return { start: keyOf(subjectId, sequence), end: keyOf(subjectId, LAST_SEQUENCE) };
 }
 
-/** Runs have three events, files a few; nine digits are no bound in practice. */
+/** Upper bound of sequence numbers: runs have three events, files a few. */
 const LAST_SEQUENCE = 999_999_999;
 
 function keyOf(subjectId: string, sequence: number): string {

@@ -7,23 +7,23 @@ export interface StoredResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Of the body; absent for text. */
+  /** Encoding of the body; absent for text. */
   readonly encoding?: 'base64';
 }
 
 /** A request that came with an Idempotency-Key. */
 interface KeyedRequest {
-  /** The key as the client chose it: opens the response, and is never written. */
+  /** The key as the client chose it. It opens the response and is never written. */
   readonly key: string;
   /** SHA-256 of organization, route and key. */
   readonly scope: string;
-  /** SHA-256 of what makes two requests the same. */
+  /** SHA-256 of the members that two equal requests share. */
   readonly fingerprint: string;
 }
 
 /** The right to execute a request under its key, or the stored response of its first execution. */
 interface Claim {
-  /** Present when the request was answered before; then there is nothing to keep or release. */
+  /** Present if an earlier request has a stored response. Then `keep` and `release` are not needed. */
   readonly stored?: StoredResponse;
   /**
    * Stores the response and replaces an earlier one of this claim. Must run inside a transaction, which may also write
@@ -31,20 +31,20 @@ interface Claim {
    */
   put(response: StoredResponse, now: Date): void;
   /**
-   * The same in a transaction of its own, which `beside` writes into, too.
-   * Errors  those of the disk; then nothing is kept
+   * Stores the response in a transaction of its own. `beside` writes in the same transaction.
+   * Errors  those of the disk; then no response is stored
    */
   keep(response: StoredResponse, now: Date, beside?: () => void): Promise<void>;
-  /** Lets the next request with this key execute, unless a response was kept. */
+  /** Lets the next request with this key execute, unless a response was stored. */
   release(): void;
 }
 
 interface Row {
   readonly fingerprint: string;
   readonly expiresAtMs: number;
-  /** Of the response's body. */
+  /** Size of the response's body. */
   readonly bytes: number;
-  /** Sealed when version 3 came, under the appliance's key alone; such rows expire within a day. */
+  /** Sealed by the migration to version 3, under the appliance's key alone. Such rows expire within a day. */
   readonly wasInClear?: true;
 }
 
@@ -65,7 +65,7 @@ const BOUNDS: IdempotencyBounds = {
 const USAGE = 'usage';
 const PURPOSE = 'gloaming idempotent response';
 const HEAD_END = '\n';
-/** Expired rows removed with each claim: more than a claim can add, so that the table never grows by neglect. */
+/** Expired rows removed with each claim. A claim adds fewer, so the table cannot grow without bound. */
 const SWEEP_MAX_ROWS = 4;
 
 /**
@@ -80,12 +80,12 @@ export class IdempotencyTable {
   readonly #store: ControlStore;
   readonly #bounds: IdempotencyBounds;
   readonly #rows: Table<Row>;
-  /** Sealed, by scope. */
+  /** Sealed responses, by scope. */
   readonly #responses: Table<Buffer>;
-  /** `<expiry in ms, 15 digits>:<scope>`, so that the first keys are the first to go. */
+  /** `<expiry in ms, 15 digits>:<scope>`, so that the first keys expire first. */
   readonly #expiries: Table<string>;
   readonly #totals: Table<Usage>;
-  /** Fingerprints of requests that run, by scope. */
+  /** Fingerprints of requests in progress, by scope. */
   readonly #running = new Map<string, string>();
 
   constructor(store: ControlStore, bounds = BOUNDS) {
@@ -98,8 +98,9 @@ export class IdempotencyTable {
   }
 
   /**
-   * Errors  Refusal `idempotency_key_reused` for another request under the key; `idempotency_key_in_use` while its twin
-   *         runs; `idempotency_storage_full` at the bound: nothing is evicted before its time
+   * Claims the right to execute a request.
+   * Errors  Refusal `idempotency_key_reused` for another request under the key; `idempotency_key_in_use` while an equal
+   *         request runs; `idempotency_storage_full` at the bound: no response is evicted before its time
    */
   async claim(request: KeyedRequest, now: Date): Promise<Claim> {
     const { scope, fingerprint } = request;
@@ -109,7 +110,7 @@ export class IdempotencyTable {
     requireSame(live?.fingerprint ?? runningTwin ?? fingerprint, fingerprint);
     if (live !== undefined) return answered(this.#open(request, live));
     if (runningTwin !== undefined) throw inUse();
-    // Claimed before anything is awaited: of two twins one comes first.
+    // Claimed before the first await, so that of two equal requests one comes first.
     this.#running.set(scope, fingerprint);
     try {
       await this.#sweep(now.getTime());
@@ -139,7 +140,7 @@ export class IdempotencyTable {
   }
 
   #keep(request: KeyedRequest, response: StoredResponse, now: Date, beside = nothing): Promise<void> {
-    // Sealed before: an answer may have megabytes, and a transaction keeps others waiting.
+    // Sealed before the transaction: a response may have megabytes, and other writers wait for the transaction.
     const put = this.#sealed(request, response);
     return this.#store.transaction(() => {
       beside();
@@ -147,10 +148,10 @@ export class IdempotencyTable {
     });
   }
 
-  /** What puts the response, inside a transaction. */
+  /** Returns a function that stores the response, inside a transaction. */
   #sealed({ key, scope, fingerprint }: KeyedRequest, { body, ...head }: StoredResponse): (now: Date) => void {
     const bytes = Buffer.byteLength(body);
-    // JSON escapes line ends, so that the first one ends the head.
+    // JSON escapes line feeds, so the first line feed ends the head.
     const content = Buffer.from(JSON.stringify(head) + HEAD_END + body);
     const sealed = seal(this.#store.keyFor(PURPOSE, scope, key), content, fingerprint);
     return (now) => {

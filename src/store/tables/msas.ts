@@ -4,7 +4,7 @@ import type { ControlStore, Table } from '../control-store.js';
 import type { Objects, Received } from '../objects/objects.js';
 import { Tally } from './tally.js';
 
-/** A value under the name of its content; whoever made it sees it. */
+/** A value named by the hash of its content. Each organization that made it can read it. */
 export interface NamedRow<Content> {
   readonly id: string;
   readonly createdAt: string;
@@ -12,12 +12,12 @@ export interface NamedRow<Content> {
   readonly organizationIds: readonly string[];
 }
 
-/** What the store knows of an alignment; `manifest` says how it was made. */
+/** Content of the row of an alignment. `manifest` describes how it was made. */
 interface MsaContent<Manifest> {
   readonly manifest: Manifest;
   readonly sha256: string;
   readonly sizeBytes: number;
-  /** Length of the same text as a JSON string. */
+  /** Length of the alignment's text as a JSON string. */
   readonly jsonBytes: number;
 }
 
@@ -52,7 +52,7 @@ export function openMsaTables<Component, Manifest>(
 
 type NewRow<Content> = Omit<NamedRow<Content>, 'organizationIds'>;
 
-/** Alignments, whose bytes are objects. */
+/** Alignments. Their bytes are objects. */
 class MsaTable<Manifest> {
   readonly #objects: Objects;
   readonly #rows: NamedTable<MsaContent<Manifest>>;
@@ -72,7 +72,7 @@ class MsaTable<Manifest> {
     return this.#rows.get(id);
   }
 
-  /** Keeps the alignment with its bytes, which are kept or discarded in any case. */
+  /** Stores the alignment with its bytes. The received bytes are stored or discarded in any case. */
   async keep(row: NewRow<MsaContent<Manifest>>, received: Received, organizationId: string): Promise<void> {
     if (this.#rows.get(row.id) !== undefined) {
       await received.discard();
@@ -86,7 +86,7 @@ class MsaTable<Manifest> {
     }
   }
 
-  /** Its bytes, readable to their end whatever becomes of it meanwhile; undefined where it has gone. */
+  /** Opens its bytes, which stay readable to their end if it is deleted meanwhile. undefined if it was deleted. */
   open(id: string): OpenContent | undefined {
     const row = this.#rows.get(id);
     if (row === undefined) return undefined;
@@ -100,16 +100,16 @@ interface Bounds<Content> {
   readonly maxCount: number;
   readonly maxBytes?: number;
   readonly bytesOf?: (content: Content) => number;
-  /** Both inside the transaction that adds or drops the value. */
+  /** Both run inside the transaction that adds or drops the value. */
   readonly onAdd?: (content: Content) => void;
   readonly onDrop?: (content: Content) => void;
 }
 
-/** Values by their names; the oldest go when there are too many. */
+/** Values by name. The oldest are deleted when there are too many. */
 class NamedTable<Content> {
   readonly #bounds: Bounds<Content>;
   readonly #rows: Table<NamedRow<Content>>;
-  /** Keyed by time and id, so that the first key is the oldest value; the value is its size. */
+  /** Keyed by time and id, so that the first key is the oldest value. The entry is the value's size. */
   readonly #byAge: Table<number>;
   readonly #tally: Tally;
 
@@ -128,7 +128,7 @@ class NamedTable<Content> {
     return this.#rows.get(id);
   }
 
-  /** Repeating it writes nothing. */
+  /** Stores a value. A repeated call writes nothing. */
   async keep(row: NewRow<Content>, organizationId: string): Promise<void> {
     if (this.#rows.get(row.id)?.organizationIds.includes(organizationId)) return;
     await this.#tally.transaction(() => {

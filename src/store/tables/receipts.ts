@@ -7,7 +7,7 @@ export interface ReceiptRow {
   /** `rcpt_` and the SHA-256 of the canonical JSON of `content`. */
   readonly id: string;
   readonly createdAt: string;
-  /** Organizations whose searches made this very receipt. */
+  /** Organizations whose searches made this receipt. */
   readonly organizationIds: readonly string[];
   readonly content: Readonly<Record<string, unknown>>;
   /** Length of the canonical JSON of `content`. */
@@ -37,12 +37,12 @@ export class ReceiptTable {
     return this.#rows.get(id);
   }
 
-  /** True where this process kept it for the organization not long ago; the row, which may be large, is not read. */
+  /** Whether this process stored it for the organization recently. Does not read the row, which may be large. */
   isKeptLately(id: string, organizationId: string): boolean {
     return this.#keptFor.has(`${id} ${organizationId}`) && this.#rows.doesExist(id);
   }
 
-  /** Keeps a receipt for an organization; the oldest go when there are too many. */
+  /** Stores a receipt for an organization. Deletes the oldest when there are too many. */
   async keep(row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void> {
     const known = this.#rows.get(row.id);
     if (!known?.organizationIds.includes(organizationId)) await this.#add(row, organizationId);

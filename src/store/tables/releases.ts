@@ -8,13 +8,13 @@ export interface DatabaseRow {
   /** `db_…`, derived from the slug. */
   readonly id: string;
   readonly defaultReleaseId: string;
-  /** Organizations that may see it; absent = shared by all. */
+  /** Organizations that may see it; absent = all. */
   readonly organizationIds?: readonly string[];
 }
 
 /**
- * A published release. Its directory is `<indexes>/<slug>/<id>`; the manifest there is the truth, and the copy here
- * spares opening it for a listing.
+ * A published release. Its directory is `<indexes>/<slug>/<id>`. The manifest there is authoritative, and the copy here
+ * makes listings fast.
  */
 export interface ReleaseRow<Manifest = unknown> {
   /** `dbr_…`. */
@@ -22,15 +22,15 @@ export interface ReleaseRow<Manifest = unknown> {
   readonly slug: string;
   readonly publishedAt: string;
   readonly manifest: Manifest;
-  /** `calib_…` of the calibration that was last put beside it; servers open it anew when this changes. */
+  /** `calib_…` of the latest calibration beside it. Servers reopen it when this changes. */
   readonly calibrationId?: string;
-  /** `qual_…` of the card of its approximate policy, the same way. */
+  /** `qual_…` of the card of its approximate policy. Servers reopen it when this changes. */
   readonly qualificationId?: string;
 }
 
-/** What takes part in the transactions of releases: what follows from a change is written beside it. */
+/** Observers that write in the transactions of releases. */
 export interface ReleaseObservers {
-  /** A database has a release that it had not. */
+  /** Called when a database gets a release that it did not have. */
   onPublished(release: ReleaseRow, database: DatabaseRow): void;
   onRemoved(releaseId: string, slug: string): void;
 }
@@ -44,7 +44,7 @@ export class ReleaseTable<Manifest = unknown> {
   readonly #databases: Table<DatabaseRow>;
   readonly #releases: Table<ReleaseRow<Manifest>>;
   readonly #settings: Table<string>;
-  /** Every search asks for the holders of its release, and most ask between two commits. */
+  /** Cached holders by release. Every search reads the holders of its release, mostly between two commits. */
   readonly #holders = new Map<string, readonly ReleaseRow<Manifest>[]>();
   #holdersAt = -1;
 
@@ -71,7 +71,7 @@ export class ReleaseTable<Manifest = unknown> {
       .sort(newestFirst);
   }
 
-  /** One row for each database that holds this release: equal content has one id under every name. */
+  /** One row for each database that holds this release. Equal content has one id in all databases. */
   holders(releaseId: string): readonly ReleaseRow<Manifest>[] {
     const commit = this.#store.commitNumber();
     if (commit !== this.#holdersAt) {
@@ -83,25 +83,25 @@ export class ReleaseTable<Manifest = unknown> {
     if (known !== undefined) return known;
     const range = { start: `${releaseId} `, end: `${releaseId}!` };
     const rows = [...this.#releases.getRange(range)].map(({ value }) => value);
-    // Of those that exist only: anybody can ask for others without end.
+    // Only existing releases are cached, because requests may name any number of absent ones.
     if (rows.length > 0) this.#holders.set(releaseId, rows);
     return rows;
   }
 
-  /** The release as this database holds it. */
+  /** The release in this database. */
   release(releaseId: string, slug: string): ReleaseRow<Manifest> | undefined {
     return this.#releases.get(keyOf(releaseId, slug));
   }
 
-  /** The server-advertised default database. */
+  /** The default database of the server. */
   defaultDatabase(): DatabaseRow | undefined {
     const slug = this.#settings.get(DEFAULT_DATABASE);
     return slug === undefined ? undefined : this.#databases.get(slug);
   }
 
   /**
-   * Adds a release and makes it the default of its database, or leaves the default that there is; the first database
-   * becomes the server's default. A release that is known keeps its time of publication.
+   * Adds a release, and makes it the default of its database unless `isDefault` is false. The first database becomes
+   * the server's default. A release that exists keeps its time of publication.
    */
   publish(row: ReleaseRow<Manifest>, { isDefault = true } = {}): Promise<void> {
     return this.#store.transaction(() => {
@@ -123,14 +123,14 @@ export class ReleaseTable<Manifest = unknown> {
   }
 
   /**
-   * Names the calibration that now lies beside a release; the card of a policy that lay beside an earlier one has gone.
-   * False where the database does not hold the release.
+   * Sets the calibration of a release. The card of a policy belongs to the earlier calibration and is cleared. Returns
+   * false if the database does not hold the release.
    */
   nameCalibration(releaseId: string, slug: string, calibrationId: string): Promise<boolean> {
     return this.#name(releaseId, slug, { calibrationId, qualificationId: undefined });
   }
 
-  /** The same of the card of the approximate policy. */
+  /** Sets the card of the approximate policy. Returns false if the database does not hold the release. */
   nameQualification(releaseId: string, slug: string, qualificationId: string): Promise<boolean> {
     return this.#name(releaseId, slug, { qualificationId });
   }
@@ -149,7 +149,7 @@ export class ReleaseTable<Manifest = unknown> {
     });
   }
 
-  /** False where there is no such database. */
+  /** Returns false if there is no such database. */
   setDefaultDatabase(slug: string): Promise<boolean> {
     return this.#store.transaction(() => {
       if (this.#databases.get(slug) === undefined) return false;
@@ -158,7 +158,7 @@ export class ReleaseTable<Manifest = unknown> {
     });
   }
 
-  /** Shares a database with these organizations only, or with all where undefined. False where there is none. */
+  /** Shares a database with these organizations only, or with all if undefined. Returns false if there is none. */
   share(slug: string, organizationIds: readonly string[] | undefined): Promise<boolean> {
     return this.#store.transaction(() => {
       const row = this.#databases.get(slug);
@@ -169,7 +169,7 @@ export class ReleaseTable<Manifest = unknown> {
     });
   }
 
-  /** Takes a release out; the newest that is left becomes the default, and a database without releases goes. */
+  /** Removes a release. The newest remaining one becomes the default. A database without releases is removed. */
   remove(releaseId: string, slug: string): Promise<boolean> {
     return this.#store.transaction(() => {
       const key = keyOf(releaseId, slug);
@@ -189,7 +189,7 @@ export class ReleaseTable<Manifest = unknown> {
   }
 }
 
-/** A blank sorts before every letter of an id, so that the rows of one release stand together. */
+/** A blank sorts before every letter of an id, so that the rows of one release are adjacent. */
 function keyOf(releaseId: string, slug: string): string {
   return `${releaseId} ${slug}`;
 }

@@ -11,20 +11,20 @@ const OPEN = Buffer.from('[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
 
-/** Some rows of a result in a row, as they are stored. */
+/** Consecutive rows of a result, as stored. */
 export interface RowBlock {
   readonly rowCount: number;
   /** Gzip of a JSON array. */
   readonly packed: Buffer;
 }
 
-/** The same as it is stored, gzip of a JSON array. */
+/** Consecutive rows as gzip of a JSON array. */
 interface PackedBlock {
   readonly firstRow: number;
   readonly packed: Uint8Array;
 }
 
-/** A stored block and where its first row stands in the result. */
+/** A stored block and the index of its first row in the result. */
 interface FoundBlock {
   readonly firstRow: number;
   readonly rows: readonly unknown[];
@@ -38,7 +38,7 @@ export class RunRowTable {
     this.#blocks = store.bytes('run-rows');
   }
 
-  /** Adds blocks behind the rows so far. Only inside a transaction. */
+  /** Appends blocks. Only inside a transaction. */
   add(runId: string, rowCount: number, added: readonly RowBlock[]): void {
     let firstRow = rowCount;
     for (const block of added) {
@@ -47,7 +47,7 @@ export class RunRowTable {
     }
   }
 
-  /** The block that holds this row; undefined where the run has no such row. */
+  /** Block that holds this row; undefined if the run has no such row. */
   async blockAt(runId: string, row: number): Promise<FoundBlock | undefined> {
     const found = this.packedBlockAt(runId, row);
     if (found === undefined) return undefined;
@@ -56,7 +56,9 @@ export class RunRowTable {
     return row < firstRow + rows.length ? { firstRow, rows } : undefined;
   }
 
-  /** The same as it is stored, for those who unpack it elsewhere; the last block for rows behind it. */
+  /**
+   * Packed block that holds this row, for a caller that unpacks it elsewhere. The last block for rows beyond the end.
+   */
   packedBlockAt(runId: string, row: number): PackedBlock | undefined {
     const range = { start: keyOf(runId, row), end: `${runId} `, reverse: true, limit: 1 };
     const [found] = [...this.#blocks.getRange(range)];
@@ -71,7 +73,9 @@ export class RunRowTable {
   }
 }
 
-/** Rows as blocks of bounded size, packed off the event loop; each row keeps its own JSON text. */
+/**
+ * Packs rows into blocks of bounded size, off the event loop. Each row keeps its own JSON text. Errors  those of zlib
+ */
 export async function packRows(
   rows: Iterable<unknown> | AsyncIterable<unknown>,
 ): Promise<readonly RowBlock[]> {
@@ -102,7 +106,7 @@ export async function packRows(
   return blocks;
 }
 
-/** Fast rather than small: JSON of candidates shrinks to a fifth at the first level already. */
+/** Packs at the fastest level, which already shrinks JSON of candidates to a fifth. Errors  those of zlib */
 export function packBytes(bytes: Uint8Array): Promise<Buffer> {
   return pack(bytes, { level: 1 });
 }

@@ -16,7 +16,7 @@ export interface RunFailure {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** What is fixed when a run is accepted. */
+/** Values that are fixed when a run is accepted. */
 export interface NewRun {
   /** `run_…`. */
   readonly id: string;
@@ -28,12 +28,12 @@ export interface NewRun {
   readonly label?: string;
   readonly priority: 'high' | 'normal' | 'low';
   readonly isBackground: boolean;
-  /** A webhook endpoint that is told of the end, whatever events it takes otherwise. */
+  /** A webhook endpoint that gets the final event regardless of its subscriptions. */
   readonly webhookEndpointId?: string;
   readonly inputSha256: string;
   readonly createdAt: string;
   readonly totalCount: number;
-  /** What provenance tells of it; JSON of the services, absent where an earlier version made the run. */
+  /** Provenance data as JSON of the services; absent if an earlier version made the run. */
   readonly traces?: unknown;
 }
 
@@ -42,17 +42,17 @@ export interface RunRow extends NewRun {
   readonly startedAt?: string;
   readonly finishedAt?: string;
   readonly expiresAt?: string;
-  /** The execution that may write; who holds another claim has lost the run. */
+  /** Id of the execution that may write. An execution with another claim has lost the run. */
   readonly claim?: string;
   readonly claimedAt?: string;
   readonly attemptCount: number;
-  /** Attempts since the last piece that was kept. */
+  /** Attempts since the last stored piece. */
   readonly fruitlessAttemptCount: number;
   readonly stage: string;
   readonly doneCount: number;
-  /** Time spent on what is done, without waiting. */
+  /** Time spent on completed work, without waiting. */
   readonly workMs: number;
-  /** Where a resumed execution goes on; JSON of the endpoint. */
+  /** Checkpoint of a resumed execution; JSON of the endpoint. */
   readonly checkpoint?: unknown;
   readonly rowCount: number;
   readonly summary?: unknown;
@@ -61,7 +61,7 @@ export interface RunRow extends NewRun {
   readonly areResultsGone: boolean;
 }
 
-/** What one step of an execution brings. */
+/** Result of one step of an execution. */
 export interface RunPiece {
   readonly blocks: readonly RowBlock[];
   readonly stage: string;
@@ -73,10 +73,10 @@ export interface RunPiece {
 export interface RunEnd {
   readonly to: FinalRunStatus;
   readonly at: Date;
-  /** Given by an execution: it ends the run only while it holds it. */
+  /** Claim of an execution. The run ends only if the execution still holds it. */
   readonly claim?: string;
   readonly piece?: RunPiece;
-  /** Both called inside the transaction, before anything of the run is written: they may write beside, or throw. */
+  /** Both run inside the transaction, before the first write of the run. They may write to other tables, or throw. */
   readonly summarise?: (at: Date) => unknown;
   readonly fail?: (at: Date) => RunFailure;
   readonly billableUnits?: number;
@@ -94,22 +94,22 @@ interface RunFilter {
 
 interface RunListPage {
   readonly runs: readonly RunRow[];
-  /** Where the next page begins; undefined at the end. */
+  /** Start of the next page; undefined at the end. */
   readonly position?: string;
 }
 
 const SWEEP_MAX_RUNS = 16;
 
-/** What takes part in the transactions of runs: what follows from a change is written beside it. */
+/** Observers that write in the transactions of runs. */
 interface RunObservers {
   readonly onEvent?: (event: EventRow) => void;
-  /** The run has a result that can be charged for. */
+  /** Called when a run has a chargeable result. */
   readonly onCompleted?: (run: RunRow) => void;
 }
 
 /**
- * Runs with their plans, rows and events: the tables `runs`, `runs-…`, `run-plans` and `run-expiries`. Every change of
- * state is one transaction with its event and its result.
+ * Runs with their plans, rows and events: the tables `runs`, `runs-…`, `run-plans` and `run-expiries`. Every state
+ * change is one transaction with its event and its result.
  */
 export class RunTable {
   readonly rows: RunRowTable;
@@ -121,7 +121,7 @@ export class RunTable {
   /** `<organization> <time> <id>`. */
   readonly #byOrganization: Table<string>;
   readonly #unfinished: Table<string>;
-  /** `<time> <id>`: when something about the run is to be dropped. */
+  /** `<time> <id>`: when data of the run are to be deleted. */
   readonly #expiries: Table<string>;
 
   constructor(store: ControlStore, observers: RunObservers = {}) {
@@ -159,19 +159,19 @@ export class RunTable {
     return this.#runs.get(id);
   }
 
-  /** What the endpoint prepared for execution, as it was given. */
+  /** Plan of the execution, as the endpoint passed it. */
   plan(id: string): Buffer | undefined {
     return this.#plans.get(id);
   }
 
-  /** Queued and running ones, in the order in which they were accepted. */
+  /** Queued and running runs, in the order in which they were accepted. */
   unfinished(): readonly RunRow[] {
     return [...this.#unfinished.getRange().map(({ value }) => this.#runs.get(value) as RunRow)].sort(
       (a, b) => (timeOf(a) < timeOf(b) ? -1 : 1),
     );
   }
 
-  /** Newest first, behind the position of an earlier page. */
+  /** Newest first, after the position of an earlier page. */
   list(organizationId: string, filter: RunFilter, limit: number, position?: string): RunListPage {
     const found: RunRow[] = [];
     const start = position ?? `${organizationId}!`;
@@ -188,7 +188,7 @@ export class RunTable {
     return { runs: found };
   }
 
-  /** Gives a run to an execution; undefined where it has ended. */
+  /** Assigns a run to an execution. undefined if it has ended. */
   claim(id: string, claim: string, at: Date): Promise<RunRow | undefined> {
     return this.#store.transaction(() => {
       const run = this.#runs.get(id);
@@ -207,7 +207,7 @@ export class RunTable {
     });
   }
 
-  /** Keeps a piece of an execution; undefined where it does not hold the run any more. */
+  /** Stores a piece of an execution. undefined if the execution has lost the run. */
   keep(id: string, claim: string, piece: RunPiece): Promise<RunRow | undefined> {
     return this.#store.transaction(() => {
       const run = this.#runs.get(id);
@@ -216,10 +216,10 @@ export class RunTable {
     });
   }
 
-  /** Ends a run; undefined where its state forbids it or the claim has been lost. */
+  /** Ends a run. undefined if its state forbids it or the claim has been lost. */
   end(id: string, end: RunEnd): Promise<RunRow | undefined> {
     const { to, at, claim, piece, summarise, fail, ...facts } = end;
-    // Only a completed run brings more than it takes away.
+    // Only a completed run adds more than it removes.
     return this.#store[to === 'completed' ? 'transaction' : 'freeing'](() => {
       const run = this.#runs.get(id);
       if (run === undefined || !canBecome(run.status, to)) return undefined;
@@ -250,7 +250,7 @@ export class RunTable {
     });
   }
 
-  /** Drops results whose time is over, and runs a second such time later; true while there is more to drop. */
+  /** Deletes results whose time is over, and runs after the same time again. Returns true if there are more. */
   sweep(now: Date): Promise<boolean> {
     return this.#store.freeing(() => {
       const due = [...this.#expiries.getRange({ end: now.toISOString(), limit: SWEEP_MAX_RUNS })];
@@ -307,7 +307,8 @@ export class RunTable {
   #withPiece(run: RunRow, { blocks, ...progress }: RunPiece): RunRow {
     this.rows.add(run.id, run.rowCount, blocks);
     const rowCount = blocks.reduce((sum, block) => sum + block.rowCount, run.rowCount);
-    // Rows are not made again; work without rows begins anew after a crash, and counts as none.
+    // Stored rows are not computed again. Work without rows starts again after a crash, so the attempt counts as
+    // fruitless.
     const fruitless = blocks.length === 0 ? {} : { fruitlessAttemptCount: 0 };
     return { ...run, ...progress, rowCount, ...fruitless };
   }
@@ -325,7 +326,7 @@ const FRESH = {
   areResultsGone: false,
 } as const;
 
-/** A blank sorts before every letter of an organization's name, so that its runs stand together, by time. */
+/** A blank sorts before every letter of an organization's name, so that its runs are adjacent, by time. */
 function placeOf(run: NewRun): string {
   return `${run.organizationId} ${timeOf(run)}`;
 }

@@ -1,21 +1,21 @@
 import type { ControlStore, Table } from '../control-store.js';
 
-/** One browser that is signed in, as kept: never its token, only the digest. */
+/** One signed-in browser as stored. The row has the digest of the token, never the token. */
 export interface SessionRow {
   /** Hex SHA-256 of the token. */
   readonly id: string;
-  /** API key by which it came in, and with which it ends; absent where it came by a link of the command line. */
+  /** API key that opened the session and whose revocation ends it; absent if a link of the command line opened it. */
   readonly keyId?: string;
   readonly organizationId: string;
-  /** Name of that key, or who printed the link. */
+  /** Name of that key, or of the user who printed the link. */
   readonly name: string;
-  /** Who came by a link of the command line may do what the command line does. */
+  /** A session from a link of the command line has the rights of the command line. */
   readonly isOperator: boolean;
   readonly createdAt: string;
   readonly expiresAt: string;
 }
 
-/** A link that lets one browser in, once. */
+/** A link that signs in one browser, once. */
 export interface SessionLinkRow {
   /** Hex SHA-256 of the link's token. */
   readonly id: string;
@@ -50,14 +50,16 @@ export class SessionTable {
     });
   }
 
-  /** Adds a session; beyond `maxCount`, those that have least time left go. Expired ones go in any case. */
+  /**
+   * Adds a session. Beyond `maxCount`, sessions with the least time left are removed. Expired ones are always removed.
+   */
   add(row: SessionRow, maxCount: number): Promise<void> {
     return this.#store.transaction(() => this.#add(row, maxCount));
   }
 
   /**
-   * Uses a link up and adds the session that `make` makes of it, in one transaction: of two browsers that come with one
-   * link, one gets in. False where there is no such link, or none any more.
+   * Uses up a link and adds the session that `make` returns, in one transaction. Of two browsers with one link, only
+   * one is signed in. Returns false if the link does not exist or was used.
    */
   exchange(
     linkId: string,
@@ -75,7 +77,7 @@ export class SessionTable {
     });
   }
 
-  /** Ends sessions; unknown ones are ended already. */
+  /** Ends sessions. Unknown ids are ignored. */
   remove(ids: readonly string[]): Promise<void> {
     return this.#store.freeing(() => {
       for (const id of ids) this.#sessions.removeSync(id);

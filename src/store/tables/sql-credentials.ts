@@ -1,6 +1,6 @@
 import type { ControlStore, Table } from '../control-store.js';
 
-/** One SQL credential as kept: never the password, only its hash. */
+/** One SQL credential as stored. The row has the hash of the password, never the password. */
 export interface SqlCredentialRow {
   /** `sqlc_…`. */
   readonly id: string;
@@ -8,14 +8,14 @@ export interface SqlCredentialRow {
   readonly name: string;
   readonly description?: string;
   readonly username: string;
-  /** As services/sql/passwords.ts writes it. */
+  /** In the format of services/sql/passwords.ts. */
   readonly passwordHash: string;
   readonly createdAt: string;
   readonly lastRotatedAt?: string;
   readonly revokedAt?: string;
 }
 
-/** The table `sql-credentials`, and `sql-credentials-by-username` that finds who logs in. */
+/** The table `sql-credentials`, and its index `sql-credentials-by-username` for logins. */
 export class SqlCredentialTable {
   readonly #store: ControlStore;
   readonly #rows: Table<SqlCredentialRow>;
@@ -44,8 +44,8 @@ export class SqlCredentialTable {
   }
 
   /**
-   * Adds a credential; false where the organization has as many active ones as it may have. Of the revoked ones, the
-   * most recent `maxCount` are remembered.
+   * Adds a credential. Returns false if the organization has `maxCount` active ones. Of the revoked ones, the most
+   * recent `maxCount` are retained.
    * @param beside writes in the same transaction
    */
   add(row: SqlCredentialRow, maxCount: number, beside: () => void = () => undefined): Promise<boolean> {
@@ -65,8 +65,8 @@ export class SqlCredentialTable {
   }
 
   /**
-   * Changes a credential that is not revoked: what `answer` makes of it, in the same transaction; undefined where
-   * there is none.
+   * Changes a credential that is not revoked, and returns the value that `answer` computes in the same transaction.
+   * undefined if there is none.
    */
   change<Answer>(
     id: string,

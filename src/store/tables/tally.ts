@@ -1,8 +1,8 @@
 import type { ControlStore } from '../control-store.js';
 
 /**
- * How many rows a table has, and of how many bytes: too many to be counted each time. The work of a transaction changes
- * it, so that the next one knows of it; one that is refused takes its change back.
+ * Number of rows of a table and their bytes, because counting takes too long. The work of a transaction changes it, so
+ * that the next one sees the change. A transaction that fails reverts its change.
  */
 export class Tally {
   readonly #store: ControlStore;
@@ -13,7 +13,7 @@ export class Tally {
     this.#store = store;
   }
 
-  /** A transaction whose work counts what it adds and drops. Errors  those of ControlStore.transaction */
+  /** Runs a transaction whose work counts the rows that it adds and drops. Errors  those of ControlStore.transaction */
   async transaction(work: () => void): Promise<void> {
     let [count, bytes] = [0, 0];
     const workAndNote = (): void => {
@@ -21,7 +21,7 @@ export class Tally {
       try {
         work();
       } finally {
-        // Of work that failed half-way, too.
+        // Also reverts work that failed half-way.
         [count, bytes] = [this.count - before.count, this.bytes - before.bytes];
       }
     };

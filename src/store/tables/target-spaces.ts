@@ -1,8 +1,8 @@
 import type { ControlStore, Table } from '../control-store.js';
 
-/** What names a target space; the eligible targets are looked up again from the filter when they are needed. */
+/** Content that names a target space. The eligible targets are computed again from the filter when needed. */
 export interface TargetSpaceRow {
-  /** `htsp_…`, the hash of the other three. */
+  /** `htsp_…`, the hash of the other three members. */
   readonly id: string;
   readonly databaseReleaseId: string;
   /** Canonical predicate, as JSON. */
@@ -10,18 +10,18 @@ export interface TargetSpaceRow {
   readonly filterSchemaId: string;
 }
 
-/** What an organization finds under an id: equal content has one id, but only who made it or was granted it sees it. */
+/** Look-up result for an organization. Equal content has one id, but only its creators and grantees see it. */
 type FoundTargetSpace =
   | { readonly status: 'found'; readonly space: TargetSpaceRow }
   | { readonly status: 'forbidden' }
   | { readonly status: 'unknown' };
 
 interface StoredRow extends TargetSpaceRow {
-  /** Who made it or was granted it, ascending. */
+  /** Creators and grantees, ascending. */
   readonly organizationIds: readonly string[];
 }
 
-/** The table `target-spaces`: one row per id; rows are never changed but for who sees them, and never go. */
+/** The table `target-spaces`: one row per id. Only a row's organizations change, and no row is deleted. */
 export class TargetSpaceTable {
   readonly #store: ControlStore;
   readonly #rows: Table<StoredRow>;
@@ -31,9 +31,9 @@ export class TargetSpaceTable {
     this.#rows = store.table<StoredRow>('target-spaces');
   }
 
-  /** Lets the organization see the space, which is written if it is new. Repeating it writes nothing. */
+  /** Grants the organization the space, which is written if new. A repeated call writes nothing. */
   async put(space: TargetSpaceRow, organizationId: string): Promise<void> {
-    // Nearly every filtered search comes here again: a read, which waits for no writer, settles it.
+    // Nearly every filtered search ends here: a read, which waits for no writer, is enough.
     if (this.find(space.id, organizationId).status === 'found') return;
     await this.#store.transaction(() => {
       const known = this.#rows.get(space.id)?.organizationIds ?? [];

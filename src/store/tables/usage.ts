@@ -1,13 +1,13 @@
 import type { ControlStore, Table } from '../control-store.js';
 
-/** One chargeable terminal result. */
+/** One chargeable final result. */
 export interface UsageEntry {
   /** Id of the run, or of the request that was answered directly. */
   readonly id: string;
   readonly organizationId: string;
   /** Operation or run endpoint: `homology.search`. */
   readonly endpoint: string;
-  /** Units as `formulaId` counts them. */
+  /** Units as defined by `formulaId`. */
   readonly units: number;
   readonly formulaId: string;
   readonly createdAt: string;
@@ -22,8 +22,8 @@ export interface UsageTotals {
 const NOTHING: UsageTotals = Object.freeze({ calls: 0, units: 0 });
 
 /**
- * The ledger, the tables `usage`, `usage-totals` and `usage-order`: entries are added, never changed; totals are kept
- * beside them, in the same transaction.
+ * The ledger, the tables `usage`, `usage-totals` and `usage-order`. Entries are added and never changed. Totals are
+ * updated in the same transaction.
  */
 export class UsageTable {
   readonly #store: ControlStore;
@@ -39,17 +39,20 @@ export class UsageTable {
     this.#order = store.table<string>('usage-order');
   }
 
-  /** Adds an entry within the caller's transaction; one that is there already (by its id) is not counted twice. */
+  /** Adds an entry within the caller's transaction. An entry with an existing id is not counted twice. */
   add(entry: UsageEntry): void {
     this.#addAll([entry]);
   }
 
-  /** Adds entries in one transaction of their own: of answers that were given, so that they may take the reserve. */
+  /**
+   * Adds entries in a transaction of their own. Their responses were sent already, so the transaction may use the
+   * reserve.
+   */
   record(entries: readonly UsageEntry[]): Promise<void> {
     return this.#store.freeing(() => this.#addAll(entries));
   }
 
-  /** Errors  Refusal `storage_unavailable` where entries that are still to come could not be added */
+  /** Errors  Refusal `storage_unavailable` if further entries could not be added */
   requireRoom(): void {
     this.#store.requireRoom();
   }
@@ -58,7 +61,7 @@ export class UsageTable {
     return this.#totals.get(totalKey(organizationId, endpoint)) ?? NOTHING;
   }
 
-  /** Entries of an organization; the first has the number 0. */
+  /** Number of entries of an organization. */
   count(organizationId: string): number {
     const range = { start: `${organizationId}!`, end: `${organizationId} `, reverse: true, limit: 1 };
     const [last] = [...this.#order.getKeys(range)];
@@ -73,7 +76,7 @@ export class UsageTable {
     );
   }
 
-  /** What entries share is read and written once: a batch is added while requests wait. */
+  /** Reads and writes the shared values once, because requests wait while a batch is added. */
   #addAll(added: readonly UsageEntry[]): void {
     const places = new Map<string, number>();
     const sums = new Map<string, UsageTotals>();

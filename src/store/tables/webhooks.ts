@@ -5,7 +5,7 @@ import type { ControlStore, Table } from '../control-store.js';
 interface WebhookSecret {
   /** `whsec_…`. */
   readonly secret: string;
-  /** Absent for the one that was given last. */
+  /** Absent for the newest secret. */
   readonly expiresAt?: string;
 }
 
@@ -16,11 +16,11 @@ export interface WebhookEndpointRow {
   readonly url: string;
   readonly eventTypes: readonly string[];
   readonly description?: string;
-  /** The one that was given last comes first; none where the appliance's key was lost with them. */
+  /** Newest first. Empty if the appliance's key was lost. */
   readonly secrets: readonly WebhookSecret[];
   readonly disabledReason?: 'gone' | 'lasting_failure';
   readonly lastSuccessAt?: string;
-  /** No attempt was answered since then, of so many; none is made before `retryAt`. */
+  /** Start and number of the attempts without a response. No attempt is made before `retryAt`. */
   readonly silence?: { readonly since: string; readonly attemptCount: number; readonly retryAt: string };
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -37,11 +37,11 @@ export interface WebhookDeliveryRow {
   readonly organizationId: string;
   readonly endpointId: string;
   readonly eventId: string;
-  /** What is sent, the same to the byte at every attempt. */
+  /** Body of the message, identical to the byte at every attempt. */
   readonly body: string;
   readonly status: 'pending' | 'delivered' | 'failed';
   readonly attemptCount: number;
-  /** When the schedule was started, or started anew, and the attempts since. */
+  /** Time of the last start of the schedule, and the attempts since then. */
   readonly scheduleStartedAt: string;
   readonly scheduledAttemptCount: number;
   readonly createdAt: string;
@@ -57,7 +57,7 @@ export interface WebhookDeliveryRow {
 interface WaitingEndpoint {
   readonly organizationId: string;
   readonly endpointId: string;
-  /** When the first of them is due. */
+  /** When the first delivery is due. */
   readonly dueAt: string;
 }
 
@@ -98,7 +98,7 @@ export class WebhookTable {
     this.#byAge = store.table<string>('webhook-deliveries-by-age');
   }
 
-  /** False where the organization has this many already. @param beside writes in the same transaction */
+  /** Returns false if the organization has the maximum number. @param beside writes in the same transaction */
   addEndpoint(
     endpoint: WebhookEndpointRow,
     maxCount: number,
@@ -122,7 +122,10 @@ export class WebhookTable {
     return this.#endpointsOf(organizationId).map((row) => this.#opened(row));
   }
 
-  /** What `answer` makes of the changed endpoint, in the same transaction; undefined where it has gone meanwhile. */
+  /**
+   * Changes an endpoint, and returns the value that `answer` computes in the same transaction. undefined if it was
+   * deleted.
+   */
   changeEndpoint<Answer>(
     id: string,
     change: Partial<WebhookEndpointRow>,
@@ -162,7 +165,7 @@ export class WebhookTable {
     return this.#deliveries.get(id);
   }
 
-  /** Newest first, behind the position of an earlier page. */
+  /** Newest first, after the position of an earlier page. */
   deliveries(organizationId: string, filter: DeliveryFilter, limit: number, position?: string): DeliveryPage {
     const found: WebhookDeliveryRow[] = [];
     const start = position ?? `${organizationId}!`;
@@ -216,7 +219,7 @@ export class WebhookTable {
     return this.#store.freeing(() => this.#settle(delivery, endpoint));
   }
 
-  /** The same of a schedule that somebody starts anew, which asks for more. @param beside writes with it */
+  /** Restarts the schedule of a delivery at a caller's request. @param beside writes in the same transaction */
   startAnew(
     delivery: WebhookDeliveryRow,
     endpoint: Partial<WebhookEndpointRow>,
@@ -228,7 +231,7 @@ export class WebhookTable {
     });
   }
 
-  /** Forgets deliveries whose time is over; true while there are more. */
+  /** Deletes deliveries whose time is over. Returns true if there are more. */
   sweep(now: Date): Promise<boolean> {
     return this.#store.freeing(() => {
       const before = new Date(now.getTime() - WEBHOOK_DELIVERY_RETENTION_MS).toISOString();
@@ -297,7 +300,7 @@ function dueKeyOf({ organizationId, endpointId, id }: WebhookDeliveryRow, time: 
   return `${organizationId} ${endpointId} ${time} ${id}`;
 }
 
-/** To be sent at once. */
+/** A delivery that is due at once. */
 function firstDelivery(
   id: string,
   { id: eventId, type, organizationId, timestamp, data }: EventRow,

@@ -72,7 +72,7 @@ describe('gloaming index', () => {
     expect(stdout).toMatch(/^ {2}note +Proteins left out because of a repeated id: 1/m);
     expect(await index('fields', 'piped')).toMatch(/^organisms +string_list +1 +2 +Mus musculus \(1\)/m);
     await index('remove', 'piped', '--yes');
-    await expect(indexWith('', 'build', '-', '-', ...options)).rejects.toThrow('give - once');
+    await expect(indexWith('', 'build', '-', '-', ...options)).rejects.toThrow('name - once');
     await expect(indexWith('', 'build', '-', ...options)).rejects.toThrow('holds no FASTA record');
   });
 

@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => used.end());
 
 let places = 0;
-/** A name below the test's folder that nothing has yet. */
+/** An unused path below the test's folder. */
 const place = (): string => join(used.folder, `place-${(places += 1)}`);
 
 function newFolders(): Folders {
@@ -62,17 +62,17 @@ const largestFile = (folder: string): string =>
     .sort((a, b) => statSync(b).size - statSync(a).size)[0] as string;
 
 describe('a backup', () => {
-  it('gives back an appliance that serves what the first one served', { timeout: 60_000 }, async () => {
+  it('restores an appliance that serves the same data', { timeout: 60_000 }, async () => {
     const target = place();
     await save(target);
     const folders = newFolders();
     const report = await restore({ folders, source: target });
     expect(report).toMatchObject({ createdAt: now.toISOString(), knownCount: 0 });
     expect(filesBelow(folders.indexesFolder)).toEqual(filesBelow(used.folders.indexesFolder));
-    // Notes of what was last done with a folder are of that folder.
+    // Maintenance records belong to one folder and are not copied.
     const files = filesBelow(used.folders.dataFolder).filter((name) => !name.startsWith('last-'));
     expect(filesBelow(folders.dataFolder)).toEqual(files.filter((name) => name !== SECRET_KEY_FILE));
-    // What it is sealed under was not in the backup.
+    // The key of the seals was not in the backup.
     const config = loadConfig(environmentOf(folders));
     await expect(openAppliance(config)).rejects.toMatchObject({ code: 'secret_key_missing' });
     copyFileSync(join(used.folders.dataFolder, SECRET_KEY_FILE), join(folders.dataFolder, SECRET_KEY_FILE));
@@ -91,7 +91,7 @@ describe('a backup', () => {
     await appliance.close();
   });
 
-  it('copies only what is new, and drops what is not needed any more', async () => {
+  it('copies only new files, and removes unneeded ones', async () => {
     const target = place();
     const first = await save(target);
     expect(first).toMatchObject({ copiedCount: first.fileCount, removedCount: 0 });
@@ -101,12 +101,12 @@ describe('a backup', () => {
     await appliance.storage.files.delete('folder', contextOf('lab'));
     await appliance.close();
     const next = await save(target, folders);
-    // The control state of now, for that of before and the two parts of the file.
+    // The new control state replaces the earlier one and the two parts of the file.
     expect(next).toMatchObject({ copiedCount: 1, removedCount: 3 });
     expect(filesBelow(join(target, 'bytes'))).toHaveLength(next.fileCount);
   });
 
-  it('goes on where an interrupted one was, byte by byte', async () => {
+  it('resumes an interrupted one at its byte', async () => {
     const target = place();
     const whole = await save(target);
     const bytes = largestFile(join(target, 'bytes'));
@@ -123,25 +123,29 @@ describe('a backup', () => {
     expect(readFileSync(bytes)).toHaveLength(size);
   });
 
-  it('killed at any moment, leaves the one before whole and goes on', { timeout: 60_000 }, async () => {
-    const target = place();
-    for (let killAfterMs = 250; killAfterMs < 900; killAfterMs += 130) {
-      const child = spawn(process.execPath, [main, 'backup', target], {
-        env: { ...process.env, ...environmentOf(used.folders) },
-        stdio: 'ignore',
-      });
-      const exited = once(child, 'exit');
-      await pause(killAfterMs);
-      child.kill('SIGKILL');
-      await exited;
-      if (!existsSync(join(target, 'backup.json'))) continue;
+  it(
+    'killed at any moment, leaves the earlier one intact and can be resumed',
+    { timeout: 60_000 },
+    async () => {
+      const target = place();
+      for (let killAfterMs = 250; killAfterMs < 900; killAfterMs += 130) {
+        const child = spawn(process.execPath, [main, 'backup', target], {
+          env: { ...process.env, ...environmentOf(used.folders) },
+          stdio: 'ignore',
+        });
+        const exited = once(child, 'exit');
+        await pause(killAfterMs);
+        child.kill('SIGKILL');
+        await exited;
+        if (!existsSync(join(target, 'backup.json'))) continue;
+        await restore({ folders: newFolders(), source: target });
+      }
+      await save(target);
       await restore({ folders: newFolders(), source: target });
-    }
-    await save(target);
-    await restore({ folders: newFolders(), source: target });
-  });
+    },
+  );
 
-  it('is refused where bytes are missing or changed, and the one before stays', async () => {
+  it('is refused if bytes are missing or changed, and the earlier one stays', async () => {
     const target = place();
     await save(target);
     const before = readFileSync(join(target, 'backup.json'));
@@ -149,12 +153,12 @@ describe('a backup', () => {
     truncateSync(largestFile(join(folders.dataFolder, 'objects')), 5);
     const refused = save(place(), folders);
     await expect(refused).rejects.toMatchObject({ code: 'backup_source_damaged' });
-    // What the backup has already, it keeps.
+    // Files that are in the backup already are not copied again.
     await save(target, folders);
     expect(JSON.parse(String(before)).files).toHaveLength((await save(target)).fileCount);
   });
 
-  it('finds and mends its own damage where it is asked to verify', async () => {
+  it('finds and repairs its own damage with the verify option', async () => {
     const target = place();
     await save(target);
     const path = largestFile(join(target, 'bytes'));
@@ -166,7 +170,7 @@ describe('a backup', () => {
     await restore({ folders: newFolders(), source: target });
   });
 
-  it('is consistent while files come and go', { timeout: 120_000 }, async () => {
+  it('is consistent while files are added and deleted', { timeout: 120_000 }, async () => {
     const folders = used.copy();
     const appliance = await openAppliance(loadConfig(environmentOf(folders)));
     const server = await serve(appliance, pino({ level: 'silent' }));
@@ -234,7 +238,7 @@ describe('a restore', () => {
     await expect(restore({ folders, source: target })).rejects.toMatchObject({ code: 'backup_not_found' });
   });
 
-  it('goes on after an interruption, and takes the bytes that are in place', async () => {
+  it('resumes after an interruption, and keeps the bytes that are in place', async () => {
     const target = place();
     const { fileCount } = await save(target);
     const folders = newFolders();

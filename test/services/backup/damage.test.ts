@@ -12,14 +12,15 @@ import { environmentOf, useAppliance, type Folders, type UsedAppliance } from '.
 import { repetitions } from '../../tools/suite/repetitions.js';
 
 /*
- * Every kind of file of an appliance, changed or cut off: fsck has a finding, the start a sentence, and no process ends
- * by a signal or hangs. GLOAMING_MUTATIONS=100 for as many of each kind; GLOAMING_SEED for others than these.
+ * Every kind of file of an appliance is changed or cut off. fsck reports a finding, the start refuses with a sentence,
+ * and no process hangs or ends by a signal. GLOAMING_MUTATIONS=100 sets the number per kind; GLOAMING_SEED chooses
+ * others.
  */
 
 const MUTATIONS = repetitions('GLOAMING_MUTATIONS', 1, 100);
 const SEED = Number(process.env.GLOAMING_SEED ?? 20261122);
 const SCENE = fileURLToPath(new URL('damaged-appliance.mjs', import.meta.url));
-/** Nothing that is damaged may fill the disk. */
+/** No damage may fill the disk. */
 const FILE_MAX_KIBIBYTES = 400_000;
 const HANG_MS = 60_000;
 
@@ -41,7 +42,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => used?.end());
 
-/** By its name, a file of this kind; of several the first by path. */
+/** Files of each kind, by name; of several the first by path. */
 const KINDS: Readonly<Record<string, (path: string) => boolean>> = {
   'the manifest of a release': (path) => basename(path) === 'manifest.json',
   'the targets of a release': (path) => basename(path) === 'targets.arrow' && !path.includes('.calibration'),
@@ -60,8 +61,9 @@ const KINDS: Readonly<Record<string, (path: string) => boolean>> = {
   'the settings': (path) => path === settings,
 };
 /**
- * LMDB makes its lock anew, and has pages that are not in use; of settings only grammar and bounds are checked; the
- * encoder is in the package, too, and serves from there; a key that is read as the same one opens what it did.
+ * Kinds whose damage may be harmless. LMDB recreates its lock and has unused pages. Of settings only grammar and bounds
+ * are checked. The encoder is also in the package and is loaded from there. A key file that still decodes to the same
+ * key works.
  */
 const UNTOLD = new Set([
   "the control state's lock",

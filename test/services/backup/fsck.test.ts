@@ -38,7 +38,7 @@ async function findingsIn(folders: Folders): Promise<readonly Finding[]> {
   return (await fsck({ folders, now: new Date() })).findings;
 }
 
-/** Finds what the damage to a copy brings. */
+/** Returns the kinds of findings after damage to a copy. */
 async function afterDamage(damage: (folders: Folders) => unknown): Promise<readonly Finding[]> {
   const folders = used.copy();
   await damage(folders);
@@ -81,7 +81,7 @@ function drop(table: string) {
     tamper(dataFolder, (store) => void store.table(table).removeSync(firstKey(store, table)));
 }
 
-/** Moves the first row to another key: the table lists what is not there, and what is there is not listed. */
+/** Moves the first row to another key, so that the table has a wrong entry and lacks a right one. */
 function misplace(table: string, to: string) {
   return ({ dataFolder }: Folders): Promise<void> =>
     tamper(dataFolder, (store) => {
@@ -94,13 +94,13 @@ function misplace(table: string, to: string) {
 
 type Damage = (folders: Folders) => unknown;
 
-/** Every damage with the kinds of findings that it must bring, and no other. */
+/** Every damage with exactly the kinds of findings that it must cause. */
 const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly FindingKind[]])[] = [
   ['a stored object is gone', (at) => unlinkSync(firstObject(at)), ['object_missing']],
   ['a stored object has a flipped bit', (at) => flipBit(firstObject(at)), ['object_changed']],
   ['a stored object was cut off', (at) => truncateSync(firstObject(at), 100), ['object_size_wrong']],
   [
-    'a file lies among the objects that nobody knows',
+    'an unknown file lies among the objects',
     (at) => writeJunk(join(at.dataFolder, 'objects', 'ab', 'ab'.repeat(32))),
     ['object_unreferenced'],
   ],
@@ -260,7 +260,7 @@ function calibrationOf({ indexesFolder }: Folders): string {
 }
 
 describe('fsck', () => {
-  it('finds nothing in an appliance that has seen a bit of everything', async () => {
+  it('finds nothing in an appliance with data of every kind', async () => {
     const verdict = await fsck({ folders: used.folders, now: new Date() });
     expect(verdict.findings).toEqual([]);
     expect(verdict.rowCount).toBeGreaterThan(30);
@@ -282,7 +282,7 @@ describe('fsck', () => {
   it('has a damage planted for each kind of finding', () => {
     const planted = new Set<FindingKind>(DAMAGES.flatMap(([, , kinds]) => kinds));
     const others = (Object.keys(FINDING_KINDS) as FindingKind[]).filter((kind) => !planted.has(kind));
-    // Damage of the pages themselves has tests of its own.
+    // Damaged pages have tests of their own.
     expect(others).toEqual(['control_state_damaged', 'encoder_missing']);
   });
 
@@ -296,7 +296,7 @@ describe('fsck', () => {
     expect(tables.filter((name) => !(name in TABLE_SHAPES))).toEqual([]);
   });
 
-  it('changes nothing, tells a person what repairs what, and ends with 2 where there is damage', async () => {
+  it('changes nothing, names the repair of each finding, and exits with 2 if there is damage', async () => {
     const folders = used.copy();
     flipBit(firstObject(folders));
     writeJunk(join(folders.dataFolder, 'objects', 'incoming', 'half'));

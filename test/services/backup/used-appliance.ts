@@ -8,7 +8,7 @@ import { openControlStore, type ControlStore } from '#src/store/control-store.js
 import { openDemoAppliance } from '../../tools/demo-appliance.js';
 import { ask, bytesOf, putPart, type Json } from '../storage/storage-served.js';
 
-/* An appliance that has seen a bit of everything, stopped, and copies of it to damage. */
+/* A stopped appliance with data of every kind, and copies of it to damage. */
 
 export interface UsedAppliance {
   readonly folder: string;
@@ -16,7 +16,7 @@ export interface UsedAppliance {
   readonly key: string;
   readonly ids: Readonly<Record<'run' | 'receipt' | 'msa' | 'file' | 'upload', string>>;
   readonly fileBytes: Buffer;
-  /** A copy in a folder of its own. */
+  /** Makes a copy in a folder of its own. */
   copy(): Folders;
   end(): void;
 }
@@ -84,7 +84,7 @@ export async function useAppliance(): Promise<UsedAppliance> {
 type Call = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Json>;
 
 async function useAll(call: Call, sequence: string, fileBytes: Buffer): Promise<UsedAppliance['ids']> {
-  // No server listens there, so deliveries stay pending.
+  // No server listens at this address, so deliveries stay pending.
   const endpoint = { url: 'http://127.0.0.1:9/hook', event_types: ['run.completed', 'file.completed'] };
   await call('POST', '/v1/webhooks/endpoints', endpoint, { 'Idempotency-Key': 'endpoint' });
   const query = { kind: 'protein_sequence', sequence };
@@ -125,7 +125,10 @@ async function begin(call: Call, name: string, bytes: Buffer, parts?: readonly n
   return data;
 }
 
-/** Of a handful of proteins no calibration can be measured; to be copied and checked, its files are enough. */
+/**
+ * Adds files of a calibration that was not measured, because there are too few proteins. Copies and checks need only
+ * files.
+ */
 async function calibrate(releaseDirectory: string, releaseId: string): Promise<void> {
   const content = {
     format: CARD_FORMAT,
@@ -138,7 +141,7 @@ async function calibrate(releaseDirectory: string, releaseId: string): Promise<v
   await writeCalibration(releaseDirectory, content, moments, hubnesses);
 }
 
-/** Changes the control state behind the appliance's back. */
+/** Changes the control state directly, without the appliance. */
 export async function tamper(dataFolder: string, work: (store: ControlStore) => void): Promise<void> {
   const store = openControlStore(dataFolder);
   await store.transaction(() => work(store));

@@ -15,7 +15,7 @@ const contextOf = (requestId: string): RequestContext => ({
   receivedAtMs: 0,
 });
 
-/** A ledger that writes what the test says, and shows what it was asked to write. */
+/** A stub ledger with the test's `write`, which records its entries. */
 function ledger(write: () => Promise<void> = async () => undefined, requireRoom = () => undefined as void) {
   const written: (readonly UsageEntry[])[] = [];
   const record = async (entries: readonly UsageEntry[]): Promise<void> => {
@@ -29,7 +29,7 @@ function ledger(write: () => Promise<void> = async () => undefined, requireRoom 
 }
 
 describe('metering', () => {
-  it('writes the entries of a moment together, without being asked', async () => {
+  it('writes entries together after a delay', async () => {
     const { written, bill } = ledger();
     for (const id of ['a', 'b', 'c']) expect(bill(id)).toEqual({ value: id, billableUnits: 1 });
     expect(written).toEqual([]);
@@ -37,13 +37,13 @@ describe('metering', () => {
     expect(written.map((entries) => entries.map(({ id }) => id))).toEqual([['a', 'b', 'c']]);
   });
 
-  it('writes a thousand at once, and does not wait for the moment to pass', () => {
+  it('writes a thousand entries at once, without the delay', () => {
     const { written, bill } = ledger();
     for (let count = 0; count < 1_001; count += 1) bill(`req_${count}`);
     expect(written.map(({ length }) => length)).toEqual([1_000]);
   });
 
-  it('is settled when all that was begun is written, and not before', async () => {
+  it('is settled only when all pending entries are written', async () => {
     let end = (): void => undefined;
     const { metering, bill } = ledger(() => new Promise((resolve) => (end = resolve)));
     bill('a');

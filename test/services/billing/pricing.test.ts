@@ -107,7 +107,7 @@ describe('the usage ledger', () => {
     expect([usage.count('lab'), usage.count('rivals')]).toEqual([4, 1]);
   });
 
-  it('bills each direct answer one unit, also those that the cache gave', async () => {
+  it('bills each direct response one unit, also cached ones', async () => {
     const metering = new Metering(usage, () => new Date());
     const first = metering.bill({ value: 1 }, contextOf('lab', 'req_1'));
     metering.bill({ value: 1, isCacheHit: true }, contextOf('lab', 'req_2'));
@@ -132,7 +132,7 @@ describe('a budget', () => {
     );
     budgets.requireFunds('rivals');
     budgets.requireFunds('others');
-    // No name of a member that every object has is a budget.
+    // Names of inherited members must not count as budgets.
     budgets.requireFunds('constructor');
   });
 });

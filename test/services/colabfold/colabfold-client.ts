@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/* The requests of ColabFold's client, in its order and with its patience, but for the pauses, which are short. */
+/* The requests of ColabFold's client, in its order and with its timeouts, but with shorter pauses. */
 
 type Json = Readonly<Record<string, any>>;
 
@@ -12,11 +12,11 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The time that clients give a request. */
+/** Timeout of a client's request. */
 const PATIENCE_MS = 6_020;
 const PAUSE_MS = 40;
 
-/** @param hostUrl asked for before every request: a server that was killed comes back elsewhere */
+/** @param hostUrl called before every request, because a killed server restarts at another address */
 export function colabfoldClient(hostUrl: () => string | undefined) {
   const send = async (path: string, init: RequestInit): Promise<Response> => {
     for (;;) {
@@ -25,7 +25,7 @@ export function colabfoldClient(hostUrl: () => string | undefined) {
         if (base !== undefined)
           return await fetch(base + path, { ...init, signal: AbortSignal.timeout(PATIENCE_MS) });
       } catch {
-        // It timed out, or its server died: clients send it again.
+        // The request timed out or its server died, so clients send it again.
       }
       await wait(PAUSE_MS);
     }
@@ -41,7 +41,7 @@ export function colabfoldClient(hostUrl: () => string | undefined) {
   return {
     submit,
     status,
-    /** From the queries to the files of the archive. Errors  where the server answers ERROR or MAINTENANCE */
+    /** Runs from the queries to the files of the archive. Errors  if the server responds ERROR or MAINTENANCE */
     async run(asked: Asked): Promise<{ readonly id: string; readonly files: ReadonlyMap<string, string> }> {
       for (;;) {
         let told = await submit(asked);
@@ -69,7 +69,7 @@ function requireNoError(told: Json): void {
     throw new Error(`${told.status}: ${told.reason}`);
 }
 
-/** Lines of each query as the client gathers them: a block begins where a NUL stood before. */
+/** Lines of each query as the client splits them: a block begins after each NUL. */
 export function gather(text: string): ReadonlyMap<number, readonly string[]> {
   const lines = new Map<number, string[]>();
   let isStart = true;
@@ -87,7 +87,9 @@ export function gather(text: string): ReadonlyMap<number, readonly string[]> {
   return lines;
 }
 
-/** Templates of each query as the client reads them: a line of twelve columns for each; undefined where it has none. */
+/**
+ * Templates of each query as the client reads them: one line of twelve columns for each; undefined if there is none.
+ */
 export function templatesOf(
   files: ReadonlyMap<string, string>,
   queryCount: number,

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
 import { colabfoldClient, gather, templatesOf } from './colabfold-client.js';
 
-/* Proteins of a simulated database have no E-values, so that rows are bound by coverage alone. */
+/* Proteins of a simulated database have no E-values, so rows are selected by coverage alone. */
 const COLABFOLD = { database: 'demo', max_evalue: null, max_sequences: 50 };
 
-/** Files of clients that hold run_mmseqs2, such as colabfold/colabfold.py: a path, or several between colons. */
+/** Files of clients that define run_mmseqs2, such as colabfold/colabfold.py: paths separated by colons. */
 const ownClients = (process.env.GLOAMING_COLABFOLD_CLIENTS ?? '').split(':').filter(Boolean);
 if (ownClients.length === 0) console.log('Skipped: GLOAMING_COLABFOLD_CLIENTS names no file of a client.');
 
@@ -28,7 +28,7 @@ const basic = (password = key) => ({
   Authorization: `Basic ${Buffer.from(`x:${password}`).toString('base64')}`,
 });
 const withoutInsertions = (row: string) => row.replace(/[a-z]/g, '');
-/** Of a ticket with the environmental file. */
+/** Files of a ticket with the environmental file. */
 const ALIGNMENTS = ['uniref.a3m', 'bfd.mgnify30.metaeuk30.smag30.a3m'];
 const rowsOf = (lines: readonly string[] = []) => lines.filter((_, at) => at % 2 === 1);
 
@@ -43,7 +43,7 @@ describe("ColabFold's MSA interface", () => {
     for (const row of rowsOf(lines)) expect(withoutInsertions(row)).toHaveLength(query.length);
   });
 
-  it('takes rows that cover half of the query, and no others', async () => {
+  it('accepts only rows that cover half of the query', async () => {
     const [, query] = small.sequences as [string, string];
     const { files } = await client.run({ sequences: [query], mode: 'nofilter', headers: basic() });
     const rows = rowsOf(gather(files.get('uniref.a3m')!).get(101));
@@ -70,11 +70,11 @@ describe("ColabFold's MSA interface", () => {
       expect([...gathered.keys()]).toEqual([101, 102, 103]);
       expect(sequences.map((_, at) => gathered.get(101 + at)![1])).toEqual(sequences);
     }
-    // No environmental database is set, so that its file holds the queries alone.
+    // No environmental database is set, so its file holds only the queries.
     expect(rowsOf(gather(files.get('bfd.mgnify30.metaeuk30.smag30.a3m')!).get(101))).toHaveLength(1);
   });
 
-  it('tells a client that wants templates that there are none', async () => {
+  it('returns no templates to a client that requests some', async () => {
     const sequences = small.sequences.slice(0, 2);
     const { files } = await client.run({ sequences, mode: 'env', headers: basic() });
     expect(templatesOf(files, sequences.length)).toEqual([undefined, undefined]);
@@ -100,11 +100,11 @@ describe("ColabFold's MSA interface", () => {
     expect(ids[0]!.map((id) => taxids.get(id))).toEqual(ids[1]!.map((id) => taxids.get(id)));
     expect(new Set(ids[0]!.map((id) => taxids.get(id))).size).toBe(ids[0]!.length);
     const complete = await client.run({ ...asked, mode: 'paircomplete' });
-    // Of two chains both modes ask for species that have both.
+    // For two chains both modes select species with proteins for both.
     expect(complete.files.get('pair.a3m')).toBe(greedy.files.get('pair.a3m'));
   });
 
-  it('pads a chain that a species has no protein for, where it is asked to be greedy', async () => {
+  it('pads a chain without a protein of the species in greedy mode', async () => {
     const sequences = small.sequences.slice(0, 3);
     const asked = { sequences, isPaired: true, headers: basic() };
     const greedy = gather((await client.run({ ...asked, mode: 'pairgreedy' })).files.get('pair.a3m')!);
@@ -116,7 +116,7 @@ describe("ColabFold's MSA interface", () => {
     const gaps = (of: ReadonlyMap<number, readonly string[]>) =>
       [...of.values()].flatMap((lines) => rowsOf(lines)).filter((row) => /^-+$/.test(row));
     expect(gaps(complete)).toEqual([]);
-    // Protenix reads a block by its headers, and the places of rows are what pairs them.
+    // Protenix reads a block by its headers, and pairs rows by their index.
     for (const lines of greedy.values()) {
       const headers = lines.filter((line) => line.startsWith('>'));
       expect(new Set(headers).size).toBe(headers.length);
@@ -158,13 +158,13 @@ describe("ColabFold's MSA interface", () => {
     }
   });
 
-  it('speaks for the anonymous organization where this machine asks without a key, but for no web page', async () => {
+  it('serves local requests without a key as the anonymous organization, except those of web pages', async () => {
     const body = new URLSearchParams({ q: `>101\n${small.sequences[0]}\n`, mode: 'env' });
     const ask = (headers: Record<string, string>) =>
       fetch(`${hostUrl}/ticket/msa`, { method: 'POST', headers, body });
     const { id } = (await (await ask(basic('example_password'))).json()) as { id: string };
     expect((await client.status(id)).status).not.toBe('ERROR');
-    // It is that organization's, and not of the one that has a key.
+    // The run belongs to the anonymous organization, not to the one with a key.
     expect(await client.status(id, basic())).toMatchObject({ status: 'ERROR' });
     for (const foreign of [
       { Origin: 'http://elsewhere.example' },
@@ -220,7 +220,7 @@ describe("ColabFold's MSA interface", () => {
     }
   });
 
-  it('says that there are no E-values rather than give an alignment of the query alone', async () => {
+  it('reports missing E-values instead of returning an alignment of the query alone', async () => {
     const strict = await startSmallAppliance({ colabfold: { database: 'demo' } });
     try {
       const headers = basic(await strict.keyOf('lab'));
@@ -261,7 +261,7 @@ describe.skipIf(ownClients.length === 0)("clients' own files", () => {
     expect(templates.filter((found) => found !== null)).toEqual([]);
     expect([alone.length, paired.length]).toEqual([3, 3]);
     for (const [at, text] of [...alone.entries(), ...paired.entries()]) {
-      // Protenix names each query so in the files that it writes.
+      // Protenix uses this name for each query in its files.
       expect([`>${101 + at}`, '>query']).toContain(text!.split('\n')[0]);
       expect(text!.split('\n')[1]).toBe(sequences[at]);
       expect(text!.split('\n').length).toBeGreaterThan(4);
@@ -288,7 +288,7 @@ function idOf(header: string): string {
   return header.slice(1).split('\t')[0] as string;
 }
 
-/** Species of the proteins that these headers name, by id. */
+/** Species of the proteins in these headers, by id. */
 async function taxidsOf(headers: readonly string[]): Promise<ReadonlyMap<string, unknown>> {
   const wanted = new Set(headers.map(idOf));
   const found = new Map<string, unknown>();

@@ -16,7 +16,7 @@ import { repetitions } from '../../tools/suite/repetitions.js';
 /* GLOAMING_COLABFOLD_KILLS=24 for the long version. */
 
 const QUERIES = 100;
-/** Of the server, each when as many more tickets are complete. */
+/** Number of kills. The server is killed each time as many further tickets are complete. */
 const KILLS = repetitions('GLOAMING_COLABFOLD_KILLS', 3, 24);
 const TICKETS_PER_KILL = Math.floor(QUERIES / (KILLS + 1));
 const CLIENTS = 8;
@@ -79,7 +79,7 @@ it(
     expect(answers.size).toBe(QUERIES);
     for (const [at, { text }] of answers) expect(gather(text).get(101)?.[1]).toBe(queries[at]);
     expect(new Set([...answers.values()].map(({ id }) => id)).size).toBe(QUERIES);
-    // Nothing was made twice: sent again, each sequence leads to the very ticket that was served.
+    // No run was made twice: a repeated request for each sequence returns the same ticket.
     for (const [at, sequence] of queries.entries()) {
       const told = await client.submit({ sequences: [sequence], mode: 'env', headers });
       expect(told).toMatchObject({ status: 'COMPLETE', id: answers.get(at)!.id });

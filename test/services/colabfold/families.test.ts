@@ -10,14 +10,16 @@ import { PROGRAM } from '../../tools/paths.js';
 import { buildBench, type Bench, type Json, type Serving } from '../runs/runs-served.js';
 import { colabfoldClient, gather } from './colabfold-client.js';
 
-/* A database whose proteins have relatives by mmseqs: what a query's family is made of is in its alignment. */
+/*
+ * A database whose proteins have homologs from mmseqs. The members of a query's homolog set are rows of its alignment.
+ */
 
 const FAMILY = 40;
 const random = seededRandom(5);
 
 let bench: Bench;
 let serving: Serving;
-/** The query, and a protein of the background that the database has under the same id. */
+/** The query, and a protein of the homolog source with an id that the database also has. */
 let query: string;
 let shared: string;
 
@@ -40,7 +42,7 @@ function writeProteins(name: string, proteins: readonly (readonly [id: string, s
 
 function start(settings: Json): Promise<Serving> {
   const file = join(bench.folder, `settings-${Object.keys(settings).length}.json`);
-  // Nothing is calibrated, so that rows of the database need no E-value.
+  // The database has no calibration, so its rows need no E-value.
   writeFileSync(file, JSON.stringify({ colabfold: { database: 'lab', max_evalue: null, ...settings } }));
   return bench.start({ GLOAMING_CONFIG: file });
 }
@@ -87,7 +89,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('a database with relative
     bench.remove();
   });
 
-  it('gives an alignment what the family was made of, each protein once, by its E-value', async () => {
+  it('gives an alignment the members of the homolog set, each protein once, by its E-value', async () => {
     const { rows } = await alignmentOf(serving, 'nofilter');
     const ids = rows.map(({ columns }) => columns[0]!);
     expect(new Set(ids).size).toBe(ids.length);
@@ -109,14 +111,14 @@ describe.skipIf((await mmseqsVersion()) === undefined)('a database with relative
     expect(eValues).toEqual(eValues.toSorted((a, b) => a - b));
   });
 
-  it('has the row of the database where it has the relative itself', async () => {
+  it('has the row of the database if that contains the homolog itself', async () => {
     const { rows } = await alignmentOf(serving, 'nofilter');
     const own = rows.find(({ columns }) => columns[0] === 'near-3')!;
     expect(Number(own.columns[1])).toBeGreaterThan(0);
     expect(shared).toContain(own.row.replace(/[^A-Za-z]/g, '').toUpperCase());
   });
 
-  it('makes the same alignment of the runs of others, and none again of its own', async () => {
+  it('makes the same alignment from runs of others, and reuses its own', async () => {
     const [mine, theirs] = [await alignmentOf(serving, 'env'), await alignmentOf(serving, 'env', 'other')];
     expect(theirs.text).toBe(mine.text);
     expect((await alignmentOf(serving, 'env')).id).toBe(mine.id);
@@ -124,7 +126,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('a database with relative
     expect(await endpointsOf(serving, 'other')).toEqual(['homology.search', 'sequences.relatives']);
   });
 
-  it('pairs by what the database says of its proteins alone', async () => {
+  it('pairs only proteins of the database, by their taxa', async () => {
     const client = colabfoldClient(() => `${serving.server.url}/colabfold`);
     const asked = { sequences: [query], isPaired: true, headers: headersOf('lab') };
     const { run_ids: runs } = await client.submit({ ...asked, mode: 'pairgreedy' });
@@ -132,7 +134,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('a database with relative
     expect(await endpointsOf(serving)).toEqual(['homology.search', 'sequences.relatives']);
   });
 
-  it('leaves the background out where the settings say so', async () => {
+  it('excludes the homolog source if the settings say so', async () => {
     const without = await start({ background_rows: false });
     try {
       const { rows } = await alignmentOf(without, 'nofilter');
@@ -142,7 +144,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('a database with relative
     }
   });
 
-  it('tells the relatives of a protein by a run of their own', async () => {
+  it('returns the homologs of a protein in a run of their own', async () => {
     const { data: runs } = (await serving.call('GET', '/v1/runs?limit=100', {})).body;
     const { id } = runs.find(({ endpoint }: Json) => endpoint === 'sequences.relatives');
     const { data: run } = (await serving.call('GET', `/v1/runs/${id}`, {})).body;
@@ -155,7 +157,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('a database with relative
     }
   });
 
-  it('refuses relatives of a database whose proteins have none', async () => {
+  it('refuses homologs for a database whose proteins have none', async () => {
     const input = { query: { kind: 'protein_sequence', sequence: query }, database: 'demo' };
     const { body } = await serving.call('POST', '/v1/runs', {
       body: { endpoint: 'sequences.relatives', input },

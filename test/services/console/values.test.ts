@@ -43,8 +43,8 @@ beforeAll(async () => {
   release = await openRelease(directory);
 });
 
-describe('taxa to lie below', () => {
-  it('are named as filters take them, with the proteins on and below them', async () => {
+describe('values of taxa', () => {
+  it('are named in the form of filters, with the proteins on and below them', async () => {
     expect(await values.find(release, 'taxid', 'ba', true)).toEqual([
       { value: 'Bacteria', count: 3 },
       { value: '30', name: 'Bacillus', count: 1 },
@@ -56,7 +56,7 @@ describe('taxa to lie below', () => {
     expect((await values.find(release, 'taxid', '', true))[0]).toEqual({ value: 'root', count: 5 });
   });
 
-  it('are numbers where a taxid is asked for as it is', async () => {
+  it('are numbers for an exact taxid', async () => {
     expect((await values.find(release, 'taxid', '562', false))[0]).toEqual({ value: '562', count: 2 });
     expect(await values.find(release, 'taxid', 'Bacteria', false)).toEqual([]);
     expect(await values.find(release, 'colour', '', true)).toEqual([]);

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { ExportThread } from '#src/services/export/export-thread.js';
 
-/* The thread of one export; what it writes is tested with the runs that use it, and its digests with its memory. */
+/* The thread of one export. Its output is tested with the runs that use it, and its digests with its memory. */
 
 const rows = Array.from({ length: 10 }, (_, index) => ({
   rank: index + 1,
@@ -19,7 +19,7 @@ const startThread = (): ExportThread =>
   });
 
 describe('the thread of an export', () => {
-  it('writes the rows that were asked for, and tells how many a block had', async () => {
+  it('writes the requested rows, and returns the number of rows in a block', async () => {
     const thread = startThread();
     const first = await thread.write({ packed, start: 2, end: 4 });
     expect([first.rowCount, first.candidateCount, first.recordCount]).toEqual([2, 2, 2]);
@@ -32,7 +32,7 @@ describe('the thread of an export', () => {
     await thread.close();
   });
 
-  it('fails where a block is damaged, and where it was closed', async () => {
+  it('rejects if a block is damaged or the thread was closed', async () => {
     const thread = startThread();
     await expect(thread.write({ packed: packed.subarray(0, 40), start: 0, end: 1 })).rejects.toThrow(
       'An export cannot be written',

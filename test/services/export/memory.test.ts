@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
-/* What an export holds in memory does not grow with the run. */
+/* The memory of an export does not grow with the run. */
 
 const MOST_MEMORY_BYTES = 96 * 1e6;
 const isLinux = existsSync('/proc/self/status');
@@ -16,7 +16,7 @@ interface Printed {
   readonly sha256: string;
 }
 
-/** Of the files: the same rows are the same bytes, whatever becomes of how they are written. */
+/** Digests of the files. Equal rows must give equal bytes, however they are written. */
 const DIGESTS = {
   fasta: 'b8bc29e5e445bcfb2f1023089d3437507d63184d6694c455b0c0e5a82407e3da',
   m8: 'f3b5e3f695299ff6348ba012a3417dd404a9c78bdacf960ee36a8ae8aae1fca5',

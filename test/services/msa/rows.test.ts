@@ -66,7 +66,7 @@ describe('rows of an alignment', () => {
     expect(selected).toMatchObject({ names: ['A'], filteredCount: 2 });
   });
 
-  it('beyond the depth give way class by class: the near ones do not crowd out the far ones', async () => {
+  it('beyond the depth are dropped class by class: near ones do not displace all distant ones', async () => {
     const near = Array.from({ length: 8 }, (_, at) => row(`N${at}`, 0.95));
     const far = [row('F0', 0.15), row('F1', 0.12)];
     const middle = [row('M0', 0.45)];
@@ -93,7 +93,7 @@ describe('rows of an alignment', () => {
   });
 });
 
-describe('rows that are nearly the same', () => {
+describe('rows that are nearly equal', () => {
   const near = [
     row('A', 0.9, { row: 'MKTAYIAKQW' }),
     row('B', 0.5, { row: 'MKTAYWWWWW' }),
@@ -101,7 +101,7 @@ describe('rows that are nearly the same', () => {
     row('D', 0.1, { row: '-----CCCCC' }),
   ];
 
-  it('give way to the query and to the first of them', async () => {
+  it('are dropped in favour of the query and the first of them', async () => {
     const bound = (maximum_pairwise_identity_ratio: number) =>
       select(near, { maximum_pairwise_identity_ratio });
     expect(await bound(0.95)).toMatchObject({ names: ['A', 'B', 'C', 'D'], redundantCount: 0 });
@@ -114,7 +114,7 @@ describe('rows that are nearly the same', () => {
     expect((await select(halves, { maximum_pairwise_identity_ratio: 0 })).names).toEqual(['L', 'R']);
   });
 
-  it('are asked to differ more as long as enough others are there', async () => {
+  it('must differ more as long as enough others remain', async () => {
     const asked = { maximum_pairwise_identity_ratio: 0.95 };
     expect((await select(near, { ...asked, diverse_row_count: 1 })).names).toEqual(['D']);
     expect((await select(near, { ...asked, diverse_row_count: 2 })).names).toEqual(['B', 'D']);
@@ -139,7 +139,7 @@ describe('the default rules for rows', () => {
     expect(warningsOf(parameters)).toMatchObject([{ code: 'msa_without_e_values' }]);
   });
 
-  it('gives way to what is said', () => {
+  it('is overridden by the request', () => {
     const wide = { ...asked, maximum_expected_false_hits: 10 };
     expect(decideParameters([row('A', 0.3, { eValue: 1 })], wide)).toEqual(wide);
     const scored = { ...asked, minimum_normalized_score: 0 };

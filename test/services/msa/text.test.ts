@@ -25,7 +25,7 @@ async function* cutAt(bytes: Buffer, at: number): AsyncGenerator<Uint8Array> {
   yield bytes.subarray(at);
 }
 
-describe('what Accept prefers', () => {
+describe('the preference of Accept', () => {
   it.each([
     [undefined, false],
     ['*/*', false],

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withoutDescriptors } from './without-descriptors.js';
 import { LOG_FILE, startPredictor } from '#src/services/predictor/process.js';
 
-/* One predictor; what becomes of what it writes is tested with the runs that use it. */
+/* One predictor process. Its output is tested with the runs that use it. */
 
 let folder: string;
 
@@ -32,14 +32,14 @@ async function run(script: string) {
 }
 
 describe('a predictor', () => {
-  it('ends with what it said in its log', async () => {
+  it('ends with its output in its log', async () => {
     const end = await run("console.log('one'); console.error('two'); process.exitCode = 3");
     expect(end).toMatchObject({ code: 3, signal: null });
     expect(end.reason).toBeUndefined();
     expect(readFileSync(join(folder, LOG_FILE), 'utf8').split('\n').sort()).toEqual(['', 'one', 'two']);
   });
 
-  it('ends, and the server lives, where no file descriptor is left to start it with', () => {
+  it('fails without ending the server if no file descriptor is left', () => {
     const settings = { command: '/bin/true', args: [], environment: {}, timeoutMs: 1_000, output: {} };
     const call = `
       const predictor = await exports.startPredictor(${JSON.stringify(settings)}, ${JSON.stringify(folder)});

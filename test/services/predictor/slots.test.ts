@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { PredictorSlots } from '#src/services/predictor/slots.js';
 
-/** Takes a slot for each name; the result lists those whose turn has come. */
+/** Takes a slot for each name. The result lists the names whose turn has come. */
 function takeAll(slots: PredictorSlots, names: readonly string[]) {
   const ready: string[] = [];
   const taken = names.map((name) => {
@@ -16,7 +16,7 @@ function takeAll(slots: PredictorSlots, names: readonly string[]) {
 }
 
 describe('the slots of the predictor', () => {
-  it('are given in the order in which they were asked for, so many at once', async () => {
+  it('are given in the order of the requests, with a limit on concurrent ones', async () => {
     const { ready, taken } = takeAll(new PredictorSlots(2), ['a', 'b', 'c', 'd']);
     await setImmediate();
     expect(ready).toEqual(['a', 'b']);
@@ -25,7 +25,7 @@ describe('the slots of the predictor', () => {
     expect(ready).toEqual(['a', 'b', 'c']);
   });
 
-  it('pass by one that was given up while it waited', async () => {
+  it('skip a request that was cancelled while it waited', async () => {
     const { ready, taken } = takeAll(new PredictorSlots(1), ['a', 'b', 'c']);
     taken[1].release();
     await setImmediate();
@@ -35,7 +35,7 @@ describe('the slots of the predictor', () => {
     expect(ready).toEqual(['a', 'c']);
   });
 
-  it('are given back once, however often they are released', async () => {
+  it('are freed once, however often they are released', async () => {
     const { ready, taken } = takeAll(new PredictorSlots(1), ['a', 'b', 'c']);
     taken[0].release();
     taken[0].release();

@@ -8,15 +8,16 @@ const SCRIPT = `
   try {
     for (;;) openSync('/dev/null');
   } catch {
-    // None is left.
+    // No descriptor is left.
   }
   const outcome = await run(exports).catch((error) => ({ error: error.message }));
   process.stdout.write(JSON.stringify(outcome));
 `;
 
 /**
- * What a call gives in a process of its own that has no file descriptor left; `{ error }` where it throws.
- * @param module URL of a compiled module  @param call statements that return a promise; `exports` are the module's
+ * Result of a call in a child process without free file descriptors; `{ error }` if it throws.
+ * @param module URL of a compiled module
+ * @param call statements that return a promise; `exports` are the module's
  */
 export function withoutDescriptors(module: string, call: string): unknown {
   const limited = ['-c', 'ulimit -n 64; exec "$0" --input-type=module --eval "$1" "$2" "$3"'];

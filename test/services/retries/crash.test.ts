@@ -14,10 +14,9 @@ import { serveInProcess } from '../../tools/served-process.js';
 import { repetitions } from '../../tools/suite/repetitions.js';
 
 /*
- * A server is killed again and again while clients create all that can be created, each under an Idempotency-Key, and
- * ask again under the same key until they are answered. Afterwards everything is there once, and nothing is there that
- * its client was not told of.
- * GLOAMING_CRASH_KILLS=300 for the long version; GLOAMING_SEED repeats one.
+ * A server is killed repeatedly while clients create every kind of object. Each request has an Idempotency-Key, and is
+ * repeated under the same key until it gets a response. Afterwards every object exists once, and its client has
+ * received its id. GLOAMING_CRASH_KILLS=300 runs the long version; GLOAMING_SEED repeats one.
  */
 
 const KILLS = repetitions('GLOAMING_CRASH_KILLS', 3, 300);
@@ -28,14 +27,14 @@ interface Client {
   readonly organization: string;
   readonly key: string;
   readonly random: Random;
-  /** Ids of what it was told that it created, by the name that it gave to it. */
+  /** Ids from the responses to this client, by the name of the object. */
   readonly told: Map<string, string>;
   billedCount: number;
-  /** Names of requests, and so their keys. */
+  /** Number of request names. A request's key is its name. */
   nameCount: number;
 }
 
-/** What went wrong, in words; each is a promise that was broken. */
+/** Messages about violated promises. */
 const doubled: string[] = [];
 const orphans: string[] = [];
 let requestCount = 0;
@@ -83,7 +82,7 @@ async function killServer(): Promise<void> {
   await once(server, 'exit');
 }
 
-/** Asks until a server answers. */
+/** Repeats a request until a server responds. */
 async function ask({ key }: Client, method: string, path: string, body?: unknown, idempotencyKey?: string) {
   const headers = idempotencyKey === undefined ? undefined : { 'Idempotency-Key': idempotencyKey };
   for (;;) {
@@ -94,13 +93,13 @@ async function ask({ key }: Client, method: string, path: string, body?: unknown
         if (answer.status < 500 && answer.headers.get('Service-Retryable') !== 'true') return answer;
       }
     } catch {
-      // The server died with the request; what became of it, only asking again tells.
+      // The server died with the request. Only a repetition shows the result.
     }
     await pause(5);
   }
 }
 
-/** Sends it under a key of its own until it is answered. */
+/** Sends a request under a key of its own until it gets a response. */
 async function keyed(client: Client, name: string, path: string, body: unknown): Promise<Json> {
   const answer: Answer = await ask(client, 'POST', path, body, name);
   expect(answer.status, `${path} ${JSON.stringify(answer.body)}`).toBeLessThan(300);
@@ -118,14 +117,14 @@ async function list(client: Client, path: string): Promise<Json[]> {
   }
 }
 
-/** Of all that was created under this name there must be one, that which the client was told of. */
+/** Exactly one object with this name must exist, with the id that its client has received. */
 function checkOne(rows: readonly Json[], nameOf: (row: Json) => unknown, name: string, id: string): void {
   const ids = rows.filter((row) => nameOf(row) === name).map((row) => row.id as string);
   if (ids.length > 1) doubled.push(name);
   orphans.push(...ids.filter((found) => found !== id));
 }
 
-/** Each makes one thing, and looks for it, and for what else came with it. */
+/** Each function creates one object, and checks it and the objects that are created with it. */
 const WORKS: readonly ((client: Client, name: string) => Promise<void>)[] = [
   async (client, name) => {
     const body = { url: 'http://127.0.0.1:9/', description: name, event_types: ['file.deleted'] };
@@ -202,7 +201,7 @@ interface Named {
   readonly organizationId: string;
 }
 
-/** Rows of a client in a table: no name twice, and no id that it was not told of. */
+/** Rows of a client in a table: no name occurs twice, and the client has received every id. */
 function checkTable<Row extends Named>(
   store: ControlStore,
   table: string,
@@ -216,7 +215,7 @@ function checkTable<Row extends Named>(
   orphans.push(...own.filter((row) => told.get(nameOf(row) ?? '') !== row.id).map(({ id }) => id));
 }
 
-/** One entry for each search and each alignment that was answered. */
+/** One entry for each search and each alignment that got a response. */
 function checkLedger(usage: UsageTable, { organization, billedCount }: Client): void {
   const entries = usage.list(organization, 0, 1_000_000).filter(({ id }) => id.startsWith('req_'));
   const excess = entries.length - billedCount;
@@ -227,7 +226,7 @@ function checkLedger(usage: UsageTable, { organization, billedCount }: Client): 
 
 describe(`a server that is killed ${KILLS} times amid keyed requests (seed ${seed})`, () => {
   it(
-    'makes nothing twice, and nothing that its client was not told of',
+    'creates every object once, and its client received every id',
     async () => {
       const random = seededRandom(seed);
       await startServer();

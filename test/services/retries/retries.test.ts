@@ -15,9 +15,9 @@ import { serve, type Served } from '../../tools/serve.js';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
 import { ask, putPart, type Answer, type Json } from '../storage/storage-served.js';
 
-/* Every POST, where the server fails behind the operation's own commits and before it answers; then the retry. */
+/* Every POST on a server that fails after the operation's commits and before its response; then the retry. */
 
-/** What a POST may bring into being. */
+/** Tables that a POST may add rows to. */
 const TABLES = [
   'files',
   'msa-components',
@@ -30,7 +30,7 @@ const TABLES = [
   'webhook-endpoints',
 ];
 
-/** What the requests name. */
+/** Objects that the requests name. */
 interface Scene {
   readonly sequence: string;
   readonly releaseId: string;
@@ -40,7 +40,7 @@ interface Scene {
   readonly deliveryId: string;
   readonly credentialId: string;
   readonly runId: string;
-  /** Uploads whose part was sent; the second one's is acknowledged. */
+  /** Uploads with a part; the part of the second one is acknowledged. */
   readonly uploadIds: readonly [string, string];
   readonly fileUrl: string;
 }
@@ -108,9 +108,9 @@ const REQUESTS: Readonly<Record<string, (scene: Scene) => Request>> = {
   'sql_credentials.create': () => ({ path: '/v1/sql-credentials', body: { name: 'new' } }),
   'sql_credentials.rotate': ({ credentialId }) => ({ path: `/v1/sql-credentials/${credentialId}/rotate` }),
 };
-/** What in an answer lets somebody in, or sign. */
+/** Values in a response that grant access or can sign. */
 const SECRETS = /"(?:secret|password)":"([^"]+)"|signature=([\w-]+)/g;
-/** Reads rows with another kind of key; nothing is made. */
+/** Operations that only read rows, with another kind of key. */
 const READS_ONLY = ['sql.query'];
 
 const POSTS = Object.values<Route>(ROUTES).filter(({ method }) => method === 'POST');
@@ -119,9 +119,9 @@ let small: SmallAppliance;
 let served: Served;
 let key: string;
 let scene: Scene;
-/** Whether operations fail when they have done all that they do. */
+/** Whether operations fail after all of their work. */
 let isDying = false;
-/** All that was answered and lets somebody in. */
+/** Secrets in all responses. */
 const secrets = new Set<string>();
 
 beforeAll(async () => {
@@ -164,7 +164,7 @@ async function setScene(): Promise<Scene> {
   const query = { kind: 'protein_sequence', sequence };
   const search = { query, evidence: 'pairwise_sequence_alignment', limit: 3 };
   const found = await call('POST', '/v1/homology', search);
-  // No server listens there, so its deliveries stay pending.
+  // No server listens at this address, so its deliveries stay pending.
   const endpoint = await call('POST', '/v1/webhooks/endpoints', { url: 'http://127.0.0.1:9/' });
   const uploads: string[] = [];
   for (const name of ['sent', 'acknowledged', 'kept']) {
@@ -204,7 +204,7 @@ async function post(id: string): Promise<Answer & { readonly text: string }> {
 
 async function countRows(): Promise<Readonly<Record<string, number>>> {
   const { metering, store } = small.appliance;
-  // What unkeyed requests of the scene cost is written a moment later.
+  // The cost of the scene's unkeyed requests is written with a delay.
   await metering.settle();
   const searches = new UsageTable(store).list('lab', 0, 1_000).filter(({ id }) => id.startsWith('req_'));
   const counts = TABLES.map((name) => [name, store.table(name).getKeysCount()] as const);
@@ -212,17 +212,17 @@ async function countRows(): Promise<Readonly<Record<string, number>>> {
 }
 
 describe('the POSTs of the contract', () => {
-  it('all say why a retry does nothing twice, and all are tried here', () => {
+  it('all state why a retry is safe, and all are tested here', () => {
     expect(POSTS.filter(({ retry }) => retry === undefined)).toEqual([]);
     const tried = [...Object.keys(REQUESTS), ...READS_ONLY].sort();
     expect(tried).toEqual(POSTS.map(({ operationId }) => operationId).sort());
   });
 });
 
-/** Requests that cost something by themselves. */
+/** Requests that are billed themselves. */
 const BILLED = new Set(['homology.search', 'sequences.msa.a3m.create']);
 
-describe('a keyed request whose server failed before it could answer', () => {
+describe('a keyed request whose server failed before its response', () => {
   for (const id of Object.keys(REQUESTS)) {
     it(`to ${id} is found as it was done, or is done as if for the first time`, async () => {
       const before = await countRows();
@@ -239,7 +239,7 @@ describe('a keyed request whose server failed before it could answer', () => {
       expect(third.headers.get('Idempotent-Replayed')).toBe('true');
       expect(await countRows()).toEqual(after);
       if (BILLED.has(id)) {
-        // Billed with the answer that somebody had; what it named is there, or made again as the same.
+        // Billed with the first response. Objects that it named exist, or are made again with the same id.
         expect(between.searches).toBe(before.searches);
         expect(after).toEqual({ ...between, searches: before.searches! + 1 });
         return;
@@ -252,8 +252,8 @@ describe('a keyed request whose server failed before it could answer', () => {
   }
 });
 
-describe('what was answered and lets somebody in', () => {
-  it('stands neither in the control state nor in a backup', async () => {
+describe('a secret in a response', () => {
+  it('is in clear neither in the control state nor in a backup', async () => {
     expect(secrets.size).toBe(6);
     const { dataFolder, indexesFolder } = small.appliance.config;
     const target = mkdtempSync(join(tmpdir(), 'gloaming-secrets-'));

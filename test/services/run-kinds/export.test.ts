@@ -63,7 +63,7 @@ async function refused(input: Json, as: 'lab' | 'other' = 'lab'): Promise<string
   return `${headers.get('Service-Error-Type')}: ${body.error.message}`;
 }
 
-/** Exports, and reads the file through a signed URL, without any credentials. */
+/** Exports, and reads the file through a signed URL without credentials. */
 async function exported(input: Json): Promise<{ summary: Json; bytes: Buffer; path: string }> {
   const { status, result, error, usage } = await run('homology.export', input);
   expect(status, JSON.stringify(error)).toBe('completed');
@@ -123,7 +123,7 @@ describe('an export as m8', () => {
           mismatches: columns - equal - gaps.reduce((sum, { length }) => sum + length, 0),
           gap_openings: gaps.length,
           place: [alignment.query_start, alignment.query_end, alignment.target_start, alignment.target_end],
-          // Nothing is calibrated here: so many false hits there can be at most.
+          // Without a calibration, the number of searched targets is the upper bound.
           e_value: significance.measurements.expected_false_hits ?? searchedCount,
         };
       }),
@@ -143,7 +143,7 @@ describe('an export as m8', () => {
   });
 });
 
-/** What hhfilter -id 95 has nothing to take from. */
+/** Settings from which hhfilter -id 95 removes no row. */
 const DIVERSE = { minimum_normalized_score: 0, maximum_pairwise_identity_ratio: 0.95 };
 
 describe('an export as A3M', () => {
@@ -153,7 +153,7 @@ describe('an export as A3M', () => {
     msa: { minimum_normalized_score: 0, maximum_pairwise_identity_ratio: 1 },
   };
 
-  it('is what an alignment of the same receipt is', async () => {
+  it('equals an alignment of the same receipt', async () => {
     const choice = { minimum_normalized_score: 0.02, maximum_pairwise_identity_ratio: 0.9 };
     const { bytes, summary } = await exported({ run_id: search.id, format: 'a3m', msa: choice });
     const { body } = await serving.call('POST', '/v1/sequences/msa/a3m', {
@@ -172,7 +172,7 @@ describe('an export as A3M', () => {
     expect(body.data.row_count).toBeGreaterThan(1);
   });
 
-  it('of all queries is a tar of what each query alone gives', async () => {
+  it('of all queries is a tar of the files of each single query', async () => {
     const { path } = await exported({ run_id: batch.id, format: 'a3m', all_queries: true });
     const list = execFileSync('tar', ['-tf', path], { encoding: 'utf8' }).trimEnd().split('\n');
     expect(list).toEqual(found.map((_, at) => `${at}-query_${at}.a3m`));
@@ -194,7 +194,7 @@ describe('an export as A3M', () => {
       const byId = new Map(found[5].map((candidate) => [candidate.target.id, candidate]));
       for (const { id, residues, filled } of others) {
         const { target, alignment } = byId.get(id)!;
-        // With its insertions a row is the aligned stretch of its target; its columns are those that match.
+        // With its insertions, a row is the aligned part of its target; its columns are those that match.
         expect(residues).toBe(target.sequence.slice(alignment.target_start, alignment.target_end));
         const matches = cigarRuns(alignment.cigar).filter(({ operation }) => '=X'.includes(operation));
         expect(filled).toBe(matches.reduce((sum, { length }) => sum + length, 0));
@@ -290,7 +290,7 @@ describe('an export as columns', () => {
 });
 
 describe('an export', () => {
-  it('of the same rows is the same file, whose signed URLs stay good', async () => {
+  it('of the same rows is the same file, whose signed URLs stay valid', async () => {
     const first = await exported({ run_id: batch.id, format: 'parquet', path: 'mine/batch.parquet' });
     const at = encodeURIComponent(first.summary.file.url);
     const signed = await serving.call('POST', `/v1/storage/file-signed-urls?url=${at}`, { body: {} });
@@ -331,7 +331,7 @@ describe('an export', () => {
     expect(await refused({ run_id: id, format: 'fasta' })).toMatch(/^run_not_completed.*cancelled/);
   });
 
-  it('is told by the event of its file, with the end of the run', async () => {
+  it('appends the event of its file together with the end of the run', async () => {
     const { summary } = await exported({ run_id: search.id, format: 'fasta', path: 'told.fasta' });
     const file = serving.appliance.store.table<Json>('events');
     const events = [...file.getRange({ start: `${summary.file.file_id} ` }).map(({ value }) => value)];

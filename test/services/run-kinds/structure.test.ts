@@ -9,18 +9,18 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildBench, call, type Bench, type Json, type Serving } from '../runs/runs-served.js';
 
-/* Predictions by a stand-in command: what it does is the first line of the alignment that it is given. */
+/* Predictions by a stub command. The first line of its alignment selects its behaviour. */
 
 const COMMAND = fileURLToPath(new URL('stand-in-predictor.sh', import.meta.url));
 const SERVER = fileURLToPath(new URL('../../tools/served-appliance.mjs', import.meta.url));
-/** No shell reads it. */
+/** Must not be interpreted by a shell. */
 const LITERAL = '$(touch escaped); "quoted" *';
 
 let bench: Bench;
 let serving: Serving;
 let settings: Record<string, string>;
 
-/** Of a server whose predictor may take so long. */
+/** Settings of a server with this timeout for its predictor. */
 function settingsOf(timeout_seconds: number): Record<string, string> {
   const config = join(bench.folder, `appliance-${timeout_seconds}.json`);
   const structure_predictor = {
@@ -50,7 +50,7 @@ afterAll(async () => {
   bench.remove();
 });
 
-/** Uploads an alignment that makes the stand-in behave so; gives its URL. */
+/** Uploads an alignment that selects a behaviour of the stub, and returns its URL. */
 async function alignment(behaviour: string): Promise<string> {
   const bytes = Buffer.from(`>${behaviour}\n${bench.sequences[0]}\n`);
   const path = '/v1/storage/uploads';
@@ -95,7 +95,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Processes of a prediction that is at work, once its log tells of so many, and not of those before. */
+/** New processes of a running prediction, once its log has this number of process ids. */
 async function processesOf({ id }: Json, count: number, before: readonly number[] = []): Promise<number[]> {
   const log = join(bench.environment.GLOAMING_DATA, 'predictions', id, 'predictor.log');
   for (let tries = 0; tries < 400; tries += 1) {
@@ -113,7 +113,7 @@ async function untilGone(pids: readonly number[]): Promise<void> {
 const foldersLeft = (): string[] => readdirSync(join(bench.environment.GLOAMING_DATA, 'predictions'));
 
 describe('a prediction', () => {
-  it('gives the predictor the alignment and keeps what it wrote, with its log', async () => {
+  it('passes the alignment to the predictor and stores its output and log', async () => {
     const body = {
       query: { kind: 'protein_sequence', sequence: bench.sequences[0] },
       evidence: 'pairwise_sequence_alignment',
@@ -139,7 +139,7 @@ describe('a prediction', () => {
     ).toBe(msa.data.a3m_sha256);
     expect(await textOf(model)).toBe('ATOM\n');
     const names = (await textOf(environment)).match(/^\w+(?==)/gm);
-    // The shell that the stand-in is sets the last three itself.
+    // The stub's shell sets the last three itself.
     expect(names?.filter((name) => !['PWD', 'SHLVL', '_', 'OLDPWD'].includes(name))).toEqual([
       'GREETING',
       'HOME',
@@ -153,7 +153,7 @@ describe('a prediction', () => {
     expect(foldersLeft()).toEqual([]);
   });
 
-  it('ends what the predictor leaves running', async () => {
+  it('ends processes that the predictor leaves running', async () => {
     const { status, result } = await predict('leaves');
     expect(status).toBe('completed');
     await untilGone(pidsIn(await textOf(result.summary.log)));
@@ -166,8 +166,8 @@ describe('a prediction', () => {
   });
 });
 
-describe('a prediction that comes to nothing', () => {
-  /** It fails the run, keeps the log and nothing else. */
+describe('a prediction that fails', () => {
+  /** The behaviour must fail the run, which keeps only the log. */
   async function expectFailed(behaviour: string, reason: string, facts: object): Promise<void> {
     const run = await predict(behaviour);
     expect(run).toMatchObject({
@@ -265,7 +265,7 @@ describe('a prediction is refused', () => {
 });
 
 describe('a server that is killed', () => {
-  it('takes its predictions with it, and the next one begins them anew', async () => {
+  it('ends its predictions, and the next server starts them again', async () => {
     const run = await create({ a3m_url: await alignment('hang') });
     const before = await processesOf(run, 2);
     await serving.stop();

@@ -6,7 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildBench, type Bench, type Json, type Serving } from '../runs/runs-served.js';
 
-/* Tables of a real batch of searches, read by the programs that they are made for, and beside those of other tools. */
+/* Tables of a real batch of searches, read by the programs that use them, and compared with those of other tools. */
 
 const hasBiopython = canImport('Bio');
 const hasPandas = canImport('pandas');
@@ -58,7 +58,7 @@ async function run(endpoint: string, input: Json): Promise<Json> {
   return body.data;
 }
 
-/** Exports the batch, and writes the file where other programs can read it. */
+/** Exports the batch, and writes the file to a path that other programs can read. */
 async function exported(name: string, input: Json): Promise<string> {
   const { result, error } = await run('homology.export', { run_id: batch.id, ...input });
   expect(error).toBeUndefined();
@@ -88,7 +88,7 @@ const aligned = (candidates: readonly Json[]): Json[] =>
 const byScore = (left: Json, right: Json): number =>
   right.measurements.affine.raw_score - left.measurements.affine.raw_score || left.rank - right.rank;
 
-/** What every reader must have understood, in the order of the file. */
+/** Values that every reader must get, in the order of the file. */
 const expected = (withSequences: boolean): Json[] =>
   found.map((candidates, at) => ({
     query: ids[at],
@@ -108,7 +108,7 @@ const expected = (withSequences: boolean): Json[] =>
       })),
   }));
 
-/** Without the gaps, which are checked where alignments are. */
+/** Without the gap counts, which are checked with the alignments. */
 const ungapped = (results: Json[]): Json[] =>
   results.map(({ query, hits }) => ({
     query,
@@ -142,7 +142,7 @@ describe('tables', () => {
     const { types, missing, rows } = read('pandas', path, STANDARD.split(' '));
     expect(missing).toBe(0);
     const [text, real, whole] = ['object', 'float64', 'int64'];
-    // The bit scores of nothing calibrated are written as 0.0, and the E-values as whole numbers.
+    // Without a calibration, bit scores are written as 0.0, and E-values as whole numbers.
     expect(types).toEqual([text, text, real, ...Array(8).fill(whole), real]);
     expect(rows).toHaveLength(found.flatMap(aligned).length);
     const wide = read('pandas', await exported('wide.tsv', { format: 'tsv' }));
@@ -210,7 +210,7 @@ describe('tables', () => {
     expect((await get('outfmt=6&format_output=query')).status).toBe(422);
   });
 
-  it('keep what passes the cut-offs, and count the rest', async () => {
+  it('have the rows that pass the cut-offs, and count the others', async () => {
     const cutOffs = { minimum_query_coverage_ratio: 0.8, minimum_sequence_identity_ratio: 0.3 };
     const { result } = await run('homology.export', { run_id: batch.id, format: 'm8', ...cutOffs });
     const kept = found.flatMap(aligned).filter(({ alignment }) => {
@@ -235,7 +235,7 @@ describe('tables', () => {
     expect(body.data.flatMap(({ candidates }: Json) => candidates)).toEqual(kept);
   });
 
-  it('refuse cut-offs that everything would fail', async () => {
+  it('refuse cut-offs that no row could pass', async () => {
     const query = { kind: 'protein_sequence', sequence: bench.sequences[0] };
     const refused = async (endpoint: string, input: Json): Promise<string | null> => {
       const { headers } = await serving.call('POST', '/v1/runs', { body: { endpoint, input } });
@@ -263,7 +263,7 @@ describe('beside the tables of other tools on the same query', () => {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
 
-  /** The row of the query against itself, with E-value and bits left out: scores differ, columns do not. */
+  /** The row of the query against itself without E-value and bit score, which differ between programs. */
   async function ours(input: Json): Promise<string[]> {
     const target = bench.sequences[0] as string;
     writeFileSync(join(bench.folder, 'target.fasta'), `>${found[0]?.[0]?.target.id}\n${target}\n`);
@@ -272,7 +272,7 @@ describe('beside the tables of other tools on the same query', () => {
     return (first as string).split('\t');
   }
 
-  /** The same protein by the other tool: it is asked with what our query was. */
+  /** Writes the query, so that the other tool can search it. */
   function fastaOfQuery(): void {
     writeFileSync(join(bench.folder, 'query.fasta'), `>${ids[0]}\n${bench.sequences[0]}\n`);
   }
@@ -324,7 +324,7 @@ describe('beside the tables of other tools on the same query', () => {
     compare(mine, (line as string).split('\t'), names.split(','));
   });
 
-  /** Equal as numbers where they are some; E-value and scores are each program's own. */
+  /** Compares numbers by value. E-value and scores are specific to each program. */
   function compare(mine: readonly string[], theirs: readonly string[], names: readonly string[]): void {
     const own = new Set(['evalue', 'bitscore', 'bits', 'score']);
     const values = (cells: readonly string[]): Json =>

@@ -17,17 +17,19 @@ import { serveInProcess } from '../../tools/served-process.js';
 import { repetitions } from '../../tools/suite/repetitions.js';
 
 /*
- * A server is killed again and again while clients create, cancel, page and export. Afterwards every acknowledged run
- * is there, once, ended once, with all of its rows or its file, billed for what it did, and its end was told to the
- * receiver of webhooks, as was every file.
- * GLOAMING_CRASH_KILLS=200 for the long version; GLOAMING_SEED repeats one.
+ * A server is killed repeatedly while clients create, cancel, page and export. Afterwards every acknowledged run exists
+ * once and has ended once. It has all of its rows or its file, and is billed for its work. The webhook receiver got the
+ * end of every run and every file. GLOAMING_CRASH_KILLS=200 runs the long version; GLOAMING_SEED repeats one.
  */
 
 const KILLS = repetitions('GLOAMING_CRASH_KILLS', 5, 200);
 const CLIENTS = 20;
-/** A client may make so many runs, and one more after each kill, so that every server has work to be killed at. */
+/**
+ * Runs of one client at the start. One more is allowed after each kill, so that every server has work when it is
+ * killed.
+ */
 const FIRST_RUNS_OF_ONE_CLIENT = 4;
-/** Runs of one client whose end it has not heard of. */
+/** Runs of one client without a known end. */
 const OPEN_RUNS_OF_ONE_CLIENT = 8;
 const BATCH_QUERIES = 40;
 const seed = Number(process.env.GLOAMING_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -37,7 +39,7 @@ let bench: Bench;
 let url: string | undefined;
 let server: ChildProcess;
 let receiver: Server;
-/** Types of the messages that came, by event id; one id may come more than once. */
+/** Types of received messages, by event id. An id may arrive more than once. */
 const told = new Map<string, string>();
 let killCount = 0;
 let isOver = false;
@@ -70,13 +72,13 @@ async function killServer(): Promise<void> {
   await once(server, 'exit');
 }
 
-/** Asks until a server answers; undefined once the test is over. */
+/** Repeats a request until a server responds; undefined once the test is over. */
 async function ask(method: string, path: string, options: CallOptions = {}): Promise<Answer | undefined> {
   while (!isOver) {
     try {
       if (url !== undefined) return await call(url + path, method, bench.keys.lab, options);
     } catch {
-      // The server died with the request; what became of it, only asking again tells.
+      // The server died with the request. Only a repetition shows the result.
     }
     await pause(20);
   }
@@ -91,7 +93,7 @@ interface Acknowledged {
   /** The run that is exported. */
   readonly source?: Acknowledged;
   readonly format?: 'fasta' | 'arrow' | 'parquet';
-  /** The first final state that a client was told. */
+  /** The first final state in a response to the client. */
   toldFinal?: string;
 }
 
@@ -194,7 +196,7 @@ async function finalEvents(runId: string): Promise<string[]> {
   return types.filter((type) => FINAL.has(type));
 }
 
-/** What the direct route answers, asked once for each sequence, at the expense of another organization. */
+/** Digests of the direct route, one request for each sequence, billed to another organization. */
 const digests = new Map<string, string>();
 async function digestOf(sequence: string, limit: number): Promise<string> {
   const key = `${limit} ${sequence}`;
@@ -247,7 +249,7 @@ async function checkFile({ source, format }: Acknowledged, { file, record_count 
   if (format === 'arrow') expect(tableFromIPC(bytes).numRows).toBe(candidates);
 }
 
-/** The ledger holds what the runs say that they did, and no more. */
+/** The ledger has exactly the work that the runs report. */
 async function checkLedger(runs: readonly Json[]): Promise<void> {
   await killServer();
   const store = openControlStore(bench.environment.GLOAMING_DATA);
@@ -260,13 +262,13 @@ async function checkLedger(runs: readonly Json[]): Promise<void> {
   await store.close();
 }
 
-/** One delivery for each end and each file, and each one told, though maybe more than once. */
+/** One delivery for each end and each file, each received at least once. */
 async function checkDeliveries(runs: ReadonlyMap<string, Json>): Promise<void> {
   const pending = async () => (await allPages('/v1/webhooks/deliveries?status=pending&limit=100')).length;
   while ((await pending()) > 0) await pause(200);
   const deliveries = await allPages('/v1/webhooks/deliveries?limit=100');
   expect(deliveries.every(({ status }) => status === 'delivered')).toBe(true);
-  // The same rows in the same format are the same file.
+  // Equal rows in one format give equal files.
   const exports = [...runs.values()].filter(
     ({ endpoint, status }) => endpoint === ENDPOINTS.export && status === 'completed',
   );
@@ -298,11 +300,11 @@ describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
         await startServer();
       }
       await pause(500);
-      // A busy machine hardly gets to work between two kills.
+      // On a busy machine little work is done between two kills.
       while (acknowledged.length <= CLIENTS && !isOver) await pause(100);
       isOver = true;
       await clients;
-      // What a client had no answer to yet is asked for again, under its key, by nobody: it may be there or not.
+      // Requests without a response are not repeated. Their runs may exist or not.
       const listed = async () => new Map((await allPages('/v1/runs?limit=100')).map((run) => [run.id, run]));
       let runs = await listed();
       while ([...runs.values()].some(({ status }) => !FINAL.has(status))) {

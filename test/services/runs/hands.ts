@@ -8,7 +8,7 @@ export const context = (organizationId = 'lab'): RequestContext => ({
   receivedAtMs: 0,
 });
 
-/** Stops a piece until it is let go. */
+/** Stops a piece until the test opens the gate. */
 export function gate(): {
   readonly reached: Promise<void>;
   readonly reach: () => void;

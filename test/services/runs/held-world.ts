@@ -1,6 +1,6 @@
 import { realWorld, type World } from '#src/world.js';
 
-/** Its timers fire, and its time passes, when the test says so. */
+/** A world whose timers fire, and whose time passes, when the test calls it. */
 export function heldWorld() {
   const timers = new Set<{ readonly ms: number; readonly work: () => void }>();
   const held = { atMs: 0, timers };

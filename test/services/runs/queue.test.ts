@@ -49,7 +49,7 @@ describe(`the fair line (seed ${seed})`, () => {
     expect(drain(line).map(({ organizationId }) => organizationId)).toEqual(['a', 'b', 'b']);
   });
 
-  it('gives every run that was added and not removed exactly once, none left behind', () => {
+  it('returns every run that was added and not removed exactly once', () => {
     const organization = fc.constantFrom('a', 'b', 'c', 'd');
     const priority = fc.constantFrom('high' as const, 'normal' as const, 'low' as const);
     fc.assert(
@@ -63,7 +63,7 @@ describe(`the fair line (seed ${seed})`, () => {
         const taken = drain(line);
         expect(new Set(taken)).toEqual(new Set(left));
         expect(taken).toHaveLength(left.length);
-        // While an organization waits, no other has two turns more than it since.
+        // While an organization waits, no other one gets two more turns than it.
         for (let end = 1; end <= taken.length; end += 1) {
           const turns = (name: string) => taken.slice(0, end).filter((r) => r.organizationId === name).length;
           const stillWaiting = new Set(taken.slice(end).map((r) => r.organizationId));
@@ -79,7 +79,7 @@ describe(`the fair line (seed ${seed})`, () => {
 });
 
 describe('the queue', () => {
-  it('never gives more turns at once than it may, and gives a run that comes back its next turn', async () => {
+  it('never exceeds its limit of concurrent turns, and gives a returning run its next turn', async () => {
     let atWork = 0;
     let most = 0;
     const turns = new Map<string, number>();
@@ -101,7 +101,7 @@ describe('the queue', () => {
     await queue.stop();
   });
 
-  it('gives a run that waits for something its turn when that has come, and others theirs meanwhile', async () => {
+  it('gives a waiting run its turn when its wait is over, and others theirs meanwhile', async () => {
     const turns: string[] = [];
     let come = (): void => undefined;
     const after = new Promise<void>((resolve) => (come = resolve));
@@ -119,7 +119,7 @@ describe('the queue', () => {
     await queue.stop();
   });
 
-  it('gives no turn after it was stopped, and waits for those that were given', async () => {
+  it('starts no turn after its stop, and waits for running ones', async () => {
     let ended = 0;
     const queue = new RunQueue(async () => {
       await new Promise((resolve) => setTimeout(resolve, 20));

@@ -19,7 +19,7 @@ export interface Bench {
   /** Sequences of the database, of known length. */
   readonly sequences: readonly string[];
   readonly keys: Readonly<Record<'lab' | 'other', string>>;
-  /** @param settings what this server's environment changes */
+  /** @param settings variables that change this server's environment */
   start(settings?: Readonly<Record<string, string>>): Promise<Serving>;
   remove(): void;
 }

@@ -19,9 +19,9 @@ import type { World } from '#src/world.js';
 import { context, gate } from './hands.js';
 import { heldWorld } from './held-world.js';
 
-/* Runs on a real LMDB, with a kind of run whose pieces the test holds in its hands. */
+/* Runs on a real LMDB, with a stub kind whose pieces the test controls. */
 
-/** What the fake kind does at each piece; the label of the run chooses. */
+/** Behaviour of the stub kind at each piece, selected by the label of the run. */
 interface Plan {
   readonly pieces: number;
   readonly label: string;
@@ -59,7 +59,7 @@ function openRuns(hands: { readonly now?: () => Date; readonly world?: World } =
         }
         return { rows: ['last'], doneCount: pieces, summarise: () => ({ label }), billableUnits: pieces };
       } finally {
-        // Further than the turn that ends the run, unless that waits for it.
+        // Waits past the turn that ends the run, unless that turn is held.
         await nextTurn();
         cleaned.push(label);
       }
@@ -168,7 +168,7 @@ describe('a run', () => {
     expect(rest.value).toMatchObject({ data: ['a2', 'a3', 'last'], has_more: false, next_cursor: null });
   });
 
-  it('fails with the code of a refusal, and keeps what it had found', async () => {
+  it('fails with the code of a refusal, and keeps its results so far', async () => {
     onPiece = async (_, piece) => {
       if (piece === 1) throw new Refusal('release_not_found', 'The release has gone.', { param: 'x' });
     };
@@ -182,7 +182,7 @@ describe('a run', () => {
     expect(faults).toEqual([]);
   });
 
-  it('fails without telling our own fault, which is reported', async () => {
+  it('fails without details of an internal failure, which is logged', async () => {
     onPiece = async () => {
       throw new Error('secret disk');
     };
@@ -192,7 +192,7 @@ describe('a run', () => {
     expect(faults.map(String)).toEqual(['Error: secret disk']);
   });
 
-  it('lets its work clean up, before the server has stopped, where a piece cannot be kept', async () => {
+  it('lets its work clean up before the server stops if a piece cannot be stored', async () => {
     const keep = vi.spyOn(RunTable.prototype, 'keep').mockRejectedValueOnce(new Error('secret row'));
     const run = await end((await create('a', 2)).id);
     keep.mockRestore();
@@ -202,7 +202,7 @@ describe('a run', () => {
     expect(faults.map(String)).toEqual(['Error: secret row']);
   });
 
-  it('waits where a worker is missing, which is told once, and not as a fault of ours', async () => {
+  it('waits if a worker is missing, which is reported once, and not as an internal failure', async () => {
     const missing = new Refusal('worker_unavailable', 'No worker answers.');
     let left = 2;
     onPiece = async () => {
@@ -214,7 +214,7 @@ describe('a run', () => {
     expect(faults).toEqual([]);
   });
 
-  it('is not made at all where its input is refused', async () => {
+  it('is not created if its input is refused', async () => {
     const input = { queries: [{ sequence: 'X' }] };
     await expect(create('a', 1, 'lab', { input } as never)).rejects.toThrow('Not a protein.');
     expect(runs.list({ limit: 10 }, context()).value.data).toEqual([]);
@@ -222,7 +222,7 @@ describe('a run', () => {
 });
 
 describe('cancelling', () => {
-  it('ends a run at work, whose later pieces come to nothing', async () => {
+  it('ends a running run, whose later pieces are discarded', async () => {
     const { reached, reach, open, release } = gate();
     let reason: unknown;
     onPiece = async (_, piece, { context: { signal } }) => {
@@ -262,7 +262,7 @@ describe('cancelling', () => {
 });
 
 describe('a restarted server', () => {
-  it('goes on behind the last piece that was kept, and does no piece twice', async () => {
+  it('continues after the last stored piece, and repeats no piece', async () => {
     const { reached, reach } = gate();
     onPiece = async (_, piece, { context: { signal } }) => {
       if (piece !== 2) return;
@@ -283,7 +283,7 @@ describe('a restarted server', () => {
     expect(faults).toEqual([]);
   });
 
-  it('gives up a run that ended it again and again before a piece was kept', async () => {
+  it('fails a run that ended the server repeatedly before a piece was stored', async () => {
     const table = new RunTable(store);
     await runs.stop();
     runs = openRuns();
@@ -296,7 +296,7 @@ describe('a restarted server', () => {
     expect(executed).toEqual([]);
   });
 
-  it('lets others go first where a run was at work at the end of one server after the other', async () => {
+  it('prefers other runs to one that was running when several servers ended', async () => {
     const table = new RunTable(store);
     await runs.stop();
     const at = new Date('2026-01-02T03:04:05Z');
@@ -316,7 +316,7 @@ describe('a restarted server', () => {
     expect(await end(id)).toMatchObject({ status: 'completed' });
   });
 
-  it('serves, and blames no run, where those that have expired could not be removed', async () => {
+  it('serves, and fails no run, if expired runs cannot be removed', async () => {
     await runs.stop();
     const failure = new Error('no room');
     const sweep = vi.spyOn(RunTable.prototype, 'sweep').mockRejectedValueOnce(failure);
@@ -329,7 +329,7 @@ describe('a restarted server', () => {
     expect(await end(id)).toMatchObject({ status: 'completed' });
   });
 
-  it('leaves a run alone that another process has taken over meanwhile', async () => {
+  it('does not touch a run that another process has taken over', async () => {
     const table = new RunTable(store);
     const { reached, reach, open, release } = gate();
     onPiece = async (_, piece) => {
@@ -361,11 +361,11 @@ describe('turns', () => {
     release();
     await end(long.id);
     await end(short.id, 'other');
-    // b waits for one piece of a at most.
+    // b waits for at most one piece of a.
     expect(executed.join(' ')).toMatch(/^a0 (a1 )?b0 a\d b1/);
   });
 
-  it('are waited for with Prefer, no longer than it says', async () => {
+  it('are awaited with Prefer, no longer than requested', async () => {
     await runs.stop();
     const { held, world } = heldWorld();
     await startRuns(world);

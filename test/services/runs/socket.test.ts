@@ -24,7 +24,7 @@ const searchRun = (index: number, more: Json = {}) => ({
   ...more,
 });
 
-/** A small file as a client uploads it; gives its URL. */
+/** Uploads a small file as a client does, and returns its URL. */
 async function upload(name: string, bytes: Uint8Array): Promise<string> {
   const path = '/v1/storage/uploads';
   const body = { file_name: name, size_bytes: bytes.length };
@@ -99,7 +99,7 @@ describe('a search run', () => {
     expect((await serving.call('GET', '/v1/runs?status=failed')).body.data).toEqual([]);
   });
 
-  it('is made once for one Idempotency-Key', async () => {
+  it('is created once per Idempotency-Key', async () => {
     const headers = { 'Idempotency-Key': 'once' };
     const first = await serving.call('POST', '/v1/runs', { body: searchRun(5), headers });
     const second = await serving.call('POST', '/v1/runs', { body: searchRun(5), headers });
@@ -122,7 +122,7 @@ describe('a search run', () => {
     expect([unknown.status, unknown.headers.get('Service-Error-Type')]).toEqual([404, 'run_not_found']);
   });
 
-  it('tells the webhook endpoint that it names of its end, whatever events that takes otherwise', async () => {
+  it('sends its end to the webhook endpoint that it names, regardless of subscriptions', async () => {
     const register = async (as: 'lab' | 'other'): Promise<string> => {
       const body = { url: 'http://127.0.0.1:9/', event_types: ['release.published'] };
       return (await serving.call('POST', '/v1/webhooks/endpoints', { body, as })).body.data.id;
@@ -217,7 +217,7 @@ describe('a batch', () => {
 });
 
 describe('the events of a run', () => {
-  it('tell every change of state once, and go on after Last-Event-ID', async () => {
+  it('contain every state change once, and continue after Last-Event-ID', async () => {
     const { body } = await serving.call('POST', '/v1/runs', { body: searchRun(9) });
     const path = `${serving.server.url}/v1/runs/${body.data.id}/events`;
     const headers = { Authorization: `Bearer ${bench.keys.lab}`, Accept: 'text/event-stream' };

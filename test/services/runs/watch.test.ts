@@ -17,7 +17,7 @@ describe('a watch over runs', () => {
     expect(await changes.next(1, signal)).toBe(false);
   });
 
-  it('wakes all who wait for the run, and no one else', async () => {
+  it('wakes all waiters for the run, and no others', async () => {
     const watch = new RunWatch();
     const waits = [watch.open('run_1'), watch.open('run_1')].map((changes) => changes.next(LONG_MS, signal));
     const other = watch.open('run_2').next(20, signal);
@@ -42,7 +42,7 @@ describe('a watch over runs', () => {
     expect(await waiting).toBe(false);
   });
 
-  it('counts who watches, each until it has closed, however often it does', () => {
+  it('counts watchers, each until its first close', () => {
     let notified = 0;
     const watch = new RunWatch(() => (notified += 1));
     const [first] = [watch.open('run_1'), watch.open('run_1')];

@@ -5,7 +5,7 @@ import { DEMO_SLUG } from '#src/demo/demo.js';
 import { buildBench, type Bench, type Json, type Serving } from '../runs/runs-served.js';
 import { PROGRAM } from '../../tools/paths.js';
 
-/* A calibration that the command line makes beside a server that runs. */
+/* The command line makes a calibration beside a running server. */
 
 let bench: Bench;
 let serving: Serving;
@@ -37,7 +37,7 @@ const calibrationsOf = ({ candidates }: Json): ReadonlySet<unknown> =>
   new Set(candidates.map(({ significance }: Json) => significance.measurements.calibration_id));
 
 describe('a server over a release that is calibrated while it runs', () => {
-  it('answers with each new calibration from the next search on, and not from its cache', async () => {
+  it('uses each new calibration from the next search on, and not its cache', async () => {
     const before = await search();
     expect(calibrationsOf(before)).toEqual(new Set([undefined]));
     expect((await search()).performance.is_cache_hit).toBe(true);

@@ -9,7 +9,7 @@ import { emulatedAddon } from '../../kernels/emulated-addon.js';
 import { openDemoAppliance, type DemoAppliance } from '../../tools/demo-appliance.js';
 import { ask, type Answer } from '../storage/storage-served.js';
 
-/* A server whose searches run on a GPU that is not there. */
+/* A server whose searches run on a simulated GPU. */
 
 const PROTEINS = { seed: 13, proteins: 20 };
 const addon = emulatedAddon();
@@ -45,13 +45,13 @@ afterAll(async () => {
   opened.remove();
 });
 
-/** A query for each call: an equal one would be answered from the cache. */
+/** Searches a new query at each call, because an equal one would be cached. */
 function search(index: number): Promise<Answer> {
   const query = { kind: 'protein_sequence', sequence: demo.proteins[index]!.sequence };
   return ask(`${server.url}/v1/homology`, 'POST', key, { query, limit: 3 });
 }
 
-test('X-Service-Served-From names what served: the worker, or the CPU that did the work of its GPU', async () => {
+test('X-Service-Served-From names the worker, or the CPU that served instead of its GPU', async () => {
   addon.failure = undefined;
   const served = await search(0);
   expect(served.body.execution.engine).toBe('cuda:hopper');

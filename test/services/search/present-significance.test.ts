@@ -48,7 +48,7 @@ const supported: SupportedSignificance = {
   tangent: { lambda: 0.7, logK: Math.log(5) },
 };
 
-describe('a judgement in the words of the contract', () => {
+describe('significance in its contract form', () => {
   it('has every measurement of the contract where the tail model supports them', () => {
     const { status, reason, measurements } = presentSignificance(supported);
     expect([status, reason]).toEqual(['supported_extrapolated', 'within_extrapolation_limit']);
@@ -85,7 +85,7 @@ describe('a judgement in the words of the contract', () => {
     expect(far.measurements.is_e_value_upper_bound).toBe(false);
   });
 
-  it('without a tail probability names the reason, and numbers only where a calibration was asked', () => {
+  it('without a tail probability names the reason, and has numbers only with a calibration', () => {
     const without: readonly CandidateSignificance[] = [
       { kind: 'unsupported', reason: 'query_too_long', calibration },
       { kind: 'not_available', reason: 'no_qualified_calibration' },

@@ -15,7 +15,7 @@ afterEach(async () => {
 
 const QUICK = { idleBytesPerSecond: 2 ** 30, busyBytesPerSecond: 2 ** 30, restMs: 20 };
 
-/** Turns over one byte in the middle of a file of the release that serves. */
+/** Inverts one byte in the middle of a file of the served release. */
 function flip(path: string): void {
   const descriptor = openSync(path, 'r+');
   const at = Math.floor(statSync(path).size / 2);
@@ -25,7 +25,7 @@ function flip(path: string): void {
   closeSync(descriptor);
 }
 
-it('a release whose tokens change while it serves is taken out of service, loudly', async () => {
+it('a release whose tokens change while it serves is taken out of service, and the log reports it', async () => {
   small = await startSmallAppliance();
   const { appliance, url, sequences } = small;
   const key = await small.keyOf('lab');
@@ -55,7 +55,7 @@ it('a release whose tokens change while it serves is taken out of service, loudl
   expect(readiness).toMatchObject({ status: 'ready', missing: [expect.stringContaining(defaultReleaseId)] });
 });
 
-it('no more than so many bytes are read in a second', async () => {
+it('the rate of reads is limited', async () => {
   small = await startSmallAppliance();
   const [{ slug, defaultReleaseId: id }] = small.appliance.releases.databases();
   const directory = join(small.appliance.config.indexesFolder, slug, id);

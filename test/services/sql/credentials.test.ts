@@ -139,7 +139,7 @@ describe('SQL credentials', () => {
     ]) {
       await table.change(id as string, { revokedAt }, same);
     }
-    // Of the three revoked ones the earliest is forgotten.
+    // The earliest of the three revoked ones is deleted.
     expect(await add('e')).toBe(true);
     expect(table.list('lab').map(({ id }) => id)).toEqual(['b', 'c', 'e']);
     expect(table.findByUsername('a')).toBe(undefined);
@@ -150,7 +150,7 @@ describe('SQL credentials', () => {
     for (const [name, end] of [
       ['here', (id: string) => credentials.revoke(id, of('lab'))],
       ['rotated', (id: string) => credentials.rotate(id, of('lab'))],
-      // As another process does.
+      // Simulates another process.
       ['elsewhere', (id: string) => table.change(id, { revokedAt: '2026-01-01T00:00:00.000Z' }, same)],
     ] as const) {
       const { sql_engine_user: user, password, sql_credential: credential } = await create();

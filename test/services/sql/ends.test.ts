@@ -15,16 +15,16 @@ afterAll(() => scene.close());
 const ask = (credential: TestCredential, sql: string, more?: object): Promise<SqlAnswer> =>
   askSql(scene, credential, sql, more);
 const clientOf = ({ apiKey }: TestCredential): Client => createClient({ url: scene.url, key: apiKey });
-/** Runs long wherever it is interrupted, and takes no memory. */
+/** Runs long, can be interrupted at any point, and needs no memory. */
 const ENDLESS = 'SELECT count(*) FROM range(1000000000000000)';
 
-describe('what runs too long or takes too much', () => {
+describe('a statement over its limits', () => {
   it('ends at its timeout', async () => {
     const answer = await ask(scene.one, ENDLESS, { timeout_seconds: 1 });
     expect([answer.status, answer.code]).toEqual([422, 'sql_statement_timeout']);
   });
 
-  it('goes with its process where it does not heed the interrupt; the next statement finds a new one', async () => {
+  it('ends with its process if it ignores the interrupt; the next statement gets a new one', async () => {
     // One call of a function cannot be interrupted, and this one takes an hour.
     const deaf = "SELECT levenshtein(repeat('a', 1000000), repeat('b', 1000000))";
     const answer = await ask(scene.one, deaf, { timeout_seconds: 1 });
@@ -33,7 +33,7 @@ describe('what runs too long or takes too much', () => {
     expect((await ask(scene.two, 'SELECT 1')).rows).toEqual([[1]]);
   });
 
-  it('is refused where memory would run out, and the server does not notice', async () => {
+  it('is refused if memory would run out, and the server is unaffected', async () => {
     const bombs = [
       "SELECT length(string_agg(repeat('x', 1000000), '')) FROM range(100000)",
       'SELECT list(i) FROM range(1000000000) AS r(i)',

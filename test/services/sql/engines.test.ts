@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { SQL_STATEMENTS_AT_WORK_MAX_COUNT } from '#src/limits.js';
 import { SqlEngines } from '#src/services/sql/engines.js';
 
-/* Turns at engines of which none is started: the test holds back what they would open. */
+/* Turns at engines without a process: the test controls the opening of their tables. */
 
 const limits = { memoryBytes: 1, threads: 1 };
 const never = new AbortController().signal;

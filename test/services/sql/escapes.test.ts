@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askSql } from '../../tools/sql-client.js';
 import { HIDDEN_WORD, startSqlScene, type SqlScene } from '../../tools/sql-scene.js';
 
-/* Every way out of the engine that we know of, tried by one organization against files, settings and the other. */
+/*
+ * Every known escape from the SQL engine, tried by one organization against files, settings and another organization.
+ */
 
 let scene: SqlScene;
 
@@ -11,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** Files that are there: one of the system, one of ours, one of the other organization's world. */
+/** Existing files: one of the system, one of the appliance, one of the other organization's tables. */
 const FILES = [
   '/etc/passwd',
   '/proc/self/environ',
@@ -141,7 +143,7 @@ const REFUSED: readonly string[] = [
   'explain analyze DELETE FROM databases',
 ];
 
-describe('statements that would leave the world', () => {
+describe('statements that try to escape from the SQL engine', () => {
   it.each(REFUSED)('are refused: %s', async (sql) => {
     const { status, code, message, rows } = await askSql(scene, scene.one, sql);
     expect([status, rows]).toEqual([422, []]);
@@ -149,7 +151,7 @@ describe('statements that would leave the world', () => {
     expect(message).not.toMatch(/\/tmp\/|gloaming-small|root:/);
   });
 
-  it('change nothing for those that come after', async () => {
+  it('change nothing for later statements', async () => {
     const { rows } = await askSql(scene, scene.one, 'SELECT slug FROM databases');
     expect(rows).toEqual([['demo']]);
     const { rows: tables } = await askSql(
@@ -161,7 +163,7 @@ describe('statements that would leave the world', () => {
   });
 });
 
-describe('what may be asked', () => {
+describe('an allowed statement', () => {
   it.each([
     ['SELECT 1', [[1]]],
     ['VALUES (1), (2)', [[1], [2]]],
@@ -180,7 +182,7 @@ describe('what may be asked', () => {
     expect((await askSql(scene, scene.one, sql)).rows).toEqual(expected);
   });
 
-  it('never shows where the files lie, in whatever describes the tables', async () => {
+  it('never shows paths of files in descriptions of the tables', async () => {
     const { small } = scene;
     const folder = small.appliance.config.dataFolder;
     for (const sql of [
@@ -202,7 +204,7 @@ describe('what may be asked', () => {
     }
   });
 
-  it('shows nothing of another organization, wherever one looks', async () => {
+  it('shows no data of another organization', async () => {
     const { rows } = await askSql(scene, scene.one, 'SHOW ALL TABLES');
     expect(JSON.stringify(rows)).not.toMatch(/hidden/);
     const { rows: names } = await askSql(

@@ -8,7 +8,7 @@ import { SOON } from '../../tools/expectations.js';
 import { askSql, postSql, type SqlAnswer, type TestCredential } from '../../tools/sql-client.js';
 import { HIDDEN_WORD, startSqlScene, type SqlScene } from '../../tools/sql-scene.js';
 
-/* The HTTP door of SQL, as curl sees it, with two organizations. */
+/* The HTTP interface of SQL, as curl uses it, with two organizations. */
 
 let scene: SqlScene;
 
@@ -156,7 +156,7 @@ describe('a world', () => {
 });
 
 describe('POST /v1/sql/query', () => {
-  it('gives values that JSON has no number for as text', async () => {
+  it('returns values without a JSON number as text', async () => {
     const { rows, columns } = await ask(
       scene.one,
       "SELECT 9007199254740991, 9007199254740993, 'NaN'::DOUBLE, 1.50::DECIMAL(5,2), NULL, true, " +
@@ -198,7 +198,7 @@ describe('POST /v1/sql/query', () => {
     expect([text.status, text.rows.length]).toEqual([200, 1]);
   });
 
-  it('gives the same of JSON and of maps as it is', async () => {
+  it('returns JSON and maps unchanged', async () => {
     const sql = `SELECT '{"__proto__":1}'::JSON AS j, map {'__proto__': 1} AS m, {'constructor': 1} AS s`;
     expect((await askSql(scene, scene.one, sql)).rows).toEqual([
       ['{"__proto__":1}', [{ key: '__proto__', value: 1 }], { constructor: 1 }],
@@ -214,12 +214,12 @@ describe('POST /v1/sql/query', () => {
     expect([none.status, none.rows, none.columns.length]).toEqual([200, [], 1]);
   });
 
-  it('refuses an answer over 16 MiB and tells how many rows would fit', async () => {
+  it('refuses a response over 16 MiB and says how many rows would fit', async () => {
     const { code, message } = await ask(scene.one, "SELECT repeat('x', 100000) FROM range(400)");
     expect([code, message]).toEqual(['response_too_large', expect.stringMatching(/; 16[67] rows would fit/)]);
   });
 
-  it('gives the same Arrow answer again under the same Idempotency-Key, and no other', async () => {
+  it('returns the stored Arrow response under the same Idempotency-Key', async () => {
     const keyed = { Accept: ARROW_STREAM_TYPE, 'Idempotency-Key': 'once' };
     const ask = (headers: Readonly<Record<string, string>>) =>
       postSql(scene, scene.one, { sql: 'SELECT random() AS r FROM range(100)' }, headers);
@@ -237,7 +237,7 @@ describe('POST /v1/sql/query', () => {
     expect(refused.headers.get('service-error-type')).toBe('response_too_large');
   });
 
-  it('streams Arrow to those who ask for it', async () => {
+  it('streams Arrow to clients that accept it', async () => {
     const response = await postSql(
       scene,
       scene.two,
@@ -291,7 +291,7 @@ describe('POST /v1/sql/query', () => {
     expect(rows).toEqual([0, 1].map((n) => [n, 'é"'.repeat(500_000)]));
   });
 
-  it('never passes off the rows before a failure as all there are', async () => {
+  it('never presents the rows before a failure as a complete result', async () => {
     const failingAt = (row: number): string =>
       `SELECT CASE WHEN i = ${row} THEN error('late')::BIGINT ELSE i END FROM range(2000000) AS r(i)`;
     const whole = await ask(scene.one, failingAt(60_000), { limit: 100_000 });
@@ -341,7 +341,7 @@ describe('POST /v1/sql/query', () => {
     expect((await ask(scene.one, ' -- nothing')).rows).toEqual([]);
   });
 
-  it('keeps a line of each statement for the audit, without passwords', async () => {
+  it('logs each statement for the audit, without passwords', async () => {
     await ask(scene.two, "SELECT 'audited' AS word");
     const line = scene.logged.find(({ sql }) => sql === "SELECT 'audited' AS word");
     expect(line).toMatchObject({

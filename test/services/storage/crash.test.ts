@@ -21,9 +21,9 @@ import { serveInProcess } from '../../tools/served-process.js';
 import { repetitions } from '../../tools/suite/repetitions.js';
 
 /*
- * A server is killed again and again with uploads in flight. Afterwards no acknowledged part and no completed file is
- * lost, no half file can be read, and the bytes on disk are exactly those that the uploads and files refer to.
- * GLOAMING_CRASH_KILLS=200 for the long version; GLOAMING_SEED repeats one.
+ * A server is killed repeatedly with uploads in progress. Afterwards no acknowledged part and no completed file is
+ * lost, and no partial file can be read. The bytes on disk are exactly those that uploads and files refer to.
+ * GLOAMING_CRASH_KILLS=200 runs the long version; GLOAMING_SEED repeats one.
  */
 
 const KILLS = repetitions('GLOAMING_CRASH_KILLS', 5, 200);
@@ -40,7 +40,7 @@ let isOver = false;
 
 beforeAll(async () => {
   bench = await serveStorage();
-  // It has made folder and keys; the one that is killed has a process of its own.
+  // This server made folder and keys. The killed one has a process of its own.
   await bench.stop();
 });
 afterAll(async () => {
@@ -60,13 +60,13 @@ async function killServer(): Promise<void> {
   await once(server, 'exit');
 }
 
-/** Asks until a server answers; undefined once the test is over. */
+/** Repeats a request until a server responds; undefined once the test is over. */
 async function insist(method: string, path: string, body?: unknown): Promise<Answer | undefined> {
   while (!isOver) {
     try {
       if (url !== undefined) return await ask(url + path, method, bench.keys.lab, body);
     } catch {
-      // The server died with the request; asking again tells what became of it.
+      // The server died with the request. Only a repetition shows the result.
     }
     await pause(20);
   }
@@ -81,7 +81,7 @@ interface Upload {
 }
 const uploads: Upload[] = [];
 
-/** One part, sent and acknowledged however often the server dies meanwhile. */
+/** Sends and acknowledges one part, however often the server dies meanwhile. */
 async function sendPart(upload: Upload, part: number): Promise<void> {
   const bytes = upload.content.subarray((part - 1) * PART, part * PART);
   for (;;) {
@@ -92,7 +92,7 @@ async function sendPart(upload: Upload, part: number): Promise<void> {
     const path = `/v1/storage/uploads/${upload.id}/parts/${part}/acknowledge`;
     const answer = await insist('POST', path, { checksum: sha256(bytes) });
     if (answer === undefined) return;
-    // What was answered with 200 before the kill must be there to be acknowledged after it.
+    // A part with response 200 before the kill must exist after it.
     expect({ part, status: answer.status }).toEqual({ part, status: 200 });
     upload.acknowledged.add(part);
     return;
@@ -101,7 +101,7 @@ async function sendPart(upload: Upload, part: number): Promise<void> {
 
 async function client(number: number): Promise<void> {
   for (let turn = 0; !isOver; turn += 1) {
-    // All begin alike, so that equal parts come and go at once.
+    // All contents begin alike, so that equal parts are added and removed at the same time.
     const content = Buffer.concat([HEAD, Buffer.from(`${seed} ${number} ${turn}`)]);
     const file = {
       file_name: `client-${number}/file-${turn}`,
@@ -136,12 +136,12 @@ function storedObjects(): string[] {
     .sort();
 }
 
-/** Digests of all bytes that something refers to. */
+/** Digests of all bytes with a reference. */
 async function expectedObjects(): Promise<string[]> {
   const expected = new Set<string>();
   for (const { id, content, acknowledged, completedUrl } of uploads) {
     const { status, body } = await ask(`${bench.url}/v1/storage/uploads/${id}`, 'GET', bench.keys.lab);
-    // It was aborted.
+    // The upload was aborted.
     if (status === 404) {
       expect(completedUrl).toBeUndefined();
       continue;
@@ -159,7 +159,7 @@ async function expectedObjects(): Promise<string[]> {
   return [...expected].sort();
 }
 
-/** What "gloaming fsck" finds, in a process of its own, beside the server. */
+/** Findings of "gloaming fsck" in a process of its own, beside the server. */
 function findings(): Json[] {
   const main = PROGRAM;
   const { stdout } = spawnSync(process.execPath, [main, 'fsck', '--json'], {
@@ -171,13 +171,13 @@ function findings(): Json[] {
 
 describe(`a server that is killed ${KILLS} times with uploads in flight (seed ${seed})`, () => {
   it(
-    'loses no acknowledged part and no completed file, and leaves no bytes that nobody refers to',
+    'loses no acknowledged part and no completed file, and leaves no bytes without a reference',
     async () => {
       await startServer();
       const clients = Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)));
       clients.catch(() => (isOver = true));
       const isDone = () => uploads.some(({ completedUrl }) => completedUrl !== undefined);
-      // On a busy machine the first servers may live too shortly for a whole upload; later ones live longer.
+      // On a busy machine the first servers may be killed before an upload is complete. Later ones live longer.
       for (let kill = 0; (kill < KILLS || (!isDone() && kill < 4 * KILLS)) && !isOver; kill += 1) {
         await pause(150 + kill * 100 + ((seed + kill * 7_919) % 900));
         await killServer();
@@ -190,7 +190,7 @@ describe(`a server that is killed ${KILLS} times with uploads in flight (seed ${
       expect(findings()).toEqual([]);
       const expected = await expectedObjects();
       const stored = storedObjects();
-      // Parts that came and were not acknowledged are kept until their upload ends.
+      // Parts without an acknowledgement are stored until their upload ends.
       const parts = new Set(
         uploads.flatMap(({ content }) => [content.subarray(0, PART), content.subarray(PART)].map(sha256)),
       );

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askFiles, code } from './files-asked.js';
 import { bytesOf, serveStorage, type Json, type StorageBench, type Who } from './storage-served.js';
 
-/* Who reads a stored file: signed URLs and access policies, with two organizations. */
+/* Access to stored files: signed URLs and access policies, with two organizations. */
 
 const content = bytesOf(21, 10_000);
 
@@ -20,7 +20,7 @@ afterAll(() => bench.end());
 const { read, sign, setAcl, getAcl, remove } = askFiles(() => bench);
 
 describe('a signed URL', () => {
-  it('serves GET, HEAD and ranges without credentials, for an hour unless told otherwise', async () => {
+  it('serves GET, HEAD and ranges without credentials, by default for an hour', async () => {
     const { status, body } = await sign('lab', file.url);
     expect(status).toBe(201);
     expect(body.data).toMatchObject({ object: 'file_signed_url', scope: ['read'] });
@@ -29,7 +29,7 @@ describe('a signed URL', () => {
     const ranged = await read(body.data.url, { Range: 'bytes=3-5' });
     expect([ranged.status, ranged.bytes.equals(content.subarray(3, 6))]).toEqual([206, true]);
     expect((await read(body.data.url, {}, undefined, 'HEAD')).status).toBe(200);
-    // A key that may not read it changes nothing.
+    // A key without read access changes nothing.
     expect((await read(body.data.url, {}, 'rival', 'HEAD')).status).toBe(200);
   });
 
@@ -40,7 +40,7 @@ describe('a signed URL', () => {
     expect([answer.status, code(answer)]).toEqual([410, 'url_expired']);
   });
 
-  it('is good for nothing that was changed in it, not even with a good key beside it', async () => {
+  it('is invalid after any change, even with a valid key beside it', async () => {
     const other = await bench.upload('lab', 'unsigned.txt', Buffer.from('secret'));
     const { url } = (await sign('lab', file.url)).body.data;
     const otherPath = new URL(other.url).pathname;
@@ -100,13 +100,13 @@ describe('an access policy', () => {
       expect((await setAcl('lab', url, acl)).body.data).toEqual(acl);
       expect({ acl, who, status: (await read(url, {}, who, 'HEAD')).status }).toEqual({ acl, who, status });
     }
-    // Hidden from the very key: it can neither manage, sign nor delete what is not there for it.
+    // A file that is hidden from a key counts as absent for it: the key cannot manage, sign or delete it.
     expect(code(await getAcl('colleague', url))).toBe('file_not_found');
     expect(code(await sign('colleague', url))).toBe('file_not_found');
     expect(code(await remove('colleague', 'acl.txt'))).toBe('file_not_found');
     await setAcl('lab', url, { default: 'allow', rules: [rule(colleague, 'forbid')] });
     expect(code(await remove('colleague', 'acl.txt'))).toBe('permission_denied');
-    // Readable for others is not theirs to manage.
+    // Read access does not include management.
     expect(code(await setAcl('rival', url, { default: 'allow', rules: [] }))).toBe('permission_denied');
   });
 

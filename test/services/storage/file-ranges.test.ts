@@ -23,7 +23,7 @@ function fileOf(sizeBytes: number): FileRow {
   };
 }
 
-/** The bytes that RFC 9110 names by `bytes=first-last`, one by one. */
+/** The bytes that RFC 9110 selects by `bytes=first-last`, one by one. */
 function named(first: number | undefined, last: number | undefined, sizeBytes: number): number[] {
   const all = Array.from({ length: sizeBytes }, (_, at) => at);
   if (first === undefined) return last === 0 ? [] : all.slice(-last!);
@@ -79,7 +79,7 @@ describe('the conditions of a request', () => {
     expect(wantedOf(file, { 'If-Unmodified-Since': second })).toMatchObject({ status: 200 });
   });
 
-  it('are looked at before the range: what is known already is not sent in part', () => {
+  it("precede the range: no part is sent if the client's copy is current", () => {
     const file = fileOf(3);
     const headers = { Range: 'bytes=9-', 'If-None-Match': etagOf(file) };
     expect(wantedOf(file, headers)).toEqual({ status: 304 });

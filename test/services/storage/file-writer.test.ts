@@ -67,7 +67,7 @@ const filesOnDisk = (): string[] =>
     .map(({ name }) => name);
 
 describe('a file that the appliance writes', () => {
-  it('is there when its transaction commits, under its digest', async () => {
+  it('exists under its digest when its transaction commits', async () => {
     const row = await put('a/b.txt', 'twilight zone');
     expect(row).toMatchObject({ path: 'a/b.txt', sizeBytes: 13, organizationId: 'lab' });
     expect(await textOf('a/b.txt')).toBe('twilight zone');
@@ -88,7 +88,7 @@ describe('a file that the appliance writes', () => {
     expect((await put('same', 'other')).version).not.toBe(first.version);
   });
 
-  it('leaves nothing on disk where it was discarded, or written and never put', async () => {
+  it('leaves nothing on disk if it was discarded, or written and never put', async () => {
     const file = writer.open(lab);
     await file.write(Buffer.from('half'));
     await file.discard();
@@ -110,7 +110,7 @@ describe('a file that the appliance writes', () => {
     await file.discard();
   });
 
-  it('gives back no more room than it took where the disk fills up while it is written', async () => {
+  it('releases no more space than it reserved if the disk becomes full while it is written', async () => {
     const roomBytes = 64 * MEBIBYTE_BYTES;
     let freeBytes = 3 * roomBytes;
     const bounds = { quotaBytes: Infinity, reserveBytes: 0 };
@@ -121,11 +121,11 @@ describe('a file that the appliance writes', () => {
     freeBytes = roomBytes;
     await expect(file.write(Buffer.alloc(1))).rejects.toMatchObject({ code: 'storage_full' });
     await file.discard();
-    // The room of the other one is still taken.
+    // The space of the other file is still reserved.
     await expect(shared.requireDisk(1)).rejects.toMatchObject({ code: 'storage_full' });
   });
 
-  it('is refused in its transaction, which changes nothing, where the place was taken meanwhile', async () => {
+  it('is refused in its transaction, which changes nothing, if its path was taken meanwhile', async () => {
     expect(writer.placeOf('place', lab)).toBe('place');
     const late = [
       ['other', await written('late')],
@@ -140,7 +140,7 @@ describe('a file that the appliance writes', () => {
     expect(() => writer.placeOf('place', lab)).toThrow(/a file or a folder/);
   });
 
-  it.each([0, 3])('tells the failure of the disk, %i turns late', async (turns) => {
+  it.each([0, 3])('reports the failure of the disk, %i turns late', async (turns) => {
     const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
     const open = async (): Promise<never> => {
       for (let turn = 0; turn < turns; turn += 1) await nextTurn();

@@ -1,15 +1,15 @@
 import type { Answer, Json, StorageBench, Who } from './storage-served.js';
 
-/** Bytes as they came, with what came beside them. */
+/** A response's bytes, with status and headers. */
 export interface Read {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Buffer;
 }
 
-/** What tests ask about files, of a server that `bench` gives when it is asked for. */
+/** Requests of tests about files, to the server that `bench` returns at each call. */
 export interface FilesAsked {
-  /** Without `who`, without key. */
+  /** Without `who`, the request has no key. */
   readonly read: (url: string, headers?: Record<string, string>, who?: Who, method?: string) => Promise<Read>;
   readonly sign: (who: Who, url: string, body?: Json) => Promise<Answer>;
   readonly setAcl: (who: Who, url: string, acl: Json) => Promise<Answer>;

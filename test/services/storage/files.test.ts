@@ -32,7 +32,7 @@ afterAll(() => bench.end());
 const { read, sign, setAcl, remove } = askFiles(() => bench);
 
 describe('a file', () => {
-  it('is served whole, with headers that let a client resume, check and not be fooled', async () => {
+  it('is served whole, with headers for resuming, checking and safe display', async () => {
     const { status, headers, bytes } = await read(file.url, {}, 'lab');
     expect(status).toBe(200);
     expect(bytes.equals(content)).toBe(true);
@@ -133,7 +133,7 @@ describe('a file', () => {
     expect([old.status, code(old)]).toEqual([410, 'url_expired']);
   });
 
-  it('of equal content is stored once, and goes with the last of them', async () => {
+  it('of equal content is stored once, and its bytes are removed with the last of them', async () => {
     const bytes = bytesOf(22, 70_001);
     await bench.upload('lab', 'twins/a', bytes);
     const other = await bench.upload('rival', 'twins/b', bytes);
@@ -183,7 +183,7 @@ describe('deletion', () => {
     expect((await read(signed)).status).toBe(404);
   });
 
-  it('is a success where the bytes cannot be removed at once; they go with the next', async () => {
+  it('succeeds if the bytes cannot be removed at once; the next deletion removes them', async () => {
     const bytes = bytesOf(35, 1_000);
     await bench.upload('lab', 'stuck.bin', bytes);
     const digest = sha256(bytes);
@@ -228,7 +228,7 @@ describe('deletion', () => {
     expect((await remove('lab', 'mixed')).body.data.file_count).toBe(2);
   });
 
-  it('lets a download that has begun come to its end', async () => {
+  it('lets a started download finish', async () => {
     const bytes = bytesOf(23, 3 * PART);
     const { url } = await bench.upload('lab', 'being-read', bytes, { part_size_bytes: PART });
     const received: Buffer[] = [];
@@ -312,7 +312,7 @@ describe('a full storage', () => {
     await full.end();
   });
 
-  it('has no room at any time for a file that is larger than all of it', async () => {
+  it('never accepts a file that is larger than the quota', async () => {
     const small = await serveStorage({ storage_quota_mib: 1 });
     const answer = await ask(`${small.url}/v1/storage/uploads`, 'POST', small.keys.lab, {
       file_name: 'x',

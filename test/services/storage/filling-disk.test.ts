@@ -17,12 +17,12 @@ import {
 } from './small-disk-served.js';
 import type { Answer } from './storage-served.js';
 
-/* A server whose disk, a real file system, fills up while it works. */
+/* A server whose disk, a real file system, becomes full while it works. */
 
 const DISK_MIB = 48;
-/** Nothing else than these means that the disk takes nothing, and that nothing has changed. */
+/** Only these codes may report a disk that accepts no write, and then nothing has changed. */
 const DISK_CODES = ['storage_unavailable', 'storage_full'];
-/** Entries of direct searches are written together, so long after an answer at the latest. */
+/** Longest delay after which the entries of direct searches are written together. */
 const BILLED_WITHIN_MS = 250;
 
 let scene: DiskScene;
@@ -32,56 +32,60 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => scene?.end());
 
-describe.skipIf(!CAN_MOUNT)('a disk that fills up under a server at work', () => {
+describe.skipIf(!CAN_MOUNT)('a disk that becomes full under a running server', () => {
   let there: Furniture;
   let answeredSearches = 0;
 
-  it('refuses what adds, takes what frees, and lets everything go on', { timeout: 180_000 }, async () => {
-    await scene.start();
-    there = await furnish(scene);
-    answeredSearches += 1;
-    const told = await whileItFills();
-    expect(told.unexpected).toEqual([]);
-    expect(told.refused).toBeGreaterThan(0);
-    await untilRefused();
+  it(
+    'refuses additions, accepts deletions, and lets all other requests succeed',
+    { timeout: 180_000 },
+    async () => {
+      await scene.start();
+      there = await furnish(scene);
+      answeredSearches += 1;
+      const told = await whileItFills();
+      expect(told.unexpected).toEqual([]);
+      expect(told.refused).toBeGreaterThan(0);
+      await untilRefused();
 
-    for (const [index, [method, path, body]] of additions(scene, there, 5).entries()) {
-      expectUnavailable(path, await scene.call(method, path, body));
-      expectUnavailable(`keyed ${path}`, await scene.call(method, path, body, `full-${index}`));
-    }
-    expectUnavailable('sql', await askSql(scene, there));
-    expect(DISK_CODES).toContain((await scene.part(there.created)).headers.get('service-error-type'));
-    expect(await scene.readiness()).toMatchObject({
-      status: 'not_ready',
-      missing: [expect.stringContaining('disk')],
-    });
-    await expectServing(scene, there);
-    await takesWhatFrees();
-    await answersWhatChangesNothing();
-    const waiting = await scene.made('GET', `/v1/runs/${there.waiting}`);
-    expect(['queued', 'running', 'completed']).toContain(waiting.status);
-    expect(waiting.attempt_count).toBeLessThanOrEqual(1);
-    scene.expectAlive();
+      for (const [index, [method, path, body]] of additions(scene, there, 5).entries()) {
+        expectUnavailable(path, await scene.call(method, path, body));
+        expectUnavailable(`keyed ${path}`, await scene.call(method, path, body, `full-${index}`));
+      }
+      expectUnavailable('sql', await askSql(scene, there));
+      expect(DISK_CODES).toContain((await scene.part(there.created)).headers.get('service-error-type'));
+      expect(await scene.readiness()).toMatchObject({
+        status: 'not_ready',
+        missing: [expect.stringContaining('disk')],
+      });
+      await expectServing(scene, there);
+      await takesWhatFrees();
+      await answersWhatChangesNothing();
+      const waiting = await scene.made('GET', `/v1/runs/${there.waiting}`);
+      expect(['queued', 'running', 'completed']).toContain(waiting.status);
+      expect(waiting.attempt_count).toBeLessThanOrEqual(1);
+      scene.expectAlive();
 
-    // What was answered a moment ago is in the ledger, though the disk takes nothing that adds.
-    await pause(BILLED_WITHIN_MS);
-    await scene.kill();
-    await scene.start();
-    scene.disk.free();
-    await expect.poll(async () => (await scene.readiness()).status, SOON).toBe('ready');
-    await expect
-      .poll(async () => (await scene.made('GET', `/v1/runs/${there.waiting}`)).status, { timeout: 60_000 })
-      .toBe('completed');
-    const billed = `SELECT count(*) FROM usage WHERE formula_id = '${DIRECT_FORMULA_ID}'`;
-    expect((await askSql(scene, there, billed)).body.data.rows).toEqual([[answeredSearches]]);
-    for (const [method, path, body] of additions(scene, there, 6)) await scene.made(method, path, body);
-    expect((await askSql(scene, there)).status).toBe(200);
-    await expectServing(scene, there);
-    await scene.kill();
-    process.stdout.write(`${scene.requestCount} requests, ${told.refused} refused while it filled\n`);
-  });
+      // The latest responses are in the ledger, although the disk accepts no additions.
+      await pause(BILLED_WITHIN_MS);
+      await scene.kill();
+      await scene.start();
+      scene.disk.free();
+      await expect.poll(async () => (await scene.readiness()).status, SOON).toBe('ready');
+      await expect
+        .poll(async () => (await scene.made('GET', `/v1/runs/${there.waiting}`)).status, { timeout: 60_000 })
+        .toBe('completed');
+      const billed = `SELECT count(*) FROM usage WHERE formula_id = '${DIRECT_FORMULA_ID}'`;
+      expect((await askSql(scene, there, billed)).body.data.rows).toEqual([[answeredSearches]]);
+      for (const [method, path, body] of additions(scene, there, 6)) await scene.made(method, path, body);
+      expect((await askSql(scene, there)).status).toBe(200);
+      await expectServing(scene, there);
+      await scene.kill();
+      process.stdout.write(`${scene.requestCount} requests, ${told.refused} refused while it filled\n`);
+    },
+  );
 
-  /** Every kind of request goes on, keyed and not, while the last room goes. */
+  /** Sends every kind of request, keyed and not, while the last space is used up. */
   async function whileItFills(): Promise<{ refused: number; unexpected: Json[] }> {
     const unexpected: Json[] = [];
     let refused = 0;
@@ -89,13 +93,13 @@ describe.skipIf(!CAN_MOUNT)('a disk that fills up under a server at work', () =>
       const code = answer.headers.get('service-error-type') ?? '';
       if (path === '/v1/homology' && answer.status === 200) answeredSearches += 1;
       if (DISK_CODES.includes(code)) refused += 1;
-      // A second complete of an upload, a run that has ended: the request's own doing.
+      // Other conflicts, such as a second complete of an upload, are caused by the request itself.
       else if (answer.status >= 500) unexpected.push({ path, status: answer.status, code });
     };
     const clients = [0, 1, 2, 3].map(async (client) => {
       for (let round = 0; round < 3; round += 1) {
         for (const [index, [method, path, body]] of additions(scene, there, round).entries()) {
-          // The scene's own uploads stay at their stages.
+          // The scene's own uploads keep their states.
           if (path.startsWith('/v1/storage/uploads/')) continue;
           const key = client % 2 === 0 ? undefined : `filling-${client}-${round}-${index}`;
           note(path, await scene.call(method, path, body, key));
@@ -110,7 +114,7 @@ describe.skipIf(!CAN_MOUNT)('a disk that fills up under a server at work', () =>
     return { refused, unexpected };
   }
 
-  /** The control state has room of its own for a while: answers that are kept take it. Others only are billed. */
+  /** The reserve of the control state lasts for a while. Stored responses use it up, other requests are only billed. */
   async function untilRefused(): Promise<void> {
     for (let index = 0; index < 2_000; index += 1) {
       const search = { query: queryOf(scene, index), limit: 60, evidence: 'pairwise_sequence_alignment' };
@@ -139,7 +143,7 @@ describe.skipIf(!CAN_MOUNT)('a disk that fills up under a server at work', () =>
     }
   }
 
-  /** Their answers cannot be kept, and need not be: asked again, they say the same. */
+  /** These responses cannot be stored and need not be, because a retry returns the same. */
   async function answersWhatChangesNothing(): Promise<void> {
     const price = { endpoints: { 'homology.search': { unit_quantity: 2 } }, estimate_type: 'unit_price' };
     const file = encodeURIComponent(new URL(there.kept.url).pathname);

@@ -26,7 +26,7 @@ afterAll(() => scene?.end());
 describe.skipIf(!CAN_MOUNT)('a start on a full disk', () => {
   let there: Furniture;
 
-  it('refuses what adds with 503, takes what frees, and loses nothing', { timeout: 90_000 }, async () => {
+  it('refuses additions with 503, accepts deletions, and loses nothing', { timeout: 90_000 }, async () => {
     await scene.start();
     there = await furnish(scene);
     await scene.kill();
@@ -53,7 +53,7 @@ describe.skipIf(!CAN_MOUNT)('a start on a full disk', () => {
       .toBe('completed');
     for (const [method, path, body] of additions(scene, there)) await scene.made(method, path, body);
     await expectServing(scene, there);
-    // It was claimed once before the fill and once after: while the disk was full, nothing was counted.
+    // The run was claimed before and after the full disk. No attempt counted in between.
     const after = await scene.made('GET', `/v1/runs/${there.waiting}`);
     expect(after.attempt_count).toBeLessThanOrEqual(2);
     expect(scene.requestCount).toBeGreaterThan(60);

@@ -4,7 +4,7 @@ import { FILE_PATH_PATTERN, FILE_TARGET_PATTERN } from '#src/contract/storage/fi
 import { Refusal } from '#src/errors.js';
 import { normalisePath, normaliseTarget } from '#src/services/storage/paths.js';
 
-/** Paths that some reader (a person, a shell, another system, a URL) could take as a way out, or cannot tell apart. */
+/** Paths that a person, a shell, another system or a URL could read as an escape, or as another path. */
 const HOSTILE: Readonly<Record<string, string>> = {
   empty: '',
   'the folder itself': '.',
@@ -99,7 +99,7 @@ describe('a path', () => {
     expect(normalisePath(path, 'file_name')).toBe(path);
   });
 
-  it('is the same path in whatever form its letters came', () => {
+  it('is the same path in every Unicode form of its letters', () => {
     expect(normalisePath('e\u0301/a', 'file_name')).toBe('é/a');
   });
 
@@ -122,7 +122,7 @@ describe('the pattern that the contract publishes', () => {
     }
   };
 
-  it('takes what storage takes, for every character there is', () => {
+  it('accepts what storage accepts, for every character', () => {
     const differing: number[] = [];
     for (let point = 0; point <= 0x10ffff; point += 1) {
       const path = `aa${String.fromCodePoint(point)}a`;
@@ -131,7 +131,7 @@ describe('the pattern that the contract publishes', () => {
     expect(differing).toEqual([]);
   }, 60_000);
 
-  it('takes what storage takes, for every order of what matters', () => {
+  it('accepts what storage accepts, for every order of special characters', () => {
     const pieces = [
       'a',
       'C',

@@ -8,7 +8,7 @@ const bounds = { quotaBytes: 1_000, reserveBytes: 100 };
 const usage = { fileBytes: 600, fileCount: 1, uploadBytes: 300, uploadCount: 1 };
 const roomOf = (freeBytes: number) => new StorageRoom({ freeBytes: async () => freeBytes }, bounds);
 
-it('the room of the disk counts what others have taken and not yet written', async () => {
+it('the free space of the disk excludes reservations that are not written yet', async () => {
   const room = roomOf(1_000);
   const giveBack = await room.take(500);
   await room.requireDisk(400);
@@ -19,7 +19,7 @@ it('the room of the disk counts what others have taken and not yet written', asy
   await expect(room.requireDisk(901)).rejects.toMatchObject({ code: 'storage_full' });
 });
 
-it('room that was taken is given back once, however often that is said', async () => {
+it('a reservation is released once, however often it is released', async () => {
   const room = roomOf(1_000);
   await room.take(300);
   const giveBack = await room.take(500);

@@ -17,7 +17,7 @@ const request = { method: 'GET', path, query };
 const invalid = expect.objectContaining({ code: 'signature_invalid' }) as Error;
 
 describe('a signed URL', () => {
-  it('is good for its method and path until its time is over, and tells the version that it was made for', () => {
+  it('is valid for its method and path until it expires, and contains the version of the file', () => {
     expect(urlsAt(NOW_MS).verify(request)).toBe('ver_1');
     expect(urlsAt(NOW_MS).verify({ ...request, method: 'HEAD' })).toBe('ver_1');
     expect(urlsAt(NOW_MS + 59_999).verify(request)).toBe('ver_1');
@@ -38,7 +38,7 @@ describe('a signed URL', () => {
     expect(() => urlsAt(NOW_MS).verify(changed)).toThrow(invalid);
   });
 
-  it('of another server opens nothing here', () => {
+  it('of another server is invalid here', () => {
     expect(() => urlsAt(NOW_MS, 2).verify(request)).toThrow(invalid);
   });
 });

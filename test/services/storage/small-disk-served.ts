@@ -8,15 +8,15 @@ import { mountSmallDisk, SERVER, type SmallDisk } from '../../store/small-disk.j
 import { buildBench, type Bench, type Json } from '../runs/runs-served.js';
 import { ask, bytesOf, putPart, sha256, type Answer } from './storage-served.js';
 
-/** A server whose data stand on a real file system that can be filled, and what it is asked. */
+/** A server whose data are on a real file system that can be filled, with its requests. */
 export interface DiskScene extends DiskServer {
   readonly bench: Bench;
   readonly disk: SmallDisk;
-  /** LMDB's file, as this process sees it. */
+  /** Path of LMDB's file for this process. */
   readonly controlFile: string;
   readonly requestCount: number;
   readonly call: (method: string, path: string, body?: unknown, key?: string) => Promise<Answer>;
-  /** The data of an answer that must be a success. */
+  /** Data of a response that must be a success. */
   readonly made: (method: string, path: string, body?: unknown) => Promise<Json>;
   readonly upload: (name: string, until: UploadStage) => Promise<Json>;
   readonly part: (uploadId: string) => Promise<Answer>;
@@ -25,10 +25,10 @@ export interface DiskScene extends DiskServer {
 }
 
 interface DiskServer {
-  /** Errors  where the server ends before it listens */
+  /** Errors  if the server ends before it listens */
   readonly start: () => Promise<void>;
   readonly kill: () => Promise<void>;
-  /** Fails, with what it wrote, where the server has ended by itself. */
+  /** Fails with the server's output if the server has ended. */
   readonly expectAlive: () => void;
   readonly url: string;
 }
@@ -125,7 +125,7 @@ export function queryOf({ bench }: DiskScene, index: number): Json {
   return { kind: 'protein_sequence', sequence: bench.sequences[index % bench.sequences.length] };
 }
 
-/** A search or, of several queries, a batch. */
+/** A search or, for several queries, a batch. */
 function runOf(scene: DiskScene, index: number, queries = 1): Json {
   if (queries === 1) {
     const input = { query: queryOf(scene, index), limit: 20, evidence: 'pairwise_sequence_alignment' };
@@ -137,7 +137,7 @@ function runOf(scene: DiskScene, index: number, queries = 1): Json {
 
 export type Furniture = Awaited<ReturnType<typeof furnish>>;
 
-/** What there is before the disk fills: something of everything, and of uploads one at every stage. */
+/** Objects from before the disk is full: one of every kind, and an upload in every state. */
 export async function furnish(scene: DiskScene) {
   const { made, upload: up } = scene;
   const search = { query: queryOf(scene, 0), evidence: 'pairwise_sequence_alignment', limit: 10 };
@@ -168,7 +168,7 @@ export async function furnish(scene: DiskScene) {
     put: (await up('b.bin', 'put')).id as string,
     acknowledged: (await up('c.bin', 'acknowledged')).id as string,
     aborted: (await up('d.bin', 'acknowledged')).id as string,
-    // At the end, so that both are unfinished when the disk is full.
+    // Created last, so that both are unfinished when the disk is full.
     waiting: (await made('POST', '/v1/runs', runOf(scene, 0, 1_000))).id as string,
     cancelled: (await made('POST', '/v1/runs', runOf(scene, 1, 1_000))).id as string,
   };
@@ -177,8 +177,8 @@ export async function furnish(scene: DiskScene) {
 type Asked = readonly [method: string, path: string, body?: Json];
 
 /**
- * Every kind of request that adds something; where there is room, each succeeds.
- * @param round what was made in another round is not made again
+ * Every kind of request that adds an object. With free space, each succeeds.
+ * @param round objects of another round are not created again
  */
 export function additions(scene: DiskScene, there: Furniture, round = 0): readonly Asked[] {
   const filter = { op: 'gte', field: 'length', value: String(2 + round) };
@@ -211,7 +211,7 @@ export function additions(scene: DiskScene, there: Furniture, round = 0): readon
   ];
 }
 
-/** A statement of the credential that nobody touches. */
+/** Sends a statement with a credential that no test changes. */
 export function askSql(
   scene: DiskScene,
   { login }: Furniture,
@@ -221,7 +221,7 @@ export function askSql(
   return ask(`${scene.url}/v1/sql/query`, 'POST', undefined, { sql }, headers);
 }
 
-/** Bytes are refused before by their number, with a code of their own. */
+/** Bytes are refused earlier, by their number, with a code of their own. */
 export function expectUnavailable(path: string, { status, headers, body }: Answer): void {
   const code = headers.get('service-error-type');
   if (path.endsWith('/v1/storage/uploads') && code === 'storage_full') return;
@@ -231,7 +231,7 @@ export function expectUnavailable(path: string, { status, headers, body }: Answe
   expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
 }
 
-/** What is read, lists and bytes, whatever the disk does. */
+/** Lists and bytes that stay readable, whatever the disk accepts. */
 export async function expectServing(scene: DiskScene, there: Furniture): Promise<void> {
   const { made } = scene;
   for (const path of [

@@ -32,7 +32,7 @@ export interface StorageBench {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<Answer>;
-  /** Initiate, PUT, acknowledge and complete in one go. */
+  /** Initiates, puts, acknowledges and completes an upload. */
   upload(who: Who, name: string, content: Uint8Array, more?: Json): Promise<Json>;
   stop(): Promise<void>;
   restart(): Promise<void>;
@@ -164,7 +164,7 @@ export async function partUrl(
   return body.data.urls[0].url;
 }
 
-/** Without any credentials: the URL is all that it takes. */
+/** Sent without credentials, because the URL is sufficient. */
 export async function putPart(
   url: string,
   bytes: Uint8Array | ReadableStream,
@@ -174,7 +174,7 @@ export async function putPart(
   return answerOf(await fetch(url, init as RequestInit));
 }
 
-/** Bytes that differ from place to place, the same for one seed. */
+/** Bytes that differ by position, equal for equal seeds. */
 export function bytesOf(seed: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
   const random = seededRandom(seed);

@@ -13,7 +13,7 @@ import {
   type StorageBench,
 } from './storage-served.js';
 
-/* Multipart uploads over a real socket, as the public compatibility suite of S3 checks them, in our own words. */
+/* Multipart uploads over a real socket. The cases are those of the public compatibility suite of S3. */
 
 const PART = 5 * 1024 * 1024;
 const PARTS = { part_size_bytes: PART };
@@ -179,7 +179,7 @@ describe('an upload', () => {
     expect((await complete(id)).body.data.checksum).toBe(more.checksum);
   });
 
-  it('that is aborted is gone with its parts, is not found again, and takes nothing more', async () => {
+  it('that is aborted is deleted with its parts and accepts no more', async () => {
     const bytes = bytesOf(8, 99_991);
     const { id } = await initiate(bench, 'lab', freshName(), bytes.length);
     const url = await partUrl(bench, 'lab', id, 1);
@@ -235,7 +235,7 @@ describe('a part', () => {
     expect(code(await acknowledge(id, 1))).toBe('part_not_uploaded');
   });
 
-  it('in chunks of unknown length is taken, and refused where it ends early or runs on', async () => {
+  it('in chunks of unknown length is accepted, and refused if it is too short or too long', async () => {
     const { id } = await initiate(bench, 'lab', freshName(), 300_000);
     const url = await partUrl(bench, 'lab', id, 1);
     const stream = (size: number) => new Blob([bytesOf(10, size)]).stream();
@@ -276,7 +276,7 @@ describe('a part', () => {
     );
   });
 
-  it('that is sent again before it is acknowledged counts as it came last', async () => {
+  it('that is sent again before its acknowledgement has the last bytes', async () => {
     const { id } = await initiate(bench, 'lab', freshName(), 5);
     await send(id, 1, Buffer.from('first'));
     await send(id, 1, Buffer.from('again'));
@@ -286,7 +286,7 @@ describe('a part', () => {
     expect(String(await contentOf(url))).toBe('again');
   });
 
-  it('that was acknowledged stays, whatever comes after it and is not', async () => {
+  it('that was acknowledged is not changed by later bytes without an acknowledgement', async () => {
     const { id } = await initiate(bench, 'lab', freshName(), 5);
     await send(id, 1, Buffer.from('first'));
     await acknowledge(id, 1);
@@ -297,7 +297,7 @@ describe('a part', () => {
     expect(objectFiles()).not.toContain(sha256(Buffer.from('later')));
   });
 
-  it('is that of the writer who finishes last, though it began first', async () => {
+  it('has the bytes of the write that finishes last, even if it began first', async () => {
     const { id } = await initiate(bench, 'lab', freshName(), 5);
     const url = await partUrl(bench, 'lab', id, 1);
     let goOn: () => void = () => undefined;
@@ -340,7 +340,7 @@ describe('a part', () => {
 });
 
 describe('a part URL', () => {
-  it('takes no other part, upload, method or time, and nothing that was changed in it', async () => {
+  it('is valid for no other part, upload, method or time, and not after a change', async () => {
     const { id } = await initiate(bench, 'lab', freshName(), PART + 5, PARTS);
     const url = await partUrl(bench, 'lab', id, 2);
     const changed = [

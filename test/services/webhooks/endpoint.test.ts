@@ -26,7 +26,7 @@ describe('an endpoint', () => {
     await scene.endRun();
     await scene.webhooks.deliverDue();
     expect(scene.received[1].headers['webhook-signature']).toMatch(/^v1,\S+$/);
-    // The package's own scene.clock stands still; only the signature is asked about.
+    // The package's own clock is fixed; only the signature is checked.
     const [timestamp, message] = [
       scene.received[1].headers['webhook-timestamp'] as string,
       scene.received[1],
@@ -67,7 +67,7 @@ describe('an endpoint', () => {
     });
   });
 
-  it('is refused where its URL leads nowhere deliveries go, or the organization has enough', async () => {
+  it('is refused if its URL is forbidden, or the organization has the maximum number', async () => {
     for (const url of [
       'ftp://x.example/',
       'nothing',
@@ -86,7 +86,7 @@ describe('an endpoint', () => {
     await expect(scene.endpoint()).rejects.toMatchObject({ code: 'webhook_endpoints_full' });
   });
 
-  it('is reached at the address that was checked, though its name changes its mind', async () => {
+  it('is reached at the checked address, even if its name resolves differently later', async () => {
     const port = new URL(scene.origin).port;
     await scene.endpoint({ url: `http://rebinding.example:${port}/hook` });
     let asked = 0;

@@ -18,13 +18,13 @@ afterEach(async () => {
   expect(scene.faults).toEqual([]);
 });
 
-/** How many attempts of one organization those have that do not answer. */
+/** Share of an organization's attempts for unresponsive endpoints. */
 const SHARE = WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT - WEBHOOK_ATTEMPTS_FOR_ANSWERING_COUNT;
 
 const runOf = ({ body }: { readonly body: string }): string =>
   (JSON.parse(body) as { data: { run_id: string } }).data.run_id;
 
-/** Answers what comes to /well, and nothing else; what has come there. */
+/** Responds to requests for /well only, and returns the ids received there. */
 function answerWell(): ReadonlySet<string> {
   const arrived = new Set<string>();
   scene.answer = (response, message) => {
@@ -37,7 +37,10 @@ function answerWell(): ReadonlySet<string> {
 
 const hangs = (): number => scene.received.filter(({ path }) => path === '/hang').length;
 
-/** Ends runs, each after the one before has arrived at /well; how many attempts at /hang began meanwhile, at most. */
+/**
+ * Ends runs, each after the previous one has arrived at /well. Returns the largest number of attempts at /hang
+ * meanwhile.
+ */
 async function hangsUntilArrival(
   count: number,
   arrived: ReadonlySet<string>,
@@ -55,29 +58,29 @@ async function hangsUntilArrival(
   return most;
 }
 
-/** Two attempts begin at once, and later ones one by one. */
+/** Makes the receiver stop responding after two attempts. */
 function hangAfterTwo(): void {
   if (scene.received.length >= 2) scene.timeOut();
 }
 
 describe('a receiver that hangs', () => {
-  it('keeps no other organization waiting, however many there are and however much is queued', async () => {
+  it('delays no other organization, whatever the number of organizations and deliveries', async () => {
     for (let index = 0; index < WEBHOOK_ENDPOINTS_MAX_COUNT; index += 1) {
       await scene.endpoint({ url: `${scene.origin}/hang` }, 'rival');
     }
     await scene.endpoint({ url: `${scene.origin}/well` }, 'lab');
     const arrived = answerWell();
-    // Each goes to 32 endpoints.
+    // Each event goes to 32 endpoints.
     for (let index = 0; index < 32; index += 1) await scene.endRun('completed', 'rival');
     scene.webhooks.start((error) => scene.faults.push(error));
     await expect.poll(hangs).toBe(SHARE);
     expect(await hangsUntilArrival(50, arrived)).toBe(0);
-    // Those that were cut off may arrive after those that follow them.
+    // Cancelled attempts may arrive after later ones.
     expect(await hangsUntilArrival(50, arrived, scene.timeOut)).toBeLessThanOrEqual(2 * SHARE);
     await expect.poll(hangs).toBeGreaterThan(SHARE);
   });
 
-  it('keeps no endpoint of its own organization waiting that is heard from', async () => {
+  it('delays no responsive endpoint of its own organization', async () => {
     const arrived = answerWell();
     await scene.endpoint({ url: `${scene.origin}/well` });
     await scene.endRun();
@@ -94,7 +97,7 @@ describe('a receiver that hangs', () => {
     await expect.poll(hangs).toBeGreaterThan(SHARE);
   });
 
-  it('is left alone with all that waits for it, then asked with one, and given all when it is back', async () => {
+  it('is paused with all its deliveries, then gets one, and gets all once it responds', async () => {
     await scene.endpoint();
     const runs: string[] = [];
     for (let index = 0; index < 6; index += 1) {
@@ -122,7 +125,7 @@ describe('a receiver that hangs', () => {
     expect(scene.deliveries().every(({ status }) => status === 'delivered')).toBe(true);
     const first = [...new Set(scene.received.map(runOf))];
     expect(first.sort()).toEqual(runs.sort());
-    // What was attempted without an answer is attempted once more, and nothing else is.
+    // Exactly the attempts without a response are repeated, once.
     expect(scene.received).toHaveLength(6 + 3);
   });
 
@@ -144,7 +147,7 @@ describe('a receiver that hangs', () => {
     expect([[a, b].sort(), others]).toEqual([runs.slice(0, 2).sort(), runs.slice(2)]);
   });
 
-  it('for a day, whatever waits for it, is disabled', async () => {
+  it('for a day is disabled, whatever its deliveries', async () => {
     await scene.endpoint();
     for (let index = 0; index < 400; index += 1) await scene.endRun();
     scene.answer = (response) => response.destroy();
@@ -174,8 +177,8 @@ describe('a receiver that hangs', () => {
   });
 });
 
-describe('a receiver that answers, whatever it answers', () => {
-  it('is asked with everything that waits', async () => {
+describe('a receiver that responds with any status', () => {
+  it('gets all waiting deliveries', async () => {
     await scene.endpoint();
     for (let index = 0; index < 5; index += 1) await scene.endRun();
     scene.answer = (response) => response.writeHead(500).end();

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildBench, type Bench, type Json, type Serving } from '../runs/runs-served.js';
 import { PROGRAM } from '../../tools/paths.js';
 
-/* A release that the command line publishes beside a server that runs. */
+/* The command line publishes a release beside a running server. */
 
 let bench: Bench;
 let serving: Serving;
@@ -53,7 +53,7 @@ const build = async (name: string, sequences: readonly string[]): Promise<void> 
 };
 
 describe('a release that is published', { timeout: 180_000 }, () => {
-  it('is told once to each organization that listens and may see it', async () => {
+  it('is sent once to each subscribed organization that may see it', async () => {
     await listen('lab');
     await listen('other', ['release.published']);
     const first = once(receiver, 'told');
@@ -72,7 +72,7 @@ describe('a release that is published', { timeout: 180_000 }, () => {
         },
       ]);
     }
-    // The same build again publishes what is published.
+    // The same build publishes the same release again.
     await build('fresh', bench.sequences.slice(0, 5));
     await gloaming('index', 'grant', 'fresh', '--organization', 'lab');
     await build('fresh', bench.sequences.slice(0, 6));

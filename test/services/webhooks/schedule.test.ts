@@ -20,7 +20,7 @@ describe('the schedule of a delivery', () => {
     expect(waitAfterAttempt(ATTEMPTS_AT_MS.length, () => 0)).toBeUndefined();
   });
 
-  it('is only ever stretched by chance, each wait by a tenth at most', () => {
+  it('has random jitter that lengthens each wait by at most a tenth', () => {
     const nominal = waits(() => 0);
     const stretched = waits(() => 0.999_999);
     for (const [index, wait] of stretched.entries()) {

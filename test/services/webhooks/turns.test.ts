@@ -37,7 +37,7 @@ describe('turns', () => {
     expect(names(take(turns))).toBe('b1 c1');
   });
 
-  it('keep a part of an organization for endpoints that are heard from', () => {
+  it('reserve a share of an organization for responsive endpoints', () => {
     const turns = new Turns({ endpoint: 2, organization: 4, heardFrom: 2, all: 9 });
     for (const each of ['a1', 'a2', 'a3']) turns.want(lane('a', each));
     turns.want({ ...lane('a', 'a4'), isHeardFrom: true });
@@ -45,12 +45,12 @@ describe('turns', () => {
     const taken = take(turns);
     expect(names(taken)).toBe('a1 b1 a2 b1 a4 a4');
     turns.end(lane('a', 'a4'));
-    // Heard from at last, it keeps its place and takes what is kept.
+    // After a response the lane keeps its place and takes a reserved turn.
     turns.want({ ...lane('a', 'a3'), isHeardFrom: true });
     expect(names(take(turns))).toBe('a3');
   });
 
-  it('come back when an attempt ends, to who waited longest', () => {
+  it('are freed when an attempt ends, for the lane that waited longest', () => {
     const turns = new Turns(SHARES);
     for (const each of ['a1', 'a2']) turns.want(lane('a', each));
     turns.want(lane('b', 'b1'));

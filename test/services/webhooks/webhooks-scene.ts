@@ -21,7 +21,7 @@ export interface Received {
   readonly body: string;
 }
 
-/** Webhooks on a real LMDB and a receiver on this machine; clocks, chance and names are in the hands of the test. */
+/** Webhooks on a real LMDB with a local receiver. The test controls clocks, randomness and host names. */
 export interface Scene {
   readonly runs: RunTable;
   readonly origin: string;
@@ -32,12 +32,12 @@ export interface Scene {
   clock: number;
   random: number;
   lookup: Lookup;
-  /** The service of a server that is started next. */
+  /** The webhook service of a restarted server. */
   openWebhooks(): Webhooks;
-  /** The time of all attempts at work is over: no clock says so. */
+  /** Lets all running attempts time out, without waiting. */
   readonly timeOut: () => void;
   endpoint(request?: object, organizationId?: string): Promise<WebhookEndpointSecret>;
-  /** Ends a run, which makes an event, which makes deliveries; its id. */
+  /** Ends a run, which appends an event and enqueues deliveries. Returns its id. */
   endRun(to?: 'completed' | 'failed' | 'cancelled', organizationId?: string): Promise<string>;
   deliveries(organizationId?: string, filter?: object): readonly WebhookDelivery[];
   close(): Promise<void>;
@@ -132,7 +132,7 @@ const RUN = {
   totalCount: 1,
 } as const;
 
-/** What a receiver does with a message, by an independent implementation. */
+/** Verifies a message with an independent implementation. */
 export function verify(secret: string, { headers, body }: Received): unknown {
   return new Webhook(secret).verify(body, headers as Record<string, string>);
 }

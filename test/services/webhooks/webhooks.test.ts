@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 describe('a delivery', () => {
-  it('tells of the event, signed as Standard Webhooks says, and can be looked up', async () => {
+  it('describes the event, is signed as Standard Webhooks requires, and can be looked up', async () => {
     const { secret, id: endpointId } = await scene.endpoint();
     const runId = await scene.endRun();
     await scene.webhooks.deliverDue();
@@ -41,7 +41,7 @@ describe('a delivery', () => {
     expect(() => scene.webhooks.getDelivery('whd_0', context())).toThrow(/No webhook delivery/);
   });
 
-  it('exists for every final event and every endpoint that wants it, and for nothing else', async () => {
+  it('exists for every final event and every subscribed endpoint, and for nothing else', async () => {
     const all = await scene.endpoint();
     const failures = await scene.endpoint({ event_types: ['run.failed'] });
     await scene.endpoint({}, 'other');
@@ -210,7 +210,7 @@ describe('a delivery', () => {
     expect(scene.deliveries()[0]).toMatchObject({ status: 'delivered', attempt_count: 2 });
   });
 
-  it('is forgotten after 30 days, by a server that runs all the while', async () => {
+  it('is deleted after 30 days by a running server', async () => {
     await scene.endpoint();
     await scene.endRun();
     await scene.webhooks.deliverDue();

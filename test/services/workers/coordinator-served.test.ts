@@ -22,7 +22,7 @@ import { ask, type Answer } from '../storage/storage-served.js';
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 if (!hasOpenssl) console.log('A front is not tested with TLS: no openssl to make certificates with.');
 
-describe.skipIf(!hasOpenssl)('a front', () => {
+describe.skipIf(!hasOpenssl)('a coordinator', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gloaming-front-'));
   const authority = join(folder, 'init', 'tls', 'ca.crt');
   const keyFile = join(folder, 'worker.key');

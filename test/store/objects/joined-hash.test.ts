@@ -7,7 +7,7 @@ import { JoinedHashes, type Segment } from '#src/store/objects/joined-hash.js';
 
 let folder: string;
 let hashes: JoinedHashes;
-/** Paths that were asked for, in order: what was read. */
+/** Paths that were read, in order. */
 let read: string[];
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-joined-'));
@@ -29,11 +29,11 @@ function store(text: string): Segment {
   return { sha256: sha256(text), sizeBytes: Buffer.byteLength(text) };
 }
 
-/** Hashes ahead what is there of these, and waits until all of it is in. */
+/** Hashes these segments ahead, and waits until all are hashed. */
 function goAhead(name: string, segments: readonly Segment[]): Promise<void> {
   return new Promise((resolve) => {
     hashes.ahead(name, 0, (index) => {
-      // The next is asked for when those before it are in.
+      // The next segment is requested once the earlier ones are hashed.
       if (index === segments.length) resolve();
       return segments[index];
     });
@@ -48,7 +48,7 @@ it('parts that were hashed ahead are not read again', async () => {
   expect(read).toEqual(segments.map((segment) => segment.sha256));
 });
 
-it('without anything hashed ahead the whole is read', async () => {
+it('without hashing ahead the whole content is read', async () => {
   const segments = ['one', 'two', 'three'].map(store);
   hashes.ahead('upload', 1, (index) => segments[index]);
   expect(await hashes.finish('upload', segments)).toBe(sha256('onetwothree'));
@@ -60,12 +60,12 @@ it('a part that was replaced after it had been hashed counts with its new bytes'
   expect(await hashes.finish('upload', segments)).toBe(sha256('onezweithree'));
 });
 
-it('fewer parts than were hashed ahead are not taken for all of them', async () => {
+it('fewer parts than were hashed ahead give their own digest', async () => {
   await goAhead('upload', ['one', 'two', 'three'].map(store));
   expect(await hashes.finish('upload', ['one', 'two'].map(store))).toBe(sha256('onetwo'));
 });
 
-it('a name that is used again begins anew', async () => {
+it('a reused name starts a new hash', async () => {
   await goAhead('upload', ['one', 'two'].map(store));
   hashes.forget('upload');
   expect(await hashes.finish('upload', ['one', 'three'].map(store))).toBe(sha256('onethree'));
@@ -86,23 +86,23 @@ it('many at once each have their own hash', async () => {
   expect(digests).toEqual(names.map((name) => sha256(partsOf(name).join(''))));
 });
 
-it('a part that went away while it was hashed ahead spoils nothing', async () => {
+it('a part that is removed while it is hashed ahead does not change the digest', async () => {
   const gone = { sha256: sha256('gone'), sizeBytes: 4 };
   hashes.ahead('upload', 0, (index) => [store('one'), gone][index]);
   while (!read.includes(gone.sha256)) await new Promise((resolve) => setTimeout(resolve, 10));
   expect(await hashes.finish('upload', ['one', 'two'].map(store))).toBe(sha256('onetwo'));
 });
 
-it('a part that is missing or too short at the end is a fault, and the next try is not spoilt', async () => {
+it('a part that is missing or too short at the end is a fault, and the next attempt succeeds', async () => {
   const [one, two] = ['one', 'two'].map(store) as [Segment, Segment];
   await expect(hashes.finish('upload', [one, { ...two, sizeBytes: 5 }])).rejects.toThrow('ends at byte 3');
   expect(await hashes.finish('upload', [one, two])).toBe(sha256('onetwo'));
 });
 
-it('a thread that ends while hashes are at work spoils none that follow', async () => {
+it('hashes succeed after the thread ended during earlier ones', async () => {
   const segments = ['one', 'two', 'three'].map(store);
   await goAhead('upload', segments.slice(0, 2));
   await hashes.close();
-  await expect(hashes.finish('upload', segments)).rejects.toThrow('this thread has begun');
+  await expect(hashes.finish('upload', segments)).rejects.toThrow('the thread has started the hash');
   expect(await hashes.finish('upload', segments)).toBe(sha256('onetwothree'));
 });

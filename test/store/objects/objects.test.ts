@@ -39,7 +39,7 @@ async function filesAfterCollection(): Promise<string[]> {
 }
 
 describe('an object', () => {
-  it('stays while it is pinned, and then as long as something refers to it', async () => {
+  it('stays while it is pinned, and then as long as it has a reference', async () => {
     const { sha256, sizeBytes, unpin } = await kept('twilight');
     expect(await filesAfterCollection()).toEqual([sha256]);
     await store.transaction(() => objects.addReference(sha256, sizeBytes));
@@ -49,13 +49,13 @@ describe('an object', () => {
     expect(await filesAfterCollection()).toEqual([]);
   });
 
-  it('goes where nothing came to refer to it before it was unpinned', async () => {
+  it('is removed if it has no reference when it is unpinned', async () => {
     const { unpin } = await kept('twilight');
     unpin();
     expect(await filesAfterCollection()).toEqual([]);
   });
 
-  it('goes where the transaction that came to refer to it failed', async () => {
+  it('is removed if the transaction of its reference failed', async () => {
     const { sha256, sizeBytes, unpin } = await kept('twilight');
     const failing = store.transaction(() => {
       objects.addReference(sha256, sizeBytes);
@@ -67,7 +67,7 @@ describe('an object', () => {
     expect(await filesAfterCollection()).toEqual([]);
   });
 
-  it('is not taken for unclaimed where its only reference went while it was pinned', async () => {
+  it('does not count as unclaimed if its only reference was dropped while it was pinned', async () => {
     const { sha256, sizeBytes, unpin } = await kept('twilight');
     await store.transaction(() => objects.addReference(sha256, sizeBytes));
     expect(await filesAfterCollection()).toEqual([sha256]);

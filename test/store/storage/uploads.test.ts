@@ -82,7 +82,7 @@ async function fill(id: string): Promise<readonly string[]> {
 const complete = (upload: UploadRow, segments: readonly string[], at = START) =>
   tables.uploads.complete({ upload, sha256: 'f'.repeat(64), segments, at, acl: ACL, check: () => undefined });
 
-/** An upload brought into each state on the way that the contract names. */
+/** Brings an upload into each state in the way that the contract describes. */
 async function inState(
   status: UploadStatus,
 ): Promise<{ readonly upload: UploadRow; readonly segments: readonly string[] }> {
@@ -122,7 +122,7 @@ describe('an upload', () => {
         const { upload, segments } = await inState(from);
         await attempt(upload, segments);
         const allowed = UPLOAD_TRANSITIONS[from] as readonly string[];
-        // Completing takes parts again by its own failure only, and nothing is joined while parts miss.
+        // Only a failed completion accepts parts again, and parts are not joined while one is missing.
         const isReached = allowed.includes(to) && !(from === 'completing' && to === 'uploading');
         expect({ from, to, is: tables.uploads.get(upload.id)?.status }).toEqual({
           from,
@@ -146,7 +146,7 @@ describe('an upload', () => {
     expect(tables.uploads.get(upload.id)?.status).toBe('expired');
   });
 
-  it('is completed, aborted or expired by whichever comes first, and only by that', async () => {
+  it('has one end: the first of completion, abort and expiry', async () => {
     for (const first of ['complete', 'abort'] as const) {
       const { upload, segments } = await inState('completing');
       const race =
@@ -167,7 +167,7 @@ describe('an upload', () => {
     expect([tables.uploads.get(upload.id)?.status, lost.result]).toEqual(['expired', undefined]);
   });
 
-  it('takes nothing at its expiry, whether the sweep has come by or not', async () => {
+  it('accepts no part after its expiry, before and after the sweep', async () => {
     const { id } = await create();
     const { upload, result } = await send(id, 1, 'late', DUE);
     expect([upload.status, result]).toEqual(['expired', undefined]);
@@ -175,7 +175,7 @@ describe('an upload', () => {
     expect(stored()).toEqual([]);
   });
 
-  it('frees its bytes when it ends, and is forgotten a month later', async () => {
+  it('frees its bytes when it ends, and is deleted a month later', async () => {
     const { upload } = await inState('uploading');
     expect(stored().length).toBe(2);
     await tables.uploads.sweep(DUE);
@@ -198,7 +198,7 @@ describe('an upload', () => {
 });
 
 describe('bytes on disk', () => {
-  it('that a crash left before their transaction, or on their way in, go at the next start; others stay', async () => {
+  it('that a crash left without a transaction are removed at the next start; others stay', async () => {
     const { segments } = await inState('completed');
     const orphan = 'ab'.repeat(32);
     mkdirSync(join(folder, 'objects', 'ab'), { recursive: true });
@@ -211,7 +211,7 @@ describe('bytes on disk', () => {
     expect(stored().sort()).toEqual([...segments].sort());
   });
 
-  it('that were kept and never referred to are collected', async () => {
+  it('that never got a reference are collected', async () => {
     const received = await tables.objects.receive(once('lost'), 4);
     const release = await received.keep();
     await tables.objects.collect();
@@ -246,7 +246,7 @@ describe('bytes on disk', () => {
     expect(stored()).toEqual([]);
   });
 
-  it('leave nothing behind when their source breaks off', async () => {
+  it('leave no file if their source fails', async () => {
     const broken = (async function* () {
       yield Buffer.from('ha');
       throw new Error('gone');

@@ -35,7 +35,7 @@ describe('an API key', () => {
     expect(table.list()).toEqual([key('a')]);
   });
 
-  it('is revoked once, and keeps the time of that', async () => {
+  it('is revoked once, and keeps the time of its revocation', async () => {
     const table = new ApiKeyTable(scratch.store);
     await table.add(key('a'));
     await table.add(key('b', { isDemo: true }));

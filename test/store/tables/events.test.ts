@@ -11,10 +11,10 @@ function event(subjectId: string, type: string): Omit<EventRow, 'id' | 'sequence
 }
 
 describe('events', () => {
-  it('of a subject count from 1 without gaps, whatever happens to others', async () => {
+  it('of a subject count from 1 without gaps, independent of other subjects', async () => {
     const table = new EventTable(scratch.store);
     await scratch.store.transaction(() => {
-      // More than nine, so that an order by text would show.
+      // More than nine, so that a text order would be detected.
       for (let index = 1; index <= 11; index += 1) {
         table.append(event('run_a', `a${index}`));
         table.append(event('run_ab', `b${index}`));
@@ -26,7 +26,7 @@ describe('events', () => {
     expect(table.after('run_a', 9).map(({ type }) => type)).toEqual(['a10', 'a11']);
   });
 
-  it('go with their transaction, and so does what follows from them', async () => {
+  it('are rolled back with their transaction, and so are their effects', async () => {
     const followed: string[] = [];
     const rows = scratch.store.table<string>('followed');
     const table = new EventTable(scratch.store, ({ type }) => {
@@ -43,7 +43,7 @@ describe('events', () => {
     expect(table.after('run_a', 0)).toEqual([]);
   });
 
-  it('that are dropped are those of one subject; it counts from 1 again', async () => {
+  it('are dropped for one subject, which then counts from 1 again', async () => {
     const table = new EventTable(scratch.store);
     await scratch.store.transaction(() => {
       for (const subject of ['run_a', 'run_a', 'run_b']) table.append(event(subject, 'x'));

@@ -13,7 +13,7 @@ const asked = (scope: string, fingerprint: string, key = 'key') => ({ key, scope
 const later = (ms: number): Date => new Date(NOW.getTime() + ms);
 
 describe('a claim', () => {
-  it('of a key that was answered gives the answer, until its time is over', async () => {
+  it('of a key with a stored response returns that response, until it expires', async () => {
     const table = new IdempotencyTable(scratch.store);
     await (await table.claim(asked('scope', 'print'), NOW)).keep(response('one'), NOW);
     const reopened = new IdempotencyTable(scratch.store);
@@ -23,7 +23,7 @@ describe('a claim', () => {
     expect((await reopened.claim(asked('scope', 'print'), over)).stored).toBeUndefined();
   });
 
-  it('opens the answer with the key that it was kept under, and nothing else does', async () => {
+  it('opens the response with its own key only', async () => {
     const table = new IdempotencyTable(scratch.store);
     await (await table.claim(asked('scope', 'print'), NOW)).keep(response('one'), NOW);
     const guess = table.claim(asked('scope', 'print', 'guess'), NOW);
@@ -38,7 +38,7 @@ describe('a claim', () => {
     }
   });
 
-  it('whose answer was put within a transaction has none where that was taken back', async () => {
+  it('has no response if the transaction that stored it is rolled back', async () => {
     const table = new IdempotencyTable(scratch.store);
     const claim = await table.claim(asked('scope', 'print'), NOW);
     const failing = scratch.store.transaction(() => {
@@ -50,7 +50,7 @@ describe('a claim', () => {
     expect((await table.claim(asked('scope', 'print'), NOW)).stored).toBeUndefined();
   });
 
-  it('is refused while its twin runs, and free when that gave it up', async () => {
+  it('is refused while an equal request runs, and allowed once that is released', async () => {
     const table = new IdempotencyTable(scratch.store);
     const first = await table.claim(asked('scope', 'print'), NOW);
     await expect(table.claim(asked('scope', 'print'), NOW)).rejects.toMatchObject({
@@ -60,7 +60,7 @@ describe('a claim', () => {
     expect((await table.claim(asked('scope', 'print'), NOW)).stored).toBeUndefined();
   });
 
-  it('for another request is refused, whether the first one runs or has been answered', async () => {
+  it('for another request is refused, whether the first one runs or has a response', async () => {
     const table = new IdempotencyTable(scratch.store);
     const refusal = { code: 'idempotency_key_reused' };
     const first = await table.claim(asked('scope', 'print'), NOW);
@@ -70,7 +70,7 @@ describe('a claim', () => {
     await expect(table.claim(asked('scope', 'other'), NOW)).rejects.toMatchObject(refusal);
   });
 
-  it('is refused at the bound of bytes, and has room again when an older answer has expired', async () => {
+  it('is refused at the bound of bytes, and allowed again once an older response has expired', async () => {
     const table = new IdempotencyTable(scratch.store, { maxResponses: 10, maxBytes: 3 });
     await (await table.claim(asked('old', 'print'), NOW)).keep(response('åb'), NOW);
     const refused = { code: 'idempotency_storage_full' };

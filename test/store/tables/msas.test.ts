@@ -39,8 +39,8 @@ async function read(id: string): Promise<string | undefined> {
   return Buffer.concat(chunks).toString();
 }
 
-describe('kept alignments', () => {
-  it('are read as they came, and belong to all who made them', async () => {
+describe('stored alignments', () => {
+  it('are read unchanged, and belong to every organization that made them', async () => {
     await keep('a', '>query\nMK\n');
     await keep('a', '>query\nMK\n', 'rivals');
     expect(tables.msas.get('a')).toMatchObject({ organizationIds: ['lab', 'rivals'] });
@@ -48,7 +48,7 @@ describe('kept alignments', () => {
     expect(await read('b')).toBeUndefined();
   });
 
-  it('give way from the oldest on, by count and by bytes; text that another one shares stays', async () => {
+  it('are evicted from the oldest on, by count and by bytes; shared text stays', async () => {
     await keep('a', 'shared');
     await keep('b', 'of b');
     await keep('c', 'shared');
@@ -61,7 +61,7 @@ describe('kept alignments', () => {
     expect([await read('b'), await read('c'), await read('d')]).toEqual([undefined, undefined, 'of d']);
   });
 
-  it('are read to their end although they go meanwhile', async () => {
+  it('are read to their end even if they are evicted meanwhile', async () => {
     await keep('a', 'of a');
     const opened = tables.msas.open('a');
     for (const id of ['b', 'c', 'd']) await keep(id, `of ${id}`);
@@ -93,7 +93,7 @@ describe('kept alignments', () => {
     ]);
   });
 
-  it('stay where one that pushed them out was refused, and give way to the next one', async () => {
+  it('stay if the alignment that would evict them is refused, and are evicted by the next one', async () => {
     for (const id of ['a', 'b', 'c']) await keep(id, id);
     scratch.isRefusing = true;
     await expect(keep('d', 'x'.repeat(60))).rejects.toThrow('refused');
@@ -111,8 +111,8 @@ describe('kept alignments', () => {
   });
 });
 
-describe('kept components', () => {
-  it('are written once and give way from the oldest on', async () => {
+describe('stored components', () => {
+  it('are written once and evicted from the oldest on', async () => {
     for (const [at, id] of ['a', 'b', 'a', 'c'].entries()) {
       const createdAt = new Date(Date.UTC(2026, 0, 1, 0, 0, at)).toISOString();
       await tables.components.keep({ id, createdAt, content: id }, 'lab');

@@ -12,7 +12,7 @@ function receipt(id: string, second: number) {
 }
 
 describe('a receipt', () => {
-  it('is kept once, with everyone whose search made it', async () => {
+  it('is stored once, with every organization whose search made it', async () => {
     const table = new ReceiptTable(scratch.store);
     await table.keep(receipt('a', 1), 'rival');
     await table.keep(receipt('a', 2), 'lab');
@@ -22,7 +22,7 @@ describe('a receipt', () => {
     expect(table.get('rcpt_a')).toEqual({ ...receipt('a', 1), organizationIds: ['lab', 'rival'] });
   });
 
-  it('is known as kept lately to the organization that kept it, in this process', async () => {
+  it('counts as recently stored for its organization only, in this process', async () => {
     const table = new ReceiptTable(scratch.store);
     await table.keep(receipt('a', 1), 'lab');
     expect(table.isKeptLately('rcpt_a', 'lab')).toBe(true);
@@ -30,7 +30,7 @@ describe('a receipt', () => {
     expect(new ReceiptTable(scratch.store).isKeptLately('rcpt_a', 'lab')).toBe(false);
   });
 
-  it('goes when it is the oldest of too many, also after a restart', async () => {
+  it('is evicted when it is the oldest of too many, also after a restart', async () => {
     const first = new ReceiptTable(scratch.store, 2);
     await first.keep(receipt('a', 2), 'lab');
     await first.keep(receipt('b', 1), 'lab');
@@ -40,7 +40,7 @@ describe('a receipt', () => {
     expect(first.isKeptLately('rcpt_b', 'lab')).toBe(false);
   });
 
-  it('stays where those that would have been too many were refused', async () => {
+  it('stays if the receipts that would evict it are refused', async () => {
     const table = new ReceiptTable(scratch.store, 2);
     await table.keep(receipt('a', 1), 'lab');
     scratch.isRefusing = true;

@@ -32,7 +32,7 @@ const row = (id: string, slug: string, day: number) => ({
 describe('the holders of a release', () => {
   const holders = () => table.holders(A).map(({ slug, calibrationId }) => [slug, calibrationId]);
 
-  it('are asked for between two commits, and seen as they are', async () => {
+  it('are current when read between two commits', async () => {
     expect(holders()).toEqual([]);
     await table.publish(row(A, 'yeast', 1));
     expect(holders()).toEqual([['yeast', undefined]]);
@@ -44,7 +44,7 @@ describe('the holders of a release', () => {
     expect(holders()).toEqual([['coli', undefined]]);
   });
 
-  it('are seen as another process has left them, also where this one has read in the same turn', async () => {
+  it('include changes of another process, even after an earlier read in the same turn', async () => {
     await table.publish(row(A, 'yeast', 1));
     table.holders(A);
     expect(table.database('yeast')).toBeDefined();
@@ -74,7 +74,7 @@ describe('a calibration', () => {
   });
 });
 
-describe('what takes part in the transactions of releases', () => {
+describe('an observer of releases', () => {
   it('is notified once of a publication, and of a removal', async () => {
     const heard: string[] = [];
     const observed = new ReleaseTable(store, {
@@ -124,7 +124,7 @@ describe('the release table', () => {
     expect(await table.remove(A, 'yeast')).toBe(false);
   });
 
-  it('falls back to the newest release left, and forgets a default database that is gone', async () => {
+  it('falls back to the newest remaining release, and unsets a default database that is removed', async () => {
     await table.publish(row(A, 'yeast', 1));
     await table.publish(row(B, 'yeast', 2));
     await table.remove(B, 'yeast');

@@ -68,7 +68,7 @@ type Step =
   | {
       readonly do: 'end';
       readonly to: 'completed' | 'failed' | 'cancelled';
-      readonly as: 'owner' | 'stale' | 'nobody';
+      readonly as: 'owner' | 'stale' | 'unclaimed';
     };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -77,11 +77,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     do: fc.constant('end' as const),
     to: fc.constantFrom('completed' as const, 'failed' as const, 'cancelled' as const),
-    as: fc.constantFrom('owner' as const, 'stale' as const, 'nobody' as const),
+    as: fc.constantFrom('owner' as const, 'stale' as const, 'unclaimed' as const),
   }),
 );
 
-/** What the table of states says should come of the steps, kept beside what the store did. */
+/** Computes the expected result of the steps from the table of states, and compares it with the store. */
 async function replayAgainstModel(steps: readonly Step[]): Promise<void> {
   const id = await queued();
   let status: RunStatus = 'queued';
@@ -107,7 +107,7 @@ async function replayAgainstModel(steps: readonly Step[]): Promise<void> {
       if (isAllowed) rowCount += current.rowCount;
     } else {
       const holder =
-        current.as === 'nobody' ? undefined : current.as === 'stale' ? 'stale' : (claim ?? 'none');
+        current.as === 'unclaimed' ? undefined : current.as === 'stale' ? 'stale' : (claim ?? 'none');
       isAllowed = canBecome(status, current.to) && (holder === undefined || holder === claim);
       result = await table.end(id, { to: current.to, at: tick(), ...(holder && { claim: holder }) });
       if (isAllowed) visited.push((status = current.to));
@@ -131,14 +131,14 @@ describe(`the states of a run (seed ${seed})`, () => {
       for (const to of statuses) if (isFinal(from)) expect(canBecome(from, to)).toBe(false);
   });
 
-  it('follow the table whatever is tried, and every change has its one event', async () => {
+  it('follow the table for every sequence of steps, and every change has exactly one event', async () => {
     await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), replayAgainstModel), {
       seed,
       numRuns: 60,
     });
   });
 
-  it('have one winner when a run is ended from many sides at once', async () => {
+  it('have one winner if several callers end a run at once', async () => {
     for (let round = 0; round < 10; round += 1) {
       const id = await queued();
       await table.claim(id, 'owner', tick());
@@ -184,7 +184,7 @@ describe('the rows of a run', () => {
 });
 
 describe('the table of runs', () => {
-  it('accepts no run whose answer could not be written beside it', async () => {
+  it('accepts no run whose response cannot be stored with it', async () => {
     const run = newRun();
     const refuse = (): void => {
       throw new Error('no room for the answer');
@@ -214,7 +214,7 @@ describe('the table of runs', () => {
     expect(table.list('listin', {}, 9).runs).toEqual([]);
   });
 
-  it('drops results when their time is over, and the run as long again later', async () => {
+  it('deletes expired results, and the run after the same time again', async () => {
     const id = await queued({ organizationId: 'old' });
     await table.claim(id, 'owner', tick());
     await table.end(id, { to: 'completed', at: tick(), claim: 'owner', piece: await piece([1, 2], 2) });

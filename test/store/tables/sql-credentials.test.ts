@@ -30,7 +30,7 @@ describe('a SQL credential', () => {
     expect(table.findByUsername('sql_b')).toBeUndefined();
   });
 
-  it('is not added to as many active ones as there may be; those of others and revoked ones do not count', async () => {
+  it('is not added beyond the limit of active ones; those of others and revoked ones do not count', async () => {
     const table = new SqlCredentialTable(scratch.store);
     await table.add(credential('r', { organizationId: 'rival' }), 1);
     await table.add(credential('a'), 1);
@@ -50,7 +50,7 @@ describe('a SQL credential', () => {
     expect(table.get('sqlc_a')).toMatchObject({ revokedAt: revokedAt(1), passwordHash: 'hash' });
   });
 
-  it('that was revoked before the last few is forgotten, its user name with it', async () => {
+  it('that was revoked before the most recent ones is deleted with its user name', async () => {
     const table = new SqlCredentialTable(scratch.store);
     for (const [index, id] of ['c', 'a', 'b'].entries()) {
       await table.add(credential(id), 2);

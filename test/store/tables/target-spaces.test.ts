@@ -27,14 +27,14 @@ describe('stored target spaces', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('gives a space back to the organization that made it, also after a restart', async () => {
+  it('returns a space to the organization that made it, also after a restart', async () => {
     await new TargetSpaceTable(store).put(space, 'org_a');
     await store.close();
     store = openControlStore(folder);
     expect(new TargetSpaceTable(store).find(space.id, 'org_a')).toEqual({ status: 'found', space });
   });
 
-  it('tells a space that others made from one that never was', async () => {
+  it('distinguishes a space of other organizations from an unknown one', async () => {
     const spaces = new TargetSpaceTable(store);
     await spaces.put(space, 'org_a');
     expect(spaces.find(space.id, 'org_b')).toEqual({ status: 'forbidden' });

@@ -19,7 +19,7 @@ describe('the ledger', () => {
     expect(table.totals('lab', 'homology.search')).toEqual({ calls: 2, units: 5 });
     expect(table.totals('lab', 'homology.batch_search')).toEqual({ calls: 1, units: 7 });
     expect(table.totals('rival', 'homology.search')).toEqual({ calls: 1, units: 5 });
-    expect(table.totals('nobody', 'homology.search')).toEqual({ calls: 0, units: 0 });
+    expect(table.totals('unused', 'homology.search')).toEqual({ calls: 0, units: 0 });
   });
 
   it('counts an entry once, in one batch or in two', async () => {
@@ -30,7 +30,7 @@ describe('the ledger', () => {
     expect(table.count('lab')).toBe(1);
   });
 
-  it('numbers the entries of an organization from 0, in the order in which they came', async () => {
+  it('numbers the entries of an organization from 0, in the order of their arrival', async () => {
     const table = new UsageTable(scratch.store);
     await table.record([entry('z'), entry('x', 1, 'rival'), entry('b')]);
     await table.record([entry('a'), entry('y', 1, 'lab2')]);
@@ -39,7 +39,7 @@ describe('the ledger', () => {
     expect(table.list('lab', 1, 1).map(({ id }) => id)).toEqual(['b']);
   });
 
-  it('takes no entry of a transaction that fails', async () => {
+  it('has no entry of a failed transaction', async () => {
     const table = new UsageTable(scratch.store);
     const failing = scratch.store.transaction(() => {
       table.add(entry('a'));

@@ -50,13 +50,13 @@ const enqueue = (table: WebhookTable, ...events: readonly EventRow[]): Promise<v
   scratch.store.transaction(() => {
     for (const each of events) table.enqueue(each);
   });
-/** Of the endpoint `whe_a`. */
+/** Due delivery of the endpoint `whe_a`. */
 const due = (table: WebhookTable, seconds: number, atWork: readonly string[] = []) =>
   table.due({ organizationId: 'lab', endpointId: 'whe_a' }, new Date(at(seconds)), new Set(atWork));
 const all = (table: WebhookTable) => table.deliveries('lab', {}, 100).deliveries;
 
 describe('an event', () => {
-  it('is delivered to each enabled endpoint of its organization that takes its type or is told of it', async () => {
+  it('is delivered to each enabled endpoint of its organization that subscribes to its type or is named', async () => {
     const table = await tableWith(
       endpoint('takes'),
       endpoint('other', { eventTypes: ['file.completed'] }),
@@ -72,7 +72,7 @@ describe('an event', () => {
     expect([...table.listeners('run.completed')].sort()).toEqual(['lab', 'rival']);
   });
 
-  it('has no delivery where its transaction fails', async () => {
+  it('has no delivery if its transaction fails', async () => {
     const table = await tableWith(endpoint('a'));
     const failing = scratch.store.transaction(() => {
       table.enqueue(event(1));
@@ -99,7 +99,7 @@ describe('a delivery', () => {
     expect(table.deliveries('lab', { status: 'delivered' }, 10).deliveries).toHaveLength(1);
   });
 
-  it('waits in the queue of its endpoint, which tells when its first one is due', async () => {
+  it('waits in the queue of its endpoint, which has the due time of its first delivery', async () => {
     const table = await tableWith(
       endpoint('a'),
       endpoint('b'),
@@ -114,7 +114,7 @@ describe('a delivery', () => {
     ]);
   });
 
-  it('whose schedule was started anew during an attempt only counts that attempt', async () => {
+  it('whose schedule was restarted during an attempt only counts that attempt', async () => {
     const table = await tableWith(endpoint('a'));
     await enqueue(table, event(1));
     const [before] = all(table);
@@ -133,7 +133,7 @@ describe('a delivery', () => {
     expect(second.position).toBeUndefined();
   });
 
-  it('is forgotten when its time is over, wherever it stood, and its end writes nothing then', async () => {
+  it('is deleted when its time is over, in any state, and a later outcome writes nothing', async () => {
     const table = await tableWith(endpoint('a'));
     await enqueue(table, event(1), event(100));
     const old = all(table)[1];
@@ -147,7 +147,7 @@ describe('a delivery', () => {
 });
 
 describe('an endpoint', () => {
-  it('is not added to as many as there may be, and gone when it is removed', async () => {
+  it('is not added beyond the limit, and is absent after its removal', async () => {
     const table = await tableWith(endpoint('b', { createdAt: at(2) }), endpoint('a', { createdAt: at(1) }));
     expect(await table.addEndpoint(endpoint('c'), 2)).toBe(false);
     expect(table.endpoints('lab').map(({ id }) => id)).toEqual(['whe_a', 'whe_b']);

@@ -13,9 +13,9 @@ import { createdId, exampleRequest } from './requests.js';
 import { casesAround, exampleOf, type CaseSource, type SchemaCase } from './schema-cases.js';
 
 /*
- * Holds a running server against the OpenAPI document that it gives out, case by case and without chance: methods,
- * credentials, media types, every bound of every parameter and body from both sides, and what is left of a resource
- * after its deletion. Nothing of the server's code is known here.
+ * Checks a running server against its own OpenAPI document, case by case and without randomness. The cases are methods,
+ * credentials, media types, both sides of every bound of parameters and bodies, and deleted resources. The checks know
+ * only the document.
  */
 
 export interface ChecksOptions {
@@ -28,12 +28,12 @@ export interface ChecksOptions {
 
 export interface ChecksOutcome {
   readonly requests: number;
-  /** What breaks the document or HTTP. */
+  /** Violations of the document or of HTTP. */
   readonly faults: readonly string[];
 }
 
 const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'TRACE', 'QUERY', 'PROPFIND'];
-/** How a server may say no to what breaks a schema. Source  Schemathesis' defaults */
+/** Statuses with which a server may refuse a request that violates a schema. Source  Schemathesis' defaults */
 const REJECTED = new Set([400, 401, 403, 404, 405, 406, 409, 422, 428]);
 
 interface Answer {
@@ -55,7 +55,7 @@ interface Checker extends CaseSource {
   readonly operations: readonly Operation[];
   readonly check: Check;
   ask(operation: Operation, asked: Asked): Promise<Answer>;
-  /** Asks and holds the answer against what the operation declares. */
+  /** Sends a request and checks the response against the operation's declaration. */
   askFor(operation: Operation, what: string, asked: Asked): Promise<Answer>;
   fault(operation: Operation, what: string, fault: string): void;
 }
@@ -113,7 +113,7 @@ async function checkMethods(checker: Checker, operation: Operation): Promise<voi
   }
 }
 
-/** Without credentials, and with what are none. Signed URLs are known by a query parameter. */
+/** Sends requests without credentials, and with invalid ones. A query parameter identifies signed URLs. */
 async function checkCredentials(checker: Checker, operation: Operation): Promise<void> {
   const example = exampleRequest(checker, operation);
   const schemes = (operation.security ?? [{ apiKey: [] }]).flatMap(Object.keys);
@@ -165,12 +165,12 @@ async function checkParameters(checker: Checker, operation: Operation): Promise<
     ...example,
     query: { ...example.query, surplus: 'x' },
   });
-  // A made-up signature may be refused before anything else is looked at.
+  // An invalid signature may be refused before any other check.
   if (!REJECTED.has(surplus.status))
     checker.fault(operation, 'an unknown query parameter', `must be refused, was ${surplus.status}`);
 }
 
-/** Parameters are text: numbers are written out, and what no client can send is left out. */
+/** Values of parameters as text, without values that no client can send. */
 function sendable(value: unknown, place: string, schema: Json): unknown {
   const isNumber = schema['type'] === 'integer';
   if (typeof value === 'number' && isNumber) return value;
@@ -199,7 +199,7 @@ async function checkCases(
   }
 }
 
-/** What was deleted is not found any more, by whatever is asked below its path. */
+/** After a deletion, every request below the path must return that the object is not found. */
 async function checkDeletion(checker: Checker, operation: Operation): Promise<void> {
   const [, collection, name] = /^(.*)\/\{(\w+)\}$/.exec(operation.path) ?? [];
   const create = checker.operations.find(({ method, path }) => method === 'POST' && path === collection);

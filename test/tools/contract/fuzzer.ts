@@ -4,14 +4,14 @@ import fc from 'fast-check';
 import { broken, valuesOf, type Grammar, type Json, type Known } from './schema-arbitrary.js';
 
 /*
- * Sends random requests to a server and holds every response against the OpenAPI document that the server itself gives
- * out. It shares no code with the server: it knows the document only.
+ * Sends random requests to a server and checks every response against the server's own OpenAPI document. It shares no
+ * code with the server.
  */
 
-/** How a server may say no to what keeps its schemas. Source  Schemathesis' defaults */
+/** Statuses with which a server may refuse a request that matches its schemas. Source  Schemathesis' defaults */
 const REFUSED_THOUGH_VALID: ReadonlySet<number> = new Set([401, 403, 404, 409]);
 
-/** Refusals of what a schema allows, because no schema can say it: facts of releases, receipts, keys, statements. */
+/** Refusals of values that match a schema: they depend on releases, receipts, keys or statements. */
 const SEMANTIC: ReadonlySet<string> = new Set([
   'idempotency_key_reused',
   'invalid_filter',
@@ -28,11 +28,11 @@ const SEMANTIC: ReadonlySet<string> = new Set([
 export interface FuzzOptions {
   readonly origin: string;
   readonly key: string;
-  /** User name and password, with a colon between them, where the key opens nothing. */
+  /** `user:password`, for operations without an API key. */
   readonly sqlCredential: string;
   readonly seed: number;
   readonly cases: number;
-  /** Values that mean something to this server, by name of parameter or member; they are sent often. */
+  /** Values that exist on this server, by name of parameter or member. They are sent often. */
   readonly known?: Known;
   /** Operation ids that requests are drawn from; default: all of the document. */
   readonly operations?: readonly string[];
@@ -54,7 +54,7 @@ export interface Operation {
     readonly schema: Json;
   }[];
   readonly requestBody?: { readonly content: { readonly 'application/json'?: { readonly schema: Json } } };
-  /** Where it says so, other credentials than an API key. */
+  /** Present for operations with other credentials than an API key. */
   readonly security?: readonly Json[];
   readonly responses: Readonly<
     Record<
@@ -76,7 +76,7 @@ interface Case {
   readonly kind: 'valid' | 'broken' | 'noise' | 'no_key' | 'other_method';
 }
 
-/** Errors  the first request whose response breaks the document, shrunk, with the seed */
+/** Errors  the first request whose response violates the document, shrunk, with the seed */
 export async function fuzzContract({
   origin,
   key,
@@ -161,7 +161,7 @@ function caseOf(operation: Operation, grammar: Grammar): fc.Arbitrary<Case> {
     }));
 }
 
-/** Headers carry visible Latin letters; a pin or a key of other characters cannot be sent by a client either. */
+/** Headers carry visible Latin-1 letters, so a client cannot send other characters either. */
 function sendable(name: string, text: string): readonly (readonly [string, string])[] {
   return /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) ? [[name, text]] : [];
 }
@@ -201,7 +201,7 @@ export function authorizationOf(
 
 export type Check = (schema: Json, value: unknown) => string | undefined;
 
-/** Validates against schemas of the document, by an ajv of its own. */
+/** Validates against schemas of the document, with a separate ajv. */
 export function documentChecker(document: Json): Check {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   formats.default(ajv);
@@ -220,7 +220,7 @@ function faultsOf(request: Case, response: Response, text: string, check: Check)
   const { operation, kind } = request;
   const code = response.headers.get('service-error-type');
   const faults: string[] = [];
-  // On a busy machine work may not start within the time that the request itself gave.
+  // On a busy machine, work may not start within the request's own deadline.
   const isLate =
     code === 'start_deadline_exceeded' && request.headers['Service-Request-Timeout'] !== undefined;
   if (response.status >= 500 && !isLate) faults.push('a request must not end in a 5xx');
@@ -239,12 +239,12 @@ function faultsOf(request: Case, response: Response, text: string, check: Check)
   const isWhole = kind === 'valid' && isValid && hasValidParameters(request, check);
   if (isWhole && !isLate && isRefusedThoughValid(response.status, code))
     faults.push(`valid, yet refused: ${code}`);
-  // By its schema, or by the operation where that can say more.
+  // Invalid by the schema, or by a finer check of the operation.
   if (!isValid && response.status < 400) faults.push('a request that breaks its schema must be refused');
   return [...faults, ...responseFaults(operation, response, text, check)];
 }
 
-/** The generator knows fewer keywords than the schemas have. */
+/** The generator supports fewer keywords than the schemas use. */
 function hasValidParameters({ operation, path, query, headers }: Case, check: Check): boolean {
   const sent: Readonly<Record<string, Readonly<Record<string, unknown>>>> = { path, query, header: headers };
   return operation.parameters.every(({ name, in: place, schema }) => {
@@ -257,13 +257,13 @@ export function isRefusedThoughValid(status: number, code: string | null): boole
   return status >= 400 && !REFUSED_THOUGH_VALID.has(status) && !SEMANTIC.has(code ?? '');
 }
 
-/** A signature that is made up is refused before anything else is looked at. */
+/** An invalid signature is refused before any other check. */
 function isRefusedSignature({ operation }: Case, code: string | null): boolean {
   const isSigned = operation.security?.some((scheme) => scheme['signedUrl'] !== undefined) ?? false;
   return isSigned && code === 'signature_invalid';
 }
 
-/** An unsupported pin is refused before the body is read, and says so by its own code. */
+/** An unsupported version pin is refused before the body is read, with its own code. */
 function isAmbiguous(request: Case, code: string | null): boolean {
   if (isRefusedSignature(request, code)) return true;
   const { headers } = request;
@@ -299,7 +299,7 @@ export function responseFaults(
   return faults;
 }
 
-/** What the schema speaks of: the document, each event of a stream, or the text. */
+/** Values that the schema describes: the document, each event of a stream, or the text. */
 function valuesIn(mediaType: string, text: string): readonly unknown[] {
   if (/[/+]json$/.test(mediaType)) return [JSON.parse(text)];
   if (mediaType !== 'text/event-stream') return [text];

@@ -8,7 +8,7 @@ interface ExampleRequest {
   readonly body?: unknown;
 }
 
-/** The smallest request of an operation: what it requires, by its own examples. */
+/** The smallest request of an operation: required members only, from its own examples. */
 export function exampleRequest(source: CaseSource, operation: Operation): ExampleRequest {
   const part = (place: string): Json =>
     Object.fromEntries(
@@ -24,7 +24,7 @@ export function exampleRequest(source: CaseSource, operation: Operation): Exampl
   };
 }
 
-/** The id of what was made, in the data or in a member of it that has one. */
+/** Id of the created object, in the data or in a member of the data. */
 export function createdId(body: Json, name: string): string | undefined {
   const data = (body['data'] ?? {}) as Json;
   const inner =

@@ -15,8 +15,8 @@ const LONGEST_TEXT = 40;
 const MOST_ITEMS = 4;
 
 /**
- * Values of a JSON Schema, as the OpenAPI document writes it: what a client that has only read the document may send.
- * Strings are mostly short, now and then at their bounds.
+ * Arbitrary values of a JSON Schema in the OpenAPI document, as a client that has only the document may send. Strings
+ * are mostly short, and sometimes at their bounds.
  */
 export function valuesOf(schema: Json, grammar: Grammar, name = '', depth = 0): fc.Arbitrary<unknown> {
   const known = grammar.known[name] ?? [];
@@ -30,7 +30,7 @@ function anyOf(schema: Json, grammar: Grammar, depth: number): fc.Arbitrary<unkn
   if (typeof schema['$ref'] === 'string') return anyOf(resolve(schema, grammar), grammar, depth);
   const alternatives = (schema['oneOf'] ?? schema['anyOf']) as readonly Json[] | undefined;
   if (alternatives !== undefined) {
-    // Alternatives that nest come first in a filter; deep inside, only those that end are left.
+    // Recursive alternatives come first in a filter. Deep inside, only non-recursive ones are allowed.
     const open =
       depth > 3
         ? alternatives.filter((inner) => !/filters?"/.test(JSON.stringify(resolve(inner, grammar))))
@@ -82,7 +82,7 @@ function objectsOf(schema: Json, grammar: Grammar, depth: number): fc.Arbitrary<
   return fc.record(model, { requiredKeys }).map((value) => withoutExcluded(value, schema));
 }
 
-/** Of members that exclude each other (`not: { required: [a, b] }`) keeps the first. */
+/** Keeps the first of members that exclude each other (`not: { required: [a, b] }`). */
 function withoutExcluded(value: Record<string, unknown>, schema: Json): Record<string, unknown> {
   const rules = (schema['allOf'] ?? []) as readonly {
     readonly not?: { readonly required?: readonly string[] };
@@ -117,7 +117,7 @@ function stringsOf(schema: Json): fc.Arbitrary<string> {
   return fc.oneof({ weight: 9, arbitrary: short }, { weight: 1, arbitrary: atBound });
 }
 
-/** Of patterns that look ahead, which the generator does not do, short strings that match. */
+/** Short matching strings for patterns with look-ahead, which the generator does not support. */
 export function matching(pattern: string): fc.Arbitrary<string> {
   if (!pattern.includes('(?!')) return fc.stringMatching(new RegExp(pattern));
   const whole = new RegExp(pattern, 'u');
@@ -130,7 +130,7 @@ export function matching(pattern: string): fc.Arbitrary<string> {
     .filter((text) => whole.test(text));
 }
 
-/** The value with one place changed, chosen by `at`: a member lost, gained or replaced. */
+/** The value with one change, selected by `at`: a member removed, added or replaced. */
 export function broken(value: unknown, at: number, replacement: unknown): unknown {
   const copy: unknown = structuredClone(value);
   const places = placesIn(copy);

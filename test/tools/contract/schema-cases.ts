@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { matching, type Json, type Known } from './schema-arbitrary.js';
 
-/* Values at and beyond the bounds of a JSON Schema, one change at a time: what random values rarely hit. */
+/* Values at and beyond the bounds of a JSON Schema, with one change each. Random values rarely reach them. */
 
 export interface SchemaCase {
-  /** The place that differs from the example, and how. */
+  /** The changed place, and the kind of change. */
   readonly what: string;
   readonly value: unknown;
 }
@@ -18,10 +18,10 @@ export interface CaseSource {
 const DEEPEST = 5;
 const LONGEST = 5_000;
 
-/** A value that the schema allows, as small as may be. */
+/** A minimal valid value of the schema. */
 export function exampleOf(schema: Json, source: CaseSource, name = '', depth = 0): unknown {
   const node = resolve(schema, source);
-  // One name may stand for different things.
+  // Members with the same name may have different schemas.
   const known = source.known[name]?.find((value) =>
     new RegExp(String(node['pattern'] ?? ''), 'u').test(String(value)),
   );
@@ -64,7 +64,7 @@ function objectOf(node: Json, source: CaseSource, depth: number): Json {
   ]) as Json;
 }
 
-/** Alternatives that hold themselves come to no end: the one with the shortest text is taken. */
+/** Recursive alternatives would not end, so the one with the shortest text is used. */
 function simplest(alternatives: readonly Json[], source: CaseSource): Json {
   const weight = (schema: Json): number => {
     const node = resolve(schema, source);
@@ -84,7 +84,7 @@ function sample(arbitrary: fc.Arbitrary<string>): string {
   return fc.sample(arbitrary, { numRuns: 1, seed: 1 })[0] as string;
 }
 
-/** Values that differ from the example in one place, most of them allowed; the caller asks the schema. */
+/** Values that differ from the example in one place. Most are valid; the caller checks them against the schema. */
 export function casesAround(
   schema: Json,
   example: unknown,
@@ -131,7 +131,7 @@ function arrayCases(node: Json, example: readonly unknown[], source: CaseSource,
   ];
 }
 
-/** The edges of a type from both sides, and other types. */
+/** Values on both sides of a type's bounds, and values of other types. */
 function boundsOf(node: Json, source: CaseSource): readonly unknown[] {
   const foreign: readonly unknown[] = [null, true, 7.5, 'text', [], {}];
   const bound = (keyword: string): number | undefined => node[keyword] as number | undefined;

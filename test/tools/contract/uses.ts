@@ -10,8 +10,8 @@ import type { Json, Known } from './schema-arbitrary.js';
 import { createdId, exampleRequest } from './requests.js';
 
 /*
- * Checks of several requests that belong together, over every operation of the document that a server gives out. Their
- * names are those of Schemathesis and RESTler, which mean the same by them:
+ * Checks of several requests that belong together, over every operation of a server's document. Names and meanings are
+ * those of Schemathesis and RESTler:
  *
  *   ensure_resource_availability   a created resource exists at once for its creator
  *   use_after_free                 what was deleted is not there any more, whatever is asked below its path
@@ -27,22 +27,22 @@ import { createdId, exampleRequest } from './requests.js';
 export interface UsesOptions {
   readonly origin: string;
   readonly key: string;
-  /** Of another organization. */
+  /** API key of another organization. */
   readonly strangersKey: string;
   /** `user:password` of a SQL credential. */
   readonly sqlCredential: string;
-  /** Values that mean something to this server, by name of parameter or member. */
+  /** Values that exist on this server, by name of parameter or member. */
   readonly known: Known;
 }
 
 export interface UsesOutcome {
   readonly requests: number;
-  /** How often each check had something to look at. */
+  /** Number of cases of each check. */
   readonly counts: Readonly<Record<string, number>>;
   readonly faults: readonly string[];
 }
 
-/** A path, a line of a stack or a word of a library: what only the server's inside knows. */
+/** Internals of the server: a path, a line of a stack trace, a message of a library. */
 const INSIDE = [
   /(^|["\s(])\/(home|root|tmp|usr|var|work|opt|etc|proc)\/[\w.-]+\//,
   /node_modules|node:internal|\bat [\w.<>]+ \(|\.(ts|js|cpp|mjs):\d+/,
@@ -64,7 +64,7 @@ interface Asked {
   readonly key?: string;
 }
 
-/** A collection whose things have ids of their own, with what can be asked of one of them. */
+/** A collection of objects with ids, and the operations on one of them. */
 interface Collection {
   readonly create: Operation;
   /** Name of the parameter that holds the id. */
@@ -96,7 +96,7 @@ interface Checker {
   readonly faults: string[];
   requests(): number;
   ask(operation: Operation, asked: Asked): Promise<Answer>;
-  /** Notes that a check looked, and a fault where the condition does not hold. */
+  /** Counts a case of a check, and records a fault if the condition does not hold. */
   hold(check: string, operation: Operation, condition: boolean, fault: string): void;
 }
 
@@ -127,7 +127,7 @@ async function openChecker(options: UsesOptions): Promise<Checker> {
   };
 }
 
-/** What holds of every answer, whatever was asked. */
+/** Checks that apply to every response. */
 function faultsOf(operation: Operation, answer: Answer, check: Check): readonly string[] {
   const told = `${answer.text}\n${[...answer.headers].map(([name, value]) => `${name}: ${value}`).join('\n')}`;
   const leaks = INSIDE.flatMap((pattern) => pattern.exec(told)?.[0] ?? []);
@@ -249,7 +249,7 @@ async function checkMissingHeaders(checker: Checker, operation: Operation): Prom
   checker.hold('missing_required_header', operation, status === 401, `without Authorization: ${status}`);
 }
 
-/** information_leakage: what provokes failures, sent wherever a text may stand. */
+/** information_leakage: sends failure-provoking text in every string member. */
 async function checkLeaks(checker: Checker, operation: Operation): Promise<void> {
   const example = exampleRequest(checker, operation);
   const hostile = [
@@ -318,7 +318,7 @@ async function send(options: UsesOptions, operation: Operation, asked: Asked): P
   const response = await fetch(`${options.origin}${path}${search === '' ? '' : `?${search}`}`, {
     method: operation.method,
     headers: Object.fromEntries(headers.filter(([, value]) => value !== '')),
-    // Bytes have no type of their own: a request without Content-Type has none.
+    // A body of bytes has no default type, so the request has no Content-Type.
     ...(asked.body === undefined ? {} : { body: Buffer.from(JSON.stringify(asked.body)) }),
     signal: AbortSignal.timeout(20_000),
   });

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { ROOT } from '../paths.js';
 
-/* Names the folder of fixtures by the code that makes them, and removes the folders of earlier code. */
+/* Names the folder of fixtures by the digest of the code that makes them, and removes folders of earlier code. */
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where test/tools/fixtures.ts finds and writes what tests share. */
+    /** Folder of the fixtures of test/tools/fixtures.ts. */
     fixturesFolder: string;
   }
 }
@@ -32,7 +32,7 @@ export default function setup(project: TestProject): void {
   project.provide('fixturesFolder', join(parent, digest));
 }
 
-/** Of the names and bytes of all files, in the order of their paths. */
+/** Digest of names and bytes of all files, in the order of their paths. */
 function digestOf(sources: readonly string[]): string {
   const hash = createHash('sha256');
   for (const source of sources) {

@@ -1,7 +1,8 @@
 /**
- * How often a test of the long tier repeats its work.
- * @param variable of the environment, whose number has precedence
- * @param ordinary in `npm test`; @param long in `npm run test:long`
+ * Number of repetitions of a test of the long tier.
+ * @param variable environment variable, whose number has precedence
+ * @param ordinary in `npm test`
+ * @param long in `npm run test:long`
  */
 export function repetitions(variable: string, ordinary: number, long: number): number {
   const { [variable]: number, GLOAMING_LONG: isLong } = process.env;
