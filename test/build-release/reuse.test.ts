@@ -14,7 +14,7 @@ import { filesInput } from '#src/build-release/sources/input-files.js';
 import { manifestText, releaseId } from '#src/release/manifest.js';
 import { openRelease } from '#src/release/open.js';
 import { PROFILE_SCALE } from '#src/release/profile-affine.js';
-import { fakeEncoder } from '../tools/fake-encoder.js';
+import { fakeEncoder, withSmallScores } from '../tools/fake-encoder.js';
 import { randomProteins } from '../tools/random-proteins.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-reuse-'));
@@ -25,7 +25,7 @@ const OLD = PROTEINS.slice(2);
 const encoded: string[] = [];
 
 function recordingEncoder(): Encoder {
-  const plain = fakeEncoder();
+  const plain = withSmallScores(fakeEncoder());
   return {
     ...plain,
     async encode(sequences, options) {
@@ -68,7 +68,7 @@ const ALONE: BuildHomologs = {
     batchProteins: 4,
     find: async (proteins) => proteins.map(({ sequence }) => withoutHomologs(sequence)),
   },
-  form: profileTokenForm(fakeEncoder().card, PROFILE_SCALE),
+  form: profileTokenForm(withSmallScores(fakeEncoder()).card, PROFILE_SCALE),
   rules: HOMOLOG_RULES,
   homologSource: { method: 'alignments', sha256: '0'.repeat(64) },
 };
@@ -203,7 +203,7 @@ describe('a build after earlier builds', () => {
     const indexes = newIndexes();
     await build(indexes, 'old', OLD);
     const failing: Encoder = {
-      ...fakeEncoder(),
+      ...withSmallScores(fakeEncoder()),
       encode: async () => {
         throw new Error('the power went');
       },

@@ -17,6 +17,7 @@ import { addHomologSource, homologSourceDatabase } from '#src/find-homologs/homo
 import { mmseqsHomologs, mmseqsVersion } from '#src/find-homologs/mmseqs.js';
 import { PROFILE_SCALE } from '#src/release/profile-affine.js';
 import type { HomologSource } from '#src/release/release.js';
+import { withSmallScores } from '../tools/fake-encoder.js';
 import { contextEncoder, makeHomologs, homologsOf } from '../tools/relatives.js';
 
 /* Builds with homologs whose tasks encode shards. The number of tasks must not change the release. */
@@ -28,7 +29,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const { proteins } = makeHomologs(seededRandom(seed), { homologSets: 30, members: 10 });
 const fasta = join(folder, 'proteins.fasta');
 writeFileSync(fasta, proteins.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
-const encoder = contextEncoder();
+const encoder = withSmallScores(contextEncoder());
 
 let folders = 0;
 async function newBuild(buildHomologs?: BuildHomologs): Promise<BuildOptions> {

@@ -43,3 +43,11 @@ export function tokensOf(sequence: string): Int8Array {
   }
   return values;
 }
+
+/**
+ * Returns the encoder with affine scores so small that the weight of profiles fits in int16, as the kernels require.
+ */
+export function withSmallScores(encoder: Encoder): Encoder {
+  const { card } = encoder;
+  return { ...encoder, card: { ...card, affine: { ...card.affine, multiplier: 3_000 } } };
+}
