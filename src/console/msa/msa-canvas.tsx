@@ -38,6 +38,8 @@ export function MsaCanvas({ msa, summary }: { readonly msa: Msa; readonly summar
     let picture: ImageData | undefined;
     const paint = (): void => {
       asked = 0;
+      // The view may be closed between the request of a frame and the frame.
+      if (cells.current === null || names.current === null || logo.current === null) return;
       const sight = { ...sightOf(element, namesWidth), cellWidth, cellHeight };
       const context = prepared(cells.current, sight.width, sight.height);
       const { width, height } = context.canvas;
