@@ -1,9 +1,10 @@
 // @module-tag fast
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from './tools/paths.js';
+import { filesBelow, readText } from './tools/repository-files.js';
 
 /* Lengths, decision records and links of the pages that people read. */
 
@@ -16,11 +17,11 @@ const LINE_MAX_CHARACTERS = 120;
 describe('the documents', () => {
   const pages = [
     ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
-    ...['src', 'bench', 'test', 'kernels', 'indexes', 'config'].flatMap(pagesBelow),
+    ...['src', 'bench', 'test', 'kernels', 'indexes', 'config'].flatMap((top) => filesBelow(top, /\.md$/)),
   ].filter((path) => !path.includes('node_modules'));
 
   it('have a plan of at most 200 lines, without measured figures, which go to bench/figures.json', () => {
-    const lines = read('ARCHITECTURE.md').trimEnd().split('\n');
+    const lines = readText('ARCHITECTURE.md').trimEnd().split('\n');
     expect(lines.length).toBeLessThanOrEqual(PLAN_MAX_LINES);
     expect(lines.filter((line) => [...line].length > LINE_MAX_CHARACTERS)).toEqual([]);
     expect(lines.filter((line) => /\d\s?(ms\b|[KMG]B\/s|%)/.test(line))).toEqual([]);
@@ -29,14 +30,14 @@ describe('the documents', () => {
   it('have folder READMEs of at most 150 lines and decisions of at most 200', () => {
     const long = pages.filter((path) => {
       const most = path.endsWith('/DECISIONS.md') ? DECISIONS_MAX_LINES : README_MAX_LINES;
-      return /^src\/[^/]+\//.test(path) && read(path).trimEnd().split('\n').length > most;
+      return /^src\/[^/]+\//.test(path) && readText(path).trimEnd().split('\n').length > most;
     });
     expect(long).toEqual([]);
   });
 
   it('have decisions of at most eight lines, each with a test that exists', () => {
     const records = pages.flatMap((path) =>
-      [...read(path).matchAll(/^- Decision:.*(?:\n(?!\n).*)*/gm)].map(([record]) => record.trimEnd()),
+      [...readText(path).matchAll(/^- Decision:.*(?:\n(?!\n).*)*/gm)].map(([record]) => record.trimEnd()),
     );
     const tests = records.flatMap((record) => [
       ...record.slice(record.indexOf('- Tested in:')).matchAll(/`([^`]+)`/g),
@@ -48,7 +49,7 @@ describe('the documents', () => {
 
   it('have no relative link that leads nowhere', () => {
     const dead = pages.flatMap((path) =>
-      [...read(path).matchAll(/\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]+))?\)/g)].flatMap(([, to, anchor]) => {
+      [...readText(path).matchAll(/\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]+))?\)/g)].flatMap(([, to, anchor]) => {
         const target = to === '' ? path : join(dirname(path), to);
         const isThere =
           existsSync(join(ROOT, target)) && (anchor === undefined || anchorsOf(target).includes(anchor));
@@ -61,21 +62,10 @@ describe('the documents', () => {
 
 /** Names by which links reach the headings of a page. */
 function anchorsOf(path: string): string[] {
-  return [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+  return [...readText(path).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
     heading
       .toLowerCase()
       .replace(/[^\p{L}\p{N}\s_-]/gu, '')
       .replaceAll(' ', '-'),
   );
-}
-
-function pagesBelow(folder: string): string[] {
-  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join(folder, name))
-    .sort();
-}
-
-function read(path: string): string {
-  return readFileSync(join(ROOT, path), 'utf8');
 }

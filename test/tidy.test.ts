@@ -1,9 +1,10 @@
 // @module-tag fast
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from './tools/paths.js';
+import { filesBelow, readText } from './tools/repository-files.js';
 
 /* The house rules that a program can check. */
 
@@ -120,8 +121,8 @@ const CIRCLES_LEFT: ReadonlySet<string> = new Set([
 
 describe('the tree', () => {
   it('has no file over 400 lines, but those that a program has written', () => {
-    const isByHand = (path: string): boolean => !read(path).startsWith('// Written by ');
-    const long = written.filter((path) => read(path).split('\n').length > FILE_MAX_LINES + 1);
+    const isByHand = (path: string): boolean => !readText(path).startsWith('// Written by ');
+    const long = written.filter((path) => readText(path).split('\n').length > FILE_MAX_LINES + 1);
     expect(long.filter(isByHand)).toEqual([]);
   });
 
@@ -136,7 +137,7 @@ describe('the tree', () => {
 
   it('has no code line over 120 characters', () => {
     const long = written.flatMap((path) =>
-      read(path)
+      readText(path)
         .split('\n')
         .flatMap((line, index) =>
           [...line].length > LINE_MAX_CHARACTERS && !path.endsWith('.md') ? [`${path}:${index + 1}`] : [],
@@ -150,7 +151,7 @@ describe('the tree', () => {
   });
 
   it('has no default export and no barrel', () => {
-    expect(sources.filter((path) => /^export (default|\*)/m.test(read(path)))).toEqual([]);
+    expect(sources.filter((path) => /^export (default|\*)/m.test(readText(path)))).toEqual([]);
   });
 
   it('leaves nothing to be done later', () => {
@@ -158,7 +159,7 @@ describe('the tree', () => {
     const later = new RegExp(
       `\\b(${['TO', 'DO'].join('')}|${['FIX', 'ME'].join('')}|${['XX', 'X'].join('')})\\b`,
     );
-    expect(written.filter((path) => later.test(read(path)))).toEqual([]);
+    expect(written.filter((path) => later.test(readText(path)))).toEqual([]);
   });
 });
 
@@ -167,7 +168,7 @@ describe('the lockfile', () => {
     // Its install script can be told by a key of .npmrc, which npm 11 warns about, or by allowScripts of package.json,
     // which npm 10 does not know. Neither runs a script of which the lockfile does not say that it is there; npm
     // writes the line again when the version changes: delete it then.
-    const { packages } = JSON.parse(read('package-lock.json')) as {
+    const { packages } = JSON.parse(readText('package-lock.json')) as {
       packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>;
     };
     expect(packages['node_modules/onnxruntime-node']?.hasInstallScript ?? false).toBe(false);
@@ -176,7 +177,7 @@ describe('the lockfile', () => {
 
 describe('the linter', () => {
   it('has no exception for a file that is not there', () => {
-    const excepted = [...read('config/oxlint.json').matchAll(/"\*\*\/(src\/[^"*]+)/g)].map(
+    const excepted = [...readText('config/oxlint.json').matchAll(/"\*\*\/(src\/[^"*]+)/g)].map(
       ([, path]) => path,
     );
     expect(excepted.filter((path) => !existsSync(join(root, path)))).toEqual([]);
@@ -254,26 +255,15 @@ describe('the layers', () => {
 
   it('end processes in the command line only', () => {
     const exits = sources.filter(
-      (path) => /process\.exit\(/.test(read(path)) && !path.startsWith('src/cli/'),
+      (path) => /process\.exit\(/.test(readText(path)) && !path.startsWith('src/cli/'),
     );
     expect(exits).toEqual([]);
   });
 });
 
-function filesBelow(folder: string, pattern: RegExp): string[] {
-  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && pattern.test(entry.name))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'))
-    .sort();
-}
-
-function read(path: string): string {
-  return readFileSync(join(root, path), 'utf8');
-}
-
 function specifiersOf(path: string): string[] {
   const pattern = /\b(?:from|import)\s*\(?\s*'([^'\s]+)'/g;
-  return [...read(path).matchAll(pattern)].map((match) => match[1]);
+  return [...readText(path).matchAll(pattern)].map((match) => match[1]);
 }
 
 /** Imports of our own files: relative, or `#src/…` and `#bench/…` as tests have it. */

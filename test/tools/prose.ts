@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { ROOT } from './paths.js';
+import { filesBelow, readText } from './repository-files.js';
 
 /*
  * Measures how plainly the repository is written: phrases that a stranger has to read twice, sentences that are too
@@ -137,7 +138,7 @@ function byFolder(
 ): FaultsByFolder {
   const folders: Record<string, string[]> = {};
   for (const path of paths) {
-    const faults = faultsOf(path, readFileSync(join(ROOT, path), 'utf8'));
+    const faults = faultsOf(path, readText(path));
     (folders[roomOf(path)] ??= []).push(...faults);
   }
   return folders;
@@ -162,12 +163,4 @@ function writtenFiles(): readonly string[] {
       !path.startsWith('src/clients/typescript/types/') &&
       !/gloaming\/(codes|client)\.py$/.test(path),
   );
-}
-
-function filesBelow(folder: string, pattern: RegExp): string[] {
-  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && pattern.test(entry.name))
-    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)).split(sep).join('/'))
-    .filter((path) => !path.includes('node_modules'))
-    .sort();
 }
