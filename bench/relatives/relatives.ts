@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAppliance, type Appliance } from '../../src/appliance.js';
-import { calibrateRelease } from '../../src/fit-significance/fit-significance.js';
 import { openCalibration } from '../../src/significance/sidecar.js';
 import { loadConfig } from '../../src/config.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
@@ -22,7 +21,7 @@ import type { Bench } from '../main.js';
 import { createTally, THRESHOLDS, type Tally } from '../calibration/tally.js';
 import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
 import { candidateScores, logEValueOf } from '../tools/candidate-scores.js';
-import { openCalibrated } from '../tools/calibrated-database.js';
+import { calibrateBench, openCalibrated } from '../tools/calibrated-database.js';
 import { benchHomologs, ownHomologs } from '../tools/homologs.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, spaced, writeFasta, type BenchProtein } from '../tools/proteins.js';
@@ -174,7 +173,7 @@ async function openKind(
   const { store } = await openMeasuringEngine({ release, encoder, backend, threads });
   const options = { release, backend, store, encoder, threads };
   if ((await openCalibration(release.directory, identity)) === undefined)
-    await timed('calibrate', () => calibrateRelease(options));
+    await timed('calibrate', () => calibrateBench(appliance, options));
   const openSource = async (id: string): Promise<SearchEngine> => plain ?? appliance.engines.open(id);
   const homologSources = { indexesFolder, threads, openEngine: openSource };
   const loaded = loadedRelease({ release, encoder, homologSources });

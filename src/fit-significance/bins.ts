@@ -42,12 +42,17 @@ export interface StratifiedBins {
  * Unit    tail coordinates
  * Range   any finite number
  */
-export function fitStrata(sample: NullSample, fit: NullFit, decoys: readonly Float64Array[]): StratifiedBins {
+export function fitStrata(
+  sample: NullSample,
+  fit: NullFit,
+  decoys: readonly Float64Array[],
+  maximumStrata = MAX_STRATA,
+): StratifiedBins {
   const fitted = (strata: number): StratifiedBins => {
     const edges = stratumEdges(sample, strata);
     return { edges, bins: fitBins(sample, fit, edges, decoys) };
   };
-  const supported = strataCount(sample);
+  const supported = Math.min(maximumStrata, strataCount(sample));
   const finest = fitted(supported);
   let tried = finest;
   for (let strata = supported - 1; strata > 0 && !areQualified(tried); strata -= 1) tried = fitted(strata);
@@ -60,7 +65,7 @@ function areQualified({ bins }: StratifiedBins): boolean {
 
 function strataCount({ pairCount }: NullSample): number {
   const supported = Math.floor(Math.sqrt((pairCount * EXCEEDANCE_SHARE) / EXCEEDANCES_PER_BIN));
-  return Math.min(MAX_STRATA, Math.max(1, supported));
+  return Math.max(1, supported);
 }
 
 /** Returns the edges of length strata with equal numbers of proteins. */

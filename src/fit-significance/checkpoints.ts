@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalSha256 } from '../canonical.js';
+import { lockFolder } from '../processes.js';
+import type { Release } from '../release/release.js';
+import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
+import { calibrationDirectory } from '../significance/card.js';
 
 /*
  * Checkpoints of an unfinished calibration. They lie beside the release in `<release>.calibration.work/`, one file per
@@ -19,6 +23,32 @@ export interface CheckpointFolder {
   readonly folder: string;
   /** A JSON value of the inputs of every phase: release, sample, kernels, encoder, method. */
   readonly identity: unknown;
+}
+
+/**
+ * Locks the checkpoint folder of a release, opens its tokens, and removes the folder after successful work.
+ * @param identity  a JSON value of the inputs of the work
+ * Errors  Refusal `build_running` if another process works in the folder; those of the work and of the file system
+ */
+export async function withCheckpoints<Result>(
+  release: Release,
+  identity: unknown,
+  work: (checkpoints: CheckpointFolder, reader: TokenReader) => Promise<Result>,
+): Promise<Result> {
+  const folder = `${calibrationDirectory(release.directory)}.work`;
+  await mkdir(folder, { recursive: true });
+  const unlock = await lockFolder(folder, 'This release is being calibrated');
+  try {
+    const reader = await openTokenReader(release);
+    const checkpoints = { folder, identity: canonicalSha256(identity) };
+    const result = await work(checkpoints, reader).finally(() => reader.close());
+    // The lock lies in this folder.
+    await rm(folder, { recursive: true, force: true });
+    return result;
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
 }
 
 /** A sequence of steps, each of which returns a record. */

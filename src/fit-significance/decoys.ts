@@ -1,6 +1,7 @@
 import { CHANCE_COORDINATE, controlledCoordinate, reversed } from '../significance/control.js';
 import {
   momentForm,
+  momentsOfPair,
   projectMoments,
   proteinMoments,
   type ProjectedMoments,
@@ -19,7 +20,6 @@ import { maxsimDistances } from '../search/rank.js';
 import type { HubnessSample } from './hubness.js';
 import type { CheckpointedFit } from './checkpointed-fit.js';
 import type { CalibrateOptions, CalibrationAccess } from './options.js';
-import { momentsOfPair } from './sample.js';
 import { runPhase } from './checkpoints.js';
 
 /** Inputs of decoy scoring: the fitted null, and the sample whose proteins each decoy is paired with. */

@@ -1,23 +1,19 @@
-import { mkdir, rm } from 'node:fs/promises';
 import {
   CARD_FORMAT,
   METHOD_ID,
   PROFILED_FORMAT,
   TAIL_COORDINATE_ID,
-  calibrationDirectory,
   type CalibrationCard,
 } from '../significance/card.js';
 import { concentration, projectMoments } from '../significance/moments.js';
-import { canonicalSha256 } from '../canonical.js';
 import { sampleDistinct, seededRandom, type Random, type SeededRandom } from '../random.js';
 import { Refusal } from '../errors.js';
-import { lockFolder } from '../processes.js';
 import type { Release } from '../release/release.js';
-import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
+import type { TokenReader } from '../release/rows/token-reader.js';
 import { targetTexts } from '../search/affine.js';
 import { fitStrata } from './bins.js';
 import { checkpointFit } from './checkpointed-fit.js';
-import type { CheckpointFolder } from './checkpoints.js';
+import { withCheckpoints, type CheckpointFolder } from './checkpoints.js';
 import { controlPairs } from './control.js';
 import { reversedCoordinates } from './decoys.js';
 import { describeCard } from './describe-card.js';
@@ -54,19 +50,9 @@ const SMALL_SAMPLE_COUNT = 300;
 export async function calibrateRelease(options: CalibrateOptions): Promise<CalibrationCard> {
   const random = seededRandom(options.seed ?? 1);
   const targets = chooseSample(options, random);
-  const checkpoints = checkpointFolderOf(options, targets);
-  await mkdir(checkpoints.folder, { recursive: true });
-  const unlock = await lockFolder(checkpoints.folder, 'This release is being calibrated');
-  try {
-    const reader = await openTokenReader(options.release);
-    const card = await calibrate(options, targets, checkpoints, reader, random).finally(() => reader.close());
-    // The lock lies in this folder.
-    await rm(checkpoints.folder, { recursive: true, force: true });
-    return card;
-  } catch (error) {
-    await unlock();
-    throw error;
-  }
+  return withCheckpoints(options.release, checkpointIdentity(options, targets), (checkpoints, reader) =>
+    calibrate(options, targets, checkpoints, reader, random),
+  );
 }
 
 /** The stages of a calibration in order. The order of draws from `random` determines the bytes of the card. */
@@ -90,11 +76,16 @@ async function calibrate(
 
   // Fit: covariate scales, hubness, the null model, then reversed-query controls of high-scoring pairs.
   const scales = measureShapes(pairs, random);
-  const sample = measureSampleHubness(pairs, scales, random);
+  const sample = measureSampleHubness(pairs, scales, random, options.referenceSet);
   const labels = labelsOf(options, targets);
-  const inputs = { seed, labels: labels === undefined ? null : Array.from(labels) };
+  const { lengthSlope } = options;
+  const inputs = {
+    seed,
+    ...(lengthSlope !== undefined && { lengthSlope }),
+    labels: labels === undefined ? null : Array.from(labels),
+  };
   const uncontrolled = await checkpointFit(checkpoints, inputs, sample, random, () =>
-    fitOrRefuse(release, fitNull(sample, scales, random, labels)),
+    fitOrRefuse(release, fitNull(sample, scales, random, labels, options.lengthSlope)),
   );
   const fit = await controlPairs(access, targets, sample, uncontrolled, (done) => report('controls', done));
 
@@ -102,7 +93,8 @@ async function calibrate(
   const texts = targetTexts(release, targets);
   const decoys = { access, targets, texts, sample, moments, basis, fit, report };
   const isSmall = isSmallSample(sample.pairCount);
-  const strata = fitStrata(sample, fit, isSmall ? await reversedCoordinates(decoys) : []);
+  const reversedPairs = isSmall ? await reversedCoordinates(decoys) : [];
+  const strata = fitStrata(sample, fit, reversedPairs, options.maximumStrata);
   const populations = await observePopulations({ decoys, ...strata, random });
 
   // Describe and write: the card, then moments and hubness of every target of the release.
@@ -110,32 +102,29 @@ async function calibrate(
   const results = { seed, targets, sample, fit, strata, populations, rank: basis.rank, maximumConcentration };
   const content = describeCard(release, { ...results, fewestResidues: FEWEST_RESIDUES });
   const table = await measureMoments(access, basis, (done) => report('moments', done));
+  const members = sample.referenceSet.map((member) => targets[member]);
   const hubnesses = await measureHubnesses({
     ...access,
     moments: table,
     scales,
     hubness: sample.hubness,
-    referenceSet: sample.referenceSet.map((member) => targets[member]),
+    members: Array.from(members, (target) => ({ target, read: () => reader.read(target) })),
+    membersIdentity: Array.from(members),
     basisDigest: basis.digest,
     onReferenceSet: (done) => report('panel', done),
   });
   return writeCalibration(release.directory, content, table, hubnesses);
 }
 
-/** Returns the checkpoint folder of a calibration. Checkpoints with another identity are not resumed. */
-function checkpointFolderOf(
-  { release, backend, encoder }: CalibrateOptions,
-  targets: Uint32Array,
-): CheckpointFolder {
-  const folder = `${calibrationDirectory(release.directory)}.work`;
-  const identity = {
+/** Returns a JSON value of the inputs of a calibration. Checkpoints with another identity are not resumed. */
+function checkpointIdentity({ release, backend, encoder }: CalibrateOptions, targets: Uint32Array): unknown {
+  return {
     release: release.id,
     targets: Array.from(targets),
     kernels: backend.version,
     encoder: encoder.digest,
     method: [METHOD_ID, TAIL_COORDINATE_ID, CARD_FORMAT, PROFILED_FORMAT],
   };
-  return { folder, identity: canonicalSha256(identity) };
 }
 
 /** Announces all phases, and returns the function that reports the progress of each. */

@@ -1,4 +1,10 @@
-import { pairMoments, projectMoments, type MomentTable } from '../significance/moments.js';
+import {
+  momentForm,
+  pairMoments,
+  projectMoments,
+  proteinMoments,
+  type MomentTable,
+} from '../significance/moments.js';
 import {
   HUBNESS_COMPONENT_COUNT,
   shapeTerms,
@@ -16,12 +22,10 @@ import {
   type ProteinHubness,
 } from '../significance/hubness.js';
 import { sampleDistinct, type Random } from '../random.js';
-import type { KernelBackend, KernelOptions, TokenStore } from '../kernels/kernels.js';
+import type { KernelBackend, KernelOptions, QueryTokens, TokenStore } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
 import { maxsimDistances } from '../search/rank.js';
-import { readMoments } from './moments.js';
 import type { NullSample } from './sample.js';
-import type { TokenReader } from '../release/rows/token-reader.js';
 import { leadingDirections } from './statistics/leading-directions.js';
 import { weightedLeastSquares } from './statistics/linear-quantile.js';
 import { runPhase, type CheckpointFolder } from './checkpoints.js';
@@ -49,7 +53,12 @@ export interface HubnessSample extends NullSample {
  * Draws the reference set, fits the hubness model to pairs of the sample, and measures each sampled protein. The
  * expected similarity of a pair is a linear regression on the terms of its shape.
  */
-export function measureSampleHubness(sample: NullSample, scales: ShapeScales, random: Random): HubnessSample {
+export function measureSampleHubness(
+  sample: NullSample,
+  scales: ShapeScales,
+  random: Random,
+  draw: ReferenceSetDraw = DEFAULT_DRAW,
+): HubnessSample {
   const chosen = sampleDistinct(sample.pairCount, REGRESSION_PAIRS, random);
   const termCount = shapeTermCount(scales);
   const terms = new Float64Array(chosen.length * termCount);
@@ -66,7 +75,7 @@ export function measureSampleHubness(sample: NullSample, scales: ShapeScales, ra
     minimum: residuals[Math.floor(LOWER_SHARE * residuals.length)],
     maximum: residuals[Math.floor(UPPER_SHARE * residuals.length)],
   };
-  const referenceSet = sampleDistinct(sample.proteinCount, REFERENCE_SET_COUNT, random);
+  const referenceSet = drawReferenceSet(sample, draw, random);
   const memberAt = membersOf(referenceSet, sample.proteinCount);
   const contributions = contributionsOf(sample, referenceSet, memberAt, (pair) => residual(pair, plain));
   const hubness = sample.hasProfiles
@@ -92,6 +101,29 @@ export function measureSampleHubness(sample: NullSample, scales: ShapeScales, ra
     };
   };
   return Object.freeze({ ...sample, hubness, referenceSet, hubnesses, pairAt });
+}
+
+/** How the reference set is drawn from the sample. */
+export interface ReferenceSetDraw {
+  /** Upper bound of the members. 1.. */
+  readonly count: number;
+  /** Lengths of the members. Unit: residues, inclusive */
+  readonly minimumResidues: number;
+  readonly maximumResidues: number;
+}
+
+const DEFAULT_DRAW: ReferenceSetDraw = {
+  count: REFERENCE_SET_COUNT,
+  minimumResidues: 0,
+  maximumResidues: Infinity,
+};
+
+/** Returns indices within the sample, ascending. */
+function drawReferenceSet({ lengths }: NullSample, draw: ReferenceSetDraw, random: Random): Uint32Array {
+  const usable = Uint32Array.from(lengths.keys()).filter(
+    (protein) => lengths[protein] >= draw.minimumResidues && lengths[protein] <= draw.maximumResidues,
+  );
+  return sampleDistinct(usable.length, draw.count, random).map((at) => usable[at]);
 }
 
 /** Returns the index of each protein in the reference set, or −1. */
@@ -169,16 +201,24 @@ function findHubnessComponents(
   return { centres, directions };
 }
 
+/** One protein of the reference set. */
+export interface ReferenceMember {
+  /** Target index of the member; −1 if it is not a target of the release. */
+  readonly target: number;
+  /** Errors  those of the token reader */
+  read(): Promise<QueryTokens>;
+}
+
 export interface HubnessMeasurement {
   readonly release: Release;
   readonly backend: KernelBackend;
   readonly store: TokenStore;
-  readonly reader: TokenReader;
   readonly moments: MomentTable;
   readonly scales: ShapeScales;
   readonly hubness: HubnessModel;
-  /** Ascending target indices. */
-  readonly referenceSet: Uint32Array;
+  readonly members: readonly ReferenceMember[];
+  /** A JSON value that identifies the members among those of other calibrations. */
+  readonly membersIdentity: unknown;
   readonly checkpoints: CheckpointFolder;
   /** Digest of the basis, which determines the moments. */
   readonly basisDigest: string;
@@ -192,64 +232,65 @@ const STEP_MEMBERS = 8;
 
 /**
  * Measures the hubness of every target of the release.
- * Errors  Fault of kernels or token file; the signal's reason between two members; those of the file system
+ * Errors  Fault of kernels or token file; the signal's reason between two steps; those of the file system
  * Cost    one MaxSim scan of the release for each member of the reference set
  */
 export async function measureHubnesses(measurement: HubnessMeasurement): Promise<HubnessTable> {
-  const { release, referenceSet, hubness, scales, basisDigest, checkpoints, onReferenceSet } = measurement;
+  const { release, members, membersIdentity, hubness, scales, basisDigest, checkpoints, onReferenceSet } =
+    measurement;
   const proteinCount = release.targets.count;
-  const memberAt = membersOf(referenceSet, proteinCount);
+  const memberAt = new Map(members.map(({ target }, member) => [target, member]));
   const size = {
-    referenceSetSize: referenceSet.length,
+    referenceSetSize: members.length,
     proteinCount,
-    memberOf: (protein: number) => memberAt[protein],
+    memberOf: (protein: number) => memberAt.get(protein) ?? -1,
   };
   let table = createHubnessTable(hubness, size);
   await runPhase(checkpoints, {
     name: 'panel',
-    inputs: { basis: basisDigest, bias: hubness, scales, panel: Array.from(referenceSet) },
-    stepCount: Math.ceil(referenceSet.length / STEP_MEMBERS),
+    inputs: { basis: basisDigest, bias: hubness, scales, panel: membersIdentity },
+    stepCount: Math.ceil(members.length / STEP_MEMBERS),
     async step(index) {
       const next = createHubnessTable(hubness, { ...size, sums: table.sums.slice() });
       const start = index * STEP_MEMBERS;
-      for (let at = start; at < Math.min(referenceSet.length, start + STEP_MEMBERS); at += 1) {
-        await addContributions(measurement, at, next);
-        if (at > start) onReferenceSet(at, referenceSet.length);
-      }
+      await addContributions(measurement, start, Math.min(members.length, start + STEP_MEMBERS), next);
       return next.sums;
     },
     take: (record) => (table = createHubnessTable(hubness, { ...size, sums: new Float64Array(record) })),
-    report: (steps) =>
-      onReferenceSet(Math.min(referenceSet.length, steps * STEP_MEMBERS), referenceSet.length),
+    report: (steps) => onReferenceSet(Math.min(members.length, steps * STEP_MEMBERS), members.length),
   });
   return table;
 }
 
-/** Adds the contribution of one member of the reference set to the hubness of every other target. */
+/** Adds the contributions of a range of the reference set to the hubness of every other target. */
 async function addContributions(
-  { release, backend, store, reader, moments, hubness, scales, ...measurement }: HubnessMeasurement,
-  place: number,
+  { release, backend, store, moments, hubness, scales, ...measurement }: HubnessMeasurement,
+  start: number,
+  end: number,
   table: HubnessTable,
 ): Promise<void> {
-  const { referenceSet, signal, threads } = measurement;
+  const { signal, threads } = measurement;
   signal?.throwIfAborted();
   const { targets, manifest } = release;
-  const inverseStep = manifest.encoder.inverse_step;
-  const member = referenceSet[place];
-  const tokens = await reader.read(member);
-  const [sums] = await backend.maxsim(store, [tokens], undefined, { signal, threads });
-  const own = await readMoments(release, reader, member);
-  const projected = projectMoments(own, moments.basis, moments.rank);
-  for (let target = 0; target < targets.count; target += 1) {
-    if (target === member) continue;
-    const pair = { queryToTarget: sums.queryToTarget[target], targetToQuery: sums.targetToQuery[target] };
-    const length = targets.length(target);
-    const meanClosestCosine = 1 - maxsimDistances(pair, tokens.length, length, inverseStep).bidirectional;
-    const shape = {
-      queryLength: tokens.length,
-      targetLength: length,
-      ...pairMoments(projected, moments, target),
-    };
-    table.add(target, place, hubnessContribution(hubness, scales, shape, meanClosestCosine));
-  }
+  const form = momentForm(manifest);
+  const members = measurement.members.slice(start, end);
+  const queries = await Promise.all(members.map((member) => member.read()));
+  const results = await backend.maxsim(store, queries, undefined, { signal, threads });
+  queries.forEach((tokens, at) => {
+    const sums = results[at];
+    const projected = projectMoments(proteinMoments(tokens, form), moments.basis, moments.rank);
+    for (let target = 0; target < targets.count; target += 1) {
+      if (target === members[at].target) continue;
+      const pair = { queryToTarget: sums.queryToTarget[target], targetToQuery: sums.targetToQuery[target] };
+      const length = targets.length(target);
+      const distances = maxsimDistances(pair, tokens.length, length, form.inverseStep);
+      const shape = {
+        queryLength: tokens.length,
+        targetLength: length,
+        ...pairMoments(projected, moments, target),
+      };
+      const contribution = hubnessContribution(hubness, scales, shape, 1 - distances.bidirectional);
+      table.add(target, start + at, contribution);
+    }
+  });
 }

@@ -14,7 +14,7 @@ import type { Random } from '../random.js';
 import type { Release } from '../release/release.js';
 import type { TokenReader } from '../release/rows/token-reader.js';
 import { runPhase } from './checkpoints.js';
-import type { CalibrationAccess } from './options.js';
+import type { MeasureAccess } from './options.js';
 import { leadingDirections } from './statistics/leading-directions.js';
 
 /**
@@ -83,7 +83,7 @@ const STEP_TARGETS = 256;
  * Cost    linear in the release's residues
  */
 export async function measureMoments(
-  { release, reader, checkpoints, signal }: CalibrationAccess,
+  { release, reader, checkpoints, signal }: MeasureAccess,
   { rank, basis, digest }: MomentBasis,
   onTargets: (done: number) => void,
 ): Promise<MomentTable> {

@@ -3,11 +3,21 @@ import type { Release } from '../release/release.js';
 import type { TokenReader } from '../release/rows/token-reader.js';
 import type { Encoder } from '../encoder/encoder.js';
 import type { CheckpointFolder } from './checkpoints.js';
+import type { ReferenceSetDraw } from './hubness.js';
 
-export interface CalibrateOptions {
+/** Everything that a measurement of a release needs. */
+export interface MeasureOptions {
   readonly release: Release;
   readonly backend: KernelBackend;
   readonly store: TokenStore;
+  readonly threads?: number;
+  readonly signal?: AbortSignal;
+  /** Called once with all phases, before the first. */
+  readonly onPlan?: (phases: readonly CalibratePhase[]) => void;
+  readonly onProgress?: (progress: CalibrateProgress) => void;
+}
+
+export interface CalibrateOptions extends MeasureOptions {
   /** Encodes reversed and shuffled sequences. */
   readonly encoder: Encoder;
   /** Range: 1..2³²−1; default 1. Equal seeds give bit-identical calibrations. */
@@ -19,18 +29,24 @@ export interface CalibrateOptions {
   readonly sampleCount?: number;
   /** Label of a group of homologs (cluster, family) by target id. Pairs with equal labels are left out of the fit. */
   readonly labels?: ReadonlyMap<string, string>;
-  readonly threads?: number;
-  readonly signal?: AbortSignal;
-  /** Called once with all phases, before the first. */
-  readonly onPlan?: (phases: readonly CalibratePhase[]) => void;
-  readonly onProgress?: (progress: CalibrateProgress) => void;
+  /** Default: 160 proteins of any length. */
+  readonly referenceSet?: ReferenceSetDraw;
+  /** Most length strata. Default: 4. */
+  readonly maximumStrata?: number;
+  /** Slope of the rate over the log shorter length (fit.ts). Unit: ln of the mean excess per standard deviation. */
+  readonly lengthSlope?: number;
 }
 
-/** Everything that a phase needs to read the release, to run kernels and to store checkpoints. */
-export interface CalibrationAccess extends CalibrateOptions {
+/** Access to the token file, and the folder of checkpoints. */
+interface PhaseFiles {
   readonly reader: TokenReader;
   readonly checkpoints: CheckpointFolder;
 }
+
+/** Everything that a phase needs to read the release, to run kernels and to store checkpoints. */
+export interface CalibrationAccess extends CalibrateOptions, PhaseFiles {}
+/** The same without the encoder. */
+export interface MeasureAccess extends MeasureOptions, PhaseFiles {}
 
 /** One phase of a calibration. */
 export interface CalibratePhase {
@@ -55,6 +71,8 @@ type PhaseName = CalibratePhase['name'];
 const PAIRS_PER_CONTROL = 260;
 const PAIRS_PER_MOMENTS = 2;
 const PAIRS_PER_COMPARISON = 0.7;
+/** A member of a reference null has some 70 residues. */
+const PAIRS_PER_SHORT_COMPARISON = 0.15;
 
 /** Numbers of units of a calibration. */
 interface Extent {
@@ -64,6 +82,21 @@ interface Extent {
   readonly reversedCount: number;
   readonly decoyCount: number;
   readonly referenceSetCount: number;
+}
+
+/** Returns the phases of a calibration by the reference null, in order. Phases without units are left out. */
+export function referencePhases(extent: {
+  readonly targetCount: number;
+  readonly memberCount: number;
+  readonly pairCount: number;
+}): readonly CalibratePhase[] {
+  const { targetCount, memberCount, pairCount } = extent;
+  const phases: readonly CalibratePhase[] = [
+    { name: 'moments', count: targetCount, weight: targetCount * PAIRS_PER_MOMENTS },
+    { name: 'panel', count: memberCount, weight: memberCount * targetCount * PAIRS_PER_SHORT_COMPARISON },
+    { name: 'pairs', count: pairCount, weight: pairCount },
+  ];
+  return phases.filter(({ count }) => count > 0);
 }
 
 /** Returns the phases of a calibration in order. Phases without units are left out. */

@@ -1,4 +1,4 @@
-import { pairOf, type PairMoments, type ProjectedMoments } from '../significance/moments.js';
+import { momentsOfPair, type ProjectedMoments } from '../significance/moments.js';
 import { pairEvidence, type PairShape } from '../significance/pair-null.js';
 import type { Release } from '../release/release.js';
 import { maxsimDistances } from '../search/rank.js';
@@ -135,29 +135,8 @@ function meanClosestCosinesOf(
   });
 }
 
-/** Returns the covariates of a pair of proteins, as `pairMoments` does for a protein and a row of a table. */
-export function momentsOfPair(a: ProjectedMoments, b: ProjectedMoments): PairMoments {
-  const [first, second] = [a.profile, b.profile];
-  return pairOf(
-    product(a.mean, b.mean),
-    product(a.sketch, b.sketch),
-    first &&
-      second && {
-        mean: product(first.mean, second.mean),
-        square: product(first.second, second.second),
-        logEffective: Math.min(first.logEffective, second.logEffective),
-      },
-  );
-}
-
 /** Returns the affine score that one unit of cosine adds to a pair of residues. */
 function scorePerCosineOf({ affine, manifest }: Release): number {
   const { multiplier } = affine.withProfiles ?? affine;
   return (multiplier * manifest.encoder.inverse_step ** 2) / 65_536;
-}
-
-function product(a: Float64Array, b: Float64Array): number {
-  let sum = 0;
-  for (let at = 0; at < a.length; at += 1) sum += a[at] * b[at];
-  return sum;
 }

@@ -8,7 +8,7 @@ import {
 } from '../significance/card.js';
 import type { PolicyCard } from '../recall/policy-card.js';
 import { readPolicyCard, writePolicyCard } from '../recall/policy-sidecar.js';
-import { cardText, readCalibrationCard } from '../significance/sidecar.js';
+import { cardText, filesOf, readCalibrationCard } from '../significance/sidecar.js';
 import { verifyEvidence } from '../recall/evidence.js';
 import { canonicalJson } from '../canonical.js';
 import { shareFile } from '../release/hashed-file.js';
@@ -85,7 +85,7 @@ async function transferFrom(
   const folder = `${destination}.new`;
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  for (const { path } of [measured.files.targets, measured.files.basis]) {
+  for (const { path } of filesOf(measured)) {
     await shareFile(join(calibrationDirectory(from.directory), path), join(folder, path));
   }
   await writeFile(join(folder, CARD_FILE), cardText(calibration));

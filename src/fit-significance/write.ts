@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   Field,
@@ -14,6 +14,7 @@ import {
 import {
   BASIS_FILE,
   CARD_FILE,
+  REFERENCE_FILE,
   TARGETS_FILE,
   calibrationDirectory,
   type CalibrationCard,
@@ -38,6 +39,7 @@ export type CardContent = Omit<CalibrationCard, 'files'>;
  * Writes a calibration beside its release and replaces an existing one. A process that opens the release meanwhile
  * reads
  * the old calibration, none, or the new one, but no incomplete one.
+ * @param reference  file of the reference set, if its members are not targets of the release
  * Errors  those of the file system
  */
 export async function writeCalibration(
@@ -45,6 +47,7 @@ export async function writeCalibration(
   content: CardContent,
   moments: MomentTable,
   hubnesses: Pick<HubnessTable, 'of'>,
+  reference?: { readonly path: string; readonly file: FileCard },
 ): Promise<CalibrationCard> {
   const destination = calibrationDirectory(releaseDirectory);
   const folder = `${destination}.new`;
@@ -63,12 +66,22 @@ export async function writeCalibration(
     files: {
       targets: await writeBytes(folder, TARGETS_FILE, targets),
       basis: await writeBytes(folder, BASIS_FILE, basis),
+      ...(reference && { reference: await takeReference(folder, reference) }),
     },
   };
   await writeFile(join(folder, CARD_FILE), cardText(card));
   await rm(destination, { recursive: true, force: true });
   await rename(folder, destination);
   return card;
+}
+
+/** Puts the proteins of a reference null beside the calibration, so that a copied release needs no encoder folder. */
+async function takeReference(
+  folder: string,
+  { path, file }: { readonly path: string; readonly file: FileCard },
+): Promise<FileCard> {
+  await copyFile(path, join(folder, REFERENCE_FILE));
+  return { ...file, path: REFERENCE_FILE };
 }
 
 function profileColumns({ means, seconds, logEffective }: ProfileTable): readonly Column[] {

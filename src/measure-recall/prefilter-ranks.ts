@@ -1,5 +1,6 @@
 import type { KernelOptions, MaxSimSums, PairMeasures, QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
+import { compareReferenceSet } from '../search/exhaustive.js';
 import { ascending, bestOf, excessFloor, prefilterCountsOf } from '../search/prefiltered.js';
 import { bestByCodebook, codebookCountsOf, lookUp } from '../search/codebook.js';
 import { maxsimDistances } from '../search/rank.js';
@@ -202,17 +203,13 @@ async function evidentTargets(
       affine: { rawScore: scores[at], normalizedScore: 0 },
     };
   });
-  // Not `referenceSet.map`: it would return a Uint32Array, and sums are signed.
-  const referenceSet = {
-    queryToTarget: Int32Array.from(calibration.referenceSet, (target) => exact.queryToTarget[target]),
-    targetToQuery: Int32Array.from(calibration.referenceSet, (target) => exact.targetToQuery[target]),
-  };
+  const [referenceSums] = (await compareReferenceSet([tokens], calibration.referenceSet, engine, options))!;
   const judge = createJudge(
     { significance: 'if_available', targetSpace: unfilteredSpace(release) },
     [sequence],
     engine,
   );
-  const judged = await judge(query, candidates, referenceSet, options);
+  const judged = await judge(query, candidates, referenceSums, options);
   const limit = Math.log(EVIDENT_EXPECTED_FALSE_HITS);
   return judged
     .filter(({ significance }) => significance.kind === 'supported' && significance.logEValue <= limit)

@@ -1,9 +1,15 @@
+import { findEncoder } from '../encoder/find.js';
 import { Refusal } from '../errors.js';
+import { calibrateByReference, isOfReference } from '../fit-significance/calibrate-by-reference.js';
 import { calibrateRelease } from '../fit-significance/fit-significance.js';
 import { policyKindOf } from '../recall/policy-card.js';
 import { readPolicyCard } from '../recall/policy-sidecar.js';
+import type { MeasureOptions } from '../fit-significance/options.js';
 import type { FoundRelease } from '../release/catalog.js';
-import { calibrationId } from '../significance/card.js';
+import type { Release } from '../release/release.js';
+import type { SearchEngine } from '../search/search-types.js';
+import { calibrationId, type CalibrationCard } from '../significance/card.js';
+import { openReferenceNull, type ReferenceNull } from '../significance/reference-null.js';
 import { readCalibrationCard } from '../significance/sidecar.js';
 import type { IndexCatalog, LocatedRelease } from './catalog.js';
 import { withEncoderOf, withMeasuringEngine, type Workplace } from './measure.js';
@@ -16,7 +22,9 @@ export { QUICK_SAMPLE_COUNT } from '../fit-significance/fit-significance.js';
 export interface CalibrateOptions {
   /** 1..2³²−1; the same seed gives the same calibration to the bit. Default 1. */
   readonly seed?: number;
-  /** Proteins whose pairs are scored. Default 4,000. */
+  /** Whether the null is fitted to pairs of the release, even if its encoder has a reference null. */
+  readonly isOwnNull?: boolean;
+  /** Proteins whose pairs an own null is fitted to. Default 4,000. */
   readonly sampleCount?: number;
   /** Whether the approximate policy is measured anew: its card holds beside one calibration only. */
   readonly qualifies: boolean;
@@ -24,20 +32,20 @@ export interface CalibrateOptions {
 
 /**
  * Calibrates a published release and qualifies its policy anew. Notices: `calibration_planned`, `calibrated`,
- * `qualified`.
+ * `reference_contradicted`, `qualified`.
  * Errors  Refusal `calibration_impossible`, `encoder_changed`; Faults of kernels, encoder, disk; the signal's reason
  */
 export async function calibrateDatabase(
   catalog: IndexCatalog,
   located: LocatedRelease,
-  { seed, sampleCount, qualifies }: CalibrateOptions,
+  { qualifies, ...options }: CalibrateOptions,
   events: PipelineEvents,
 ): Promise<void> {
   const { config, table } = catalog;
   await withEncoderOf(located, config, async (workplace) => {
     const earlier = await readPolicyCard(located.directory);
     const policy = earlier && policyKindOf(earlier);
-    await calibrate(table, located, workplace, { seed, sampleCount }, events);
+    await calibrate(table, located, workplace, options, events);
     if (qualifies) await qualifyIfPossible(table, located, workplace, { policy }, events);
   });
 }
@@ -81,26 +89,42 @@ async function calibrate(
   table: IndexCatalog['table'],
   { id, slug, directory }: LocatedRelease,
   workplace: Workplace,
-  options: Pick<CalibrateOptions, 'seed' | 'sampleCount'>,
-  { signal, onProgress, onNotice }: PipelineEvents,
+  options: Omit<CalibrateOptions, 'qualifies'>,
+  events: PipelineEvents,
 ): Promise<void> {
   const startedMs = performance.now();
-  const card = await withMeasuringEngine(
-    directory,
-    workplace,
-    ({ release, backend, store, encoder, threads }) =>
-      calibrateRelease({
-        ...options,
-        release,
-        backend,
-        store,
-        encoder,
-        threads,
-        signal,
-        onPlan: (phases) => onNotice?.({ kind: 'calibration_planned', phases }),
-        onProgress,
-      }),
+  const card = await withMeasuringEngine(directory, workplace, (engine) =>
+    measure(engine, workplace, options, events),
   );
   await table.nameCalibration(id, slug, calibrationId(card));
-  onNotice?.({ kind: 'calibrated', card, elapsedMs: performance.now() - startedMs });
+  events.onNotice?.({ kind: 'calibrated', card, elapsedMs: performance.now() - startedMs });
+}
+
+/** Takes the reference null of the encoder, or fits a null to the release if it has none or contradicts it. */
+async function measure(
+  engine: SearchEngine,
+  workplace: Workplace,
+  { seed, sampleCount, isOwnNull = false }: Omit<CalibrateOptions, 'qualifies'>,
+  { signal, onProgress, onNotice }: PipelineEvents,
+): Promise<CalibrationCard> {
+  const onPlan: MeasureOptions['onPlan'] = (phases) => onNotice?.({ kind: 'calibration_planned', phases });
+  const options = { ...engine, seed, signal, onPlan, onProgress };
+  const reference = isOwnNull ? undefined : await findReferenceNull(engine.release, workplace);
+  if (reference !== undefined) {
+    const outcome = await calibrateByReference(options, reference);
+    if (outcome.kind === 'calibrated') return outcome.card;
+    onNotice?.({ kind: 'reference_contradicted' });
+  }
+  return calibrateRelease({ ...options, sampleCount });
+}
+
+/** The reference null of the release's encoder, if it was fitted to tokens and scores of the same kind. */
+async function findReferenceNull(
+  release: Release,
+  { config }: Workplace,
+): Promise<ReferenceNull | undefined> {
+  const { encoder, affine } = release.manifest;
+  const directory = await findEncoder(encoder.id, config);
+  const reference = await openReferenceNull(directory, affine.profile !== undefined);
+  return reference && isOfReference(release, reference) ? reference : undefined;
 }

@@ -35,6 +35,8 @@ export interface SupportedSignificance {
   readonly support: TailJudgement['support'];
   /** ln of the probability that one unrelated pair scores at least this well. */
   readonly logTailProbability: number;
+  /** Bit score: −log2 of that probability without the level of the release, so that releases compare. */
+  readonly bitScore: number;
   /** E-value: expected number of unrelated targets that score at least this well. */
   readonly eValue: number;
   /** Natural logarithm of the E-value, which does not underflow, and the least checked value of this bin's tail. */
@@ -44,7 +46,7 @@ export interface SupportedSignificance {
   readonly familyWiseProbability: number;
   /** Bound on the false discovery rate among candidates with at least this evidence; the same for every limit. */
   readonly qValue: number;
-  /** Exponential through the tail at this score; undefined below the threshold of the tail. */
+  /** Exponential through the tail at this score, without the level; undefined below the threshold of the tail. */
   readonly tangent: TailJudgement['tangent'];
 }
 

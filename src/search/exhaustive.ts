@@ -1,4 +1,11 @@
-import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
+import type {
+  KernelBackend,
+  KernelOptions,
+  MaxSimSums,
+  QueryTokens,
+  TokenStore,
+} from '../kernels/kernels.js';
+import type { ReferenceSet } from '../significance/reference-set.js';
 import { rank } from './rank.js';
 import { rescore, rescoreWithPaths } from './rescore.js';
 import type {
@@ -46,8 +53,8 @@ async function compareAll(
   // Sums with all targets of the release include those with the reference set.
   const isWhole = nearest.every(({ targets }) => targets === undefined);
   const referenceSums =
-    referenceSet && isWhole
-      ? nearest.map((sums) => pick(sums, referenceSet))
+    referenceSet?.kind === 'targets' && isWhole
+      ? nearest.map((sums) => pick(sums, referenceSet.targets))
       : await compareReferenceSet(
           queries.map(({ tokens }) => tokens),
           referenceSet,
@@ -90,11 +97,28 @@ export async function nearestSums(
  */
 export async function compareReferenceSet(
   queries: readonly QueryTokens[],
-  referenceSet: Uint32Array | undefined,
+  referenceSet: ReferenceSet | undefined,
   { backend, store }: Pick<SearchEngine, 'backend' | 'store'>,
   options: KernelOptions,
 ): Promise<readonly MaxSimSums[] | undefined> {
-  return referenceSet && backend.maxsim(store, queries, referenceSet, options);
+  if (referenceSet === undefined) return undefined;
+  return referenceSet.kind === 'targets'
+    ? backend.maxsim(store, queries, referenceSet.targets, options)
+    : backend.maxsim(await openReferenceStore(referenceSet, backend), queries, undefined, options);
+}
+
+/** Stores of reference sets that ship with an encoder. The kernels free a store when it is collected. */
+const referenceStores = new WeakMap<ReferenceSet, WeakMap<KernelBackend, Promise<TokenStore>>>();
+
+function openReferenceStore(
+  referenceSet: Extract<ReferenceSet, { readonly kind: 'proteins' }>,
+  backend: KernelBackend,
+): Promise<TokenStore> {
+  const stores = referenceStores.get(referenceSet) ?? new WeakMap<KernelBackend, Promise<TokenStore>>();
+  referenceStores.set(referenceSet, stores);
+  const store = stores.get(backend) ?? backend.open(referenceSet.source);
+  stores.set(backend, store);
+  return store;
 }
 
 function pick({ queryToTarget, targetToQuery }: MaxSimSums, targets: Uint32Array): MaxSimSums {

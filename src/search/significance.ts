@@ -4,6 +4,7 @@ import {
   stratumOf,
   type Bin,
   type Calibration,
+  type TailJudgement,
 } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT, type CalibrationCard } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control.js';
@@ -11,9 +12,11 @@ import { familyWiseProbability, qValues } from '../significance/false-discovery.
 import {
   concentration,
   momentForm,
+  momentsOfPair,
   pairMoments,
   projectMoments,
   proteinMoments,
+  type PairMoments,
   type ProjectedMoments,
 } from '../significance/moments.js';
 import { tailCoordinate, type NullPair } from '../significance/pair-null.js';
@@ -23,6 +26,7 @@ import {
   createHubnessTable,
   type ProteinHubness,
 } from '../significance/hubness.js';
+import { referenceSetSize as sizeOfReferenceSet } from '../significance/reference-set.js';
 import { assert, Refusal } from '../errors.js';
 import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
@@ -160,7 +164,9 @@ async function judgeQuery(
     typeof place === 'string' ? undefined : judgeTail(place.bin, place.coordinate, factor),
   );
   const population = populationOf(tokens, targetSpace, release, calibration);
-  const logEValues = tails.flatMap((tail) => (tail ? [tail.logProbability + population.logCount] : []));
+  const { logLevel } = calibration;
+  const logProbabilityOf = (tail: TailJudgement): number => Math.min(0, tail.logProbability + logLevel);
+  const logEValues = tails.flatMap((tail) => (tail ? [logProbabilityOf(tail) + population.logCount] : []));
   const qValuesInOrder = qValues(logEValues);
   let judged = -1;
   return controlled.map((place, order) => {
@@ -175,10 +181,11 @@ async function judgeQuery(
       population,
       bin: place.bin.card,
       support: tail.support,
-      logTailProbability: tail.logProbability,
+      logTailProbability: logProbabilityOf(tail),
+      bitScore: 0 - tail.logProbability / Math.LN2,
       eValue: Math.exp(logEValue),
       logEValue,
-      logEValueMinimum: population.logCount + checkedLogProbability(place.bin.card, factor),
+      logEValueMinimum: population.logCount + logLevel + checkedLogProbability(place.bin.card, factor),
       familyWiseProbability: familyWiseProbability(logEValue),
       qValue: qValuesInOrder[judged],
       tangent: tail.tangent,
@@ -195,17 +202,27 @@ function queryHubness(
   { hubness, pairNull, moments, referenceSet }: Calibration,
 ): ProteinHubness {
   const { inverse_step: inverseStep } = release.manifest.encoder;
-  const table = createHubnessTable(hubness, { referenceSetSize: referenceSet.length, proteinCount: 1 });
-  referenceSet.forEach((target, position) => {
-    const targetLength = release.targets.length(target);
+  const referenceSetSize = sizeOfReferenceSet(referenceSet);
+  const table = createHubnessTable(hubness, { referenceSetSize, proteinCount: 1 });
+  const memberOf = (position: number): { readonly targetLength: number; readonly shared: PairMoments } => {
+    if (referenceSet.kind === 'proteins') {
+      const { residueStarts } = referenceSet.source;
+      const targetLength = residueStarts[position + 1] - residueStarts[position];
+      return { targetLength, shared: momentsOfPair(projected, referenceSet.moments[position]) };
+    }
+    const target = referenceSet.targets[position];
+    return { targetLength: release.targets.length(target), shared: pairMoments(projected, moments, target) };
+  };
+  for (let position = 0; position < referenceSetSize; position += 1) {
+    const { targetLength, shared } = memberOf(position);
     const sums = {
       queryToTarget: referenceSums.queryToTarget[position],
       targetToQuery: referenceSums.targetToQuery[position],
     };
     const { bidirectional } = maxsimDistances(sums, query.length, targetLength, inverseStep);
-    const shape = { queryLength: query.length, targetLength, ...pairMoments(projected, moments, target) };
+    const shape = { queryLength: query.length, targetLength, ...shared };
     table.add(0, position, hubnessContribution(hubness, pairNull.shape, shape, 1 - bidirectional));
-  });
+  }
   return table.of(0);
 }
 

@@ -2,6 +2,7 @@ import type { BinCard, CalibrationCard } from './card.js';
 import type { MomentTable } from './moments.js';
 import type { PairNull } from './pair-null.js';
 import type { HubnessModel, ProteinHubness } from './hubness.js';
+import type { ReferenceSet } from './reference-set.js';
 import { continuedTail, type TailModel } from './tail-model.js';
 
 /** The empirical null model of one release, with at least one qualified bin, in memory. */
@@ -17,8 +18,10 @@ export interface Calibration {
   readonly hubness: HubnessModel;
   /** Hubness of a target of the release, and its hubness components. */
   readonly hubnesses: (target: number) => ProteinHubness;
-  /** Target indices, ascending. A query's hubness is measured against these targets. */
-  readonly referenceSet: Uint32Array;
+  /** The proteins that a query's hubness is measured against. */
+  readonly referenceSet: ReferenceSet;
+  /** ln of the factor on tail probabilities that is the release's own; 0 if the null was fitted to the release. */
+  readonly logLevel: number;
 }
 
 export interface Bin {

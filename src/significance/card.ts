@@ -136,10 +136,44 @@ export interface CalibrationCard {
   };
   readonly bins: readonly BinCard[];
   readonly populations: readonly PopulationCard[];
+  /** Present if the null is the encoder's reference null (reference-null.ts) and only its level is of this release. */
+  readonly reference?: ReferenceUseCard;
   /** Rejected alternatives. Only cards of earlier versions have this member. */
   readonly tried?: readonly string[];
   readonly moments: { readonly dimension: number; readonly rank: number };
-  readonly files: { readonly targets: FileCard; readonly basis: FileCard };
+  /** `reference`: proteins of the reference set; absent if they are targets of the release. */
+  readonly files: { readonly targets: FileCard; readonly basis: FileCard; readonly reference?: FileCard };
+}
+
+/** How a release uses the reference null of its encoder. Logarithms are natural. */
+export interface ReferenceUseCard {
+  /** `null_…` */
+  readonly id: string;
+  /** Quantisation of the reference set's tokens and profiles. */
+  readonly form: { readonly inverse_step: number; readonly profile_scale?: number };
+  /** ln of the factor on the tail probability of every pair, from pairs of the release. */
+  readonly log_level: number;
+  /** Standard error of `log_level`. Without a hold-out it is the spread of levels over small samples. */
+  readonly log_level_error: number;
+  /** Pairs of the release that gave the level, and those that judged the fit. */
+  readonly level: ExceedanceCard;
+  readonly holdout: ExceedanceCard & {
+    readonly status: HoldoutStatus;
+    /** Kolmogorov–Smirnov distance of the exceedances to the reference tail. Range: 0..1 */
+    readonly kolmogorov_smirnov: number;
+    readonly independent_count: number;
+  };
+}
+
+/** `too_few` pairs for a test; `contradicted` releases use their own fit and never have such a card. */
+export type HoldoutStatus = 'confirmed' | 'too_few';
+
+export interface ExceedanceCard {
+  readonly pair_count: number;
+  /** Pairs between the threshold of their bin and CHANCE_COORDINATE. */
+  readonly exceedance_count: number;
+  /** The same number according to the reference, without level. */
+  readonly expected_count: number;
 }
 
 export const CARD_FORMAT = 'gloaming-calibration/4';
@@ -147,8 +181,16 @@ export const CARD_FORMAT = 'gloaming-calibration/4';
 export const UNCONTROLLED_FORMAT = 'gloaming-calibration/3';
 /** Format for releases with profiles, whose null also depends on the profile moments of a pair. */
 export const PROFILED_FORMAT = 'gloaming-calibration/6';
-export type CardFormat = typeof CARD_FORMAT | typeof UNCONTROLLED_FORMAT | typeof PROFILED_FORMAT;
-export const CARD_FORMATS: readonly string[] = [UNCONTROLLED_FORMAT, CARD_FORMAT, PROFILED_FORMAT];
+/** Format of cards whose null is the reference of the encoder, with or without profiles. */
+export const REFERENCE_FORMAT = 'gloaming-calibration/7';
+export type CardFormat =
+  typeof CARD_FORMAT | typeof UNCONTROLLED_FORMAT | typeof PROFILED_FORMAT | typeof REFERENCE_FORMAT;
+export const CARD_FORMATS: readonly string[] = [
+  UNCONTROLLED_FORMAT,
+  CARD_FORMAT,
+  PROFILED_FORMAT,
+  REFERENCE_FORMAT,
+];
 /** Formats of null models that are no longer used. Releases with such a card count as not calibrated. */
 export const SUPERSEDED_FORMATS: readonly string[] = [1, 2, 5].map(
   (format) => `gloaming-calibration/${format}`,
@@ -157,6 +199,7 @@ export const SUPERSEDED_FORMATS: readonly string[] = [1, 2, 5].map(
 export const CARD_FILE = 'card.json';
 export const TARGETS_FILE = 'targets.arrow';
 export const BASIS_FILE = 'basis.arrow';
+export const REFERENCE_FILE = 'reference.arrow';
 
 /** The fitted tail is used down to a thousandth of the probability of one pair of the sample. */
 export const MAXIMUM_LOG_EXTRAPOLATION = Math.log(1000);
@@ -169,6 +212,10 @@ export const PROFILED_CONTEXT_ID = 'lengths_moments_profiles_and_biases/2';
 export const METHOD_ID = 'peaks_over_threshold/1';
 export const ESTIMAND_ID = 'unrelated_targets_with_smaller_tail_probability/1';
 export const QUALIFICATION_ID = 'protein_holdout_kolmogorov_smirnov/2';
+/** The same of a calibration by the encoder's reference null. */
+export const REFERENCE_POPULATION_ID = 'encoder_reference_pairs/1';
+export const REFERENCE_METHOD_ID = 'reference_tail_with_release_level/1';
+export const REFERENCE_QUALIFICATION_ID = 'release_holdout_against_reference/1';
 
 export function calibrationId(card: CalibrationCard): string {
   return valueId('calib', card);

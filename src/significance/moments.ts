@@ -194,6 +194,27 @@ export function projectMoments(moments: ProteinMoments, basis: Float32Array, ran
   return { mean: moments.mean, sketch, profile: moments.profile };
 }
 
+/** Returns the covariates of a pair of proteins, as `pairMoments` does for a protein and a row of a table. */
+export function momentsOfPair(a: ProjectedMoments, b: ProjectedMoments): PairMoments {
+  const [first, second] = [a.profile, b.profile];
+  return pairOf(
+    product(a.mean, b.mean),
+    product(a.sketch, b.sketch),
+    first &&
+      second && {
+        mean: product(first.mean, second.mean),
+        square: product(first.second, second.second),
+        logEffective: Math.min(first.logEffective, second.logEffective),
+      },
+  );
+}
+
+function product(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let at = 0; at < a.length; at += 1) sum += a[at] * b[at];
+  return sum;
+}
+
 /** Returns the covariates of the pair of a protein and one row of the table. */
 export function pairMoments(protein: ProjectedMoments, table: MomentTable, row: number): PairMoments {
   const { dimension, rank } = table;

@@ -13,9 +13,11 @@ import {
   calibrationId,
   type BinCard,
   type CalibrationCard,
+  type FileCard,
   type ScaleCard,
 } from './card.js';
 import type { MomentTable } from './moments.js';
+import { openReferenceSet, readReferenceProteins, type ReferenceSet } from './reference-set.js';
 import type { CovariateScale, PairNull } from './pair-null.js';
 
 /**
@@ -67,8 +69,8 @@ export async function openCalibration(
     card,
     pairNull: pairNullOf(card),
     bins: openBins(card.bins, card.stratum_edges),
-    referenceSet: Uint32Array.from(card.bias.panel),
     hubness: card.bias,
+    logLevel: card.reference?.log_level ?? 0,
     ...(await readTargets(folder, card, release.targetCount)),
   });
 }
@@ -90,16 +92,23 @@ export async function verifyCalibration(releaseDirectory: string): Promise<reado
   const problems: string[] = [];
   if ((await readFile(join(folder, CARD_FILE), 'utf8')) !== cardText(card))
     problems.push(`${CARD_FILE} was changed`);
-  for (const { path, sha256 } of [card.files.targets, card.files.basis]) {
+  for (const { path, sha256 } of filesOf(card)) {
     const digest = await readFile(join(folder, path)).then(sha256Hex, () => 'missing');
     if (digest !== sha256) problems.push(`${path} ${digest === 'missing' ? 'is missing' : 'was changed'}`);
   }
   return problems;
 }
 
+/** Files of a calibration beside its card. */
+export function filesOf({ files }: CalibrationCard): readonly FileCard[] {
+  const { targets, basis, reference } = files;
+  return reference === undefined ? [targets, basis] : [targets, basis, reference];
+}
+
 const NO_HUBNESS_COMPONENTS: readonly number[] = [];
 
-function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
+/** Returns the null model of a card. */
+export function pairNullOf({ pair_null: model }: Pick<CalibrationCard, 'pair_null'>): PairNull {
   return {
     shape: {
       logShorter: scaleOf(model.log_shorter),
@@ -155,7 +164,7 @@ async function readTargets(
   folder: string,
   card: CalibrationCard,
   targetCount: number,
-): Promise<Pick<Calibration, 'moments' | 'hubnesses'>> {
+): Promise<Pick<Calibration, 'moments' | 'hubnesses' | 'referenceSet'>> {
   const { dimension, rank } = card.moments;
   const targets = await readTable(folder, card.files.targets);
   const basis = await readTable(folder, card.files.basis);
@@ -174,7 +183,28 @@ async function readTargets(
       logEffective: floatsOf(targets, 'log_effective'),
     },
   };
-  return { moments, hubnesses: hubnessesIn(targets, card.pair_null.profiles?.leanings.length ?? 0) };
+  return {
+    moments,
+    hubnesses: hubnessesIn(targets, card.pair_null.profiles?.leanings.length ?? 0),
+    referenceSet: await readReferenceSet(folder, card, moments),
+  };
+}
+
+async function readReferenceSet(
+  folder: string,
+  { files, bias, reference }: CalibrationCard,
+  { dimension, rank, basis }: MomentTable,
+): Promise<ReferenceSet> {
+  if (files.reference === undefined || reference === undefined) {
+    return { kind: 'targets', targets: Uint32Array.from(bias.panel) };
+  }
+  const bytes = await readSized(folder, files.reference);
+  const { inverse_step: inverseStep, profile_scale: profileScale } = reference.form;
+  return openReferenceSet(
+    readReferenceProteins(bytes, dimension),
+    { dimension, inverseStep, profileScale },
+    { rank, basis },
+  );
 }
 
 function hubnessesIn(targets: Table, hubnessComponentCount: number): Calibration['hubnesses'] {
@@ -190,10 +220,11 @@ function hubnessesIn(targets: Table, hubnessComponentCount: number): Calibration
   });
 }
 
-async function readTable(
-  folder: string,
-  file: { readonly path: string; readonly size_bytes: number },
-): Promise<Table> {
+async function readTable(folder: string, file: FileCard): Promise<Table> {
+  return tableFromIPC(await readSized(folder, file));
+}
+
+async function readSized(folder: string, file: FileCard): Promise<Uint8Array> {
   const path = join(folder, file.path);
   const size = await stat(path).then(
     (status) => status.size,
@@ -201,11 +232,11 @@ async function readTable(
   );
   if (size !== file.size_bytes)
     throw new Fault(`${path} should have ${file.size_bytes} bytes; it is ${size}.`);
-  return tableFromIPC(await readFile(path));
+  return readFile(path);
 }
 
 /** Returns all values of a column of fixed-size lists of float32, row-major. */
-function floatsOf(table: Table, name: string): Float32Array {
+export function floatsOf(table: Table, name: string): Float32Array {
   const column = table.getChild(name);
   if (column === null) throw new Fault(`The calibration table lacks the column ${name}.`);
   const parts = column.data.map((data) => data.children[0].values as Float32Array);

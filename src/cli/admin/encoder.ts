@@ -10,18 +10,29 @@ import {
   type ListedEncoder,
   type TokenComparison,
 } from '../../pipelines/encoders.js';
+import { makeReferenceNull } from '../../pipelines/reference-null.js';
 import { readQueries } from '../../pipelines/search.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
+import { noticeText } from '../index/notices.js';
+import { runPipeline } from '../terminal/pipeline.js';
 import { formatTable } from '../terminal/table.js';
+
+/** 50 million pairs. */
+const DEFAULT_REFERENCE_PROTEINS = 10_000;
+
+interface CalibrateOptions {
+  readonly sample: number;
+  readonly seed: number;
+}
 
 interface AddOptions {
   readonly card: string;
   readonly projectionDimension?: number;
 }
 
-/** `gloaming encoder add|list|compare`. */
+/** `gloaming encoder add|calibrate|compare|list`. */
 export function register(program: Command, context: CommandContext): void {
   const encoder = program
     .command('encoder')
@@ -42,6 +53,18 @@ export function register(program: Command, context: CommandContext): void {
     .option('--proteins <n>', 'proteins at most, from the first on', positiveInteger, 10_000)
     .action((fasta: string, options: CompareOptions) => compare(context, fasta, options));
   encoder
+    .command('calibrate')
+    .description(
+      'fit the null of an encoder, so that databases get E-values in seconds; takes an hour or more',
+    )
+    .argument('<encoder>', 'id of an installed encoder')
+    .argument('<fasta...>', 'natural proteins, whole ones and domains; plain, gzip, zstd or xz')
+    .option('--sample <n>', 'proteins whose pairs are scored', positiveInteger, DEFAULT_REFERENCE_PROTEINS)
+    .option('--seed <n>', 'seed of the sample', positiveInteger, 1)
+    .action((id: string, proteins: readonly string[], options: CalibrateOptions) =>
+      calibrate(context, id, proteins, options),
+    );
+  encoder
     .command('list')
     .description('installed encoders')
     .action(async () => {
@@ -61,6 +84,26 @@ async function add(context: CommandContext, model: string, options: AddOptions):
     `Installed ${id} in ${directory}.\n` +
       `${dimension} components per residue; ${speed} residues per second and core.\n` +
       `Build with it: npx gloaming index build <fasta> --name <slug> --encoder ${id}\n`,
+  );
+}
+
+async function calibrate(
+  context: CommandContext,
+  encoder: string,
+  proteins: readonly string[],
+  { sample, seed }: CalibrateOptions,
+): Promise<void> {
+  const config = loadConfig(context.environment);
+  const options = { encoder, proteins: proteins.map((path) => resolve(path)), sampleCount: sample, seed };
+  const made = await runPipeline(
+    context,
+    { command: 'encoder calibrate', database: encoder, dataFolder: config.dataFolder },
+    noticeText,
+    (events) => makeReferenceNull(options, config, events),
+  );
+  context.stdout.write(
+    `The null of ${encoder} is ${made.id}, from ${made.pairCount.toLocaleString('en-US')} pairs, in ${made.folder}.\n` +
+      'Databases take it when they are calibrated: index calibrate, or the next build.\n',
   );
 }
 

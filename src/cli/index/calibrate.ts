@@ -15,20 +15,24 @@ interface Options {
   /** False with --no-qualification. */
   readonly qualification: boolean;
   readonly quick?: boolean;
+  readonly full?: boolean;
 }
 
 /** `gloaming index calibrate`. */
 export function addCalibrateCommand(index: Command, context: CommandContext): void {
   index
     .command('calibrate')
-    .description('fit the significance of scores in a database: gives its answers E-values')
+    .description(
+      'give the answers of a database E-values: by the null of its encoder, which takes seconds, or by one of its own',
+    )
     .argument('<database>', 'slug or release id; of a database, its default release')
     .option('--seed <number>', 'seed of the sample; the same seed gives the same calibration', '1')
-    .option('--sample <proteins>', 'proteins whose pairs are scored (default: 4000)')
+    .option('--full', 'fit a null to pairs of the database, even if its encoder has one: takes minutes')
+    .option('--sample <proteins>', 'with --full: proteins whose pairs are scored (default: 4000)')
     .option('--no-qualification', 'do not measure the approximate policy: searches stay exhaustive')
     .option(
       '--quick',
-      `a sample of ${QUICK_SAMPLE_COUNT}: a sixth of the work. The tail is checked down to one pair in 130,000 ` +
+      `with --full: a sample of ${QUICK_SAMPLE_COUNT}, a sixth of the work. The tail is checked down to one pair in 130,000 ` +
         'instead of 800,000, and some lengths may have no E-values',
     )
     .action((selector: string, options: Options) =>
@@ -46,6 +50,8 @@ async function calibrate(
   const { dataFolder } = catalog.config;
   const calibrateOptions = {
     seed: readCount('--seed', options.seed),
+    // A sample is only drawn for a null of its own.
+    isOwnNull: options.full === true || options.quick === true || options.sample !== undefined,
     sampleCount: sampleCountOf(options),
     qualifies: options.qualification,
   };

@@ -9,6 +9,7 @@ import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
 import { selectOneRelease, type IndexCatalog } from '../../pipelines/catalog.js';
 import { withCatalog } from './catalog.js';
+import { referenceLines } from './evidence.js';
 import { formatTable } from '../terminal/table.js';
 
 /** `gloaming calibration show`. */
@@ -54,21 +55,14 @@ async function show(
 
 /** A dozen lines for people. The plot and `--bins` have the measurements, fit-significance/README.md the method. */
 function describeCard(card: CalibrationCard, policy: PolicyCard | undefined): string {
-  const { sample, supported, bins } = card;
+  const { supported, bins } = card;
   const qualified = bins.filter(({ status }) => status === 'qualified');
   const pairCount = bins.reduce((sum, bin) => sum + bin.pair_count, 0);
   const resolved = Math.round(pairCount / Math.max(1, bins.length));
   const lines: readonly (readonly [string, string])[] = [
     ['calibration', calibrationId(card)],
     ['release', card.release_id],
-    [
-      'measured on',
-      `${count(sample.pair_count)} pairs of ${count(sample.protein_count)} of its proteins, seed ${card.seed}`,
-    ],
-    [
-      'left out',
-      `${count(sample.connected_pair_count)} pairs of homologs, which ${count(sample.link_count)} links connect`,
-    ],
+    ...measuredLines(card),
     [
       'lengths',
       `${supported.query_minimum_residues} to ${supported.query_maximum_residues} residues have E-values`,
@@ -89,6 +83,22 @@ function describeCard(card: CalibrationCard, policy: PolicyCard | undefined): st
   ];
   const width = Math.max(...lines.map(([name]) => name.length));
   return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
+}
+
+/** Says which pairs the null was fitted to. */
+function measuredLines(card: CalibrationCard): readonly (readonly [string, string])[] {
+  const { sample, seed, reference } = card;
+  if (reference !== undefined) return referenceLines(card, reference);
+  return [
+    [
+      'measured on',
+      `${count(sample.pair_count)} pairs of ${count(sample.protein_count)} of its proteins, seed ${seed}`,
+    ],
+    [
+      'left out',
+      `${count(sample.connected_pair_count)} pairs of homologs, which ${count(sample.link_count)} links connect`,
+    ],
+  ];
 }
 
 /** Names the approximate policy, what it loses, and whether searches use it. */

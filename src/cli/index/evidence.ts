@@ -13,7 +13,7 @@ import {
   type PolicyCard,
   type RecallCard,
 } from '../../recall/policy-card.js';
-import { calibrationId } from '../../significance/card.js';
+import { calibrationId, type CalibrationCard, type ReferenceUseCard } from '../../significance/card.js';
 import { formatDuration, formatQuantity } from '../terminal/progress.js';
 
 const PHASES: Readonly<Record<CalibratePhase['name'], string>> = {
@@ -39,6 +39,7 @@ export function describePhases(phases: readonly CalibratePhase[]): string {
 
 /** Describes a new calibration in a few lines. */
 export function describeCalibration({ card, elapsedMs }: Calibrated): string {
+  if (card.reference !== undefined) return describeReferenceUse(card, card.reference, elapsedMs);
   const qualified = card.bins.filter(({ status }) => status === 'qualified').length;
   const { protein_count: proteins, pair_count: pairs, connected_pair_count: connected } = card.sample;
   const lines = [
@@ -49,6 +50,37 @@ export function describeCalibration({ card, elapsedMs }: Calibrated): string {
     ['took', formatDuration(elapsedMs)],
   ];
   return lines.map(([name, value]) => `  ${name.padEnd(16)}  ${value}\n`).join('');
+}
+
+function describeReferenceUse(card: CalibrationCard, reference: ReferenceUseCard, elapsedMs: number): string {
+  const lines = [
+    ['calibration', calibrationId(card)],
+    ...referenceLines(card, reference),
+    ['took', formatDuration(elapsedMs)],
+  ];
+  return lines.map(([name, value]) => `  ${name.padEnd(16)}  ${value}\n`).join('');
+}
+
+/** Describes the reference null that a release uses, its level, and the test on held-out pairs. */
+export function referenceLines(
+  { sample }: CalibrationCard,
+  { id, log_level: level, log_level_error: error, level: fitted, holdout }: ReferenceUseCard,
+): readonly (readonly [string, string])[] {
+  const pairs = fitted.pair_count.toLocaleString('en');
+  const factor = Math.exp(error).toFixed(2);
+  return [
+    ['null', `${shortId(id)} of the encoder, from ${sample.pair_count.toLocaleString('en')} pairs`],
+    [
+      'level',
+      `${Math.exp(level).toFixed(2)}, from ${pairs} pairs of the database, within a factor of ${factor}`,
+    ],
+    [
+      'held out',
+      holdout.status === 'confirmed'
+        ? `${holdout.pair_count.toLocaleString('en')} pairs of other proteins confirm it`
+        : `its proteins are too few for a test: E-values may differ by a factor of ${factor}`,
+    ],
+  ];
 }
 
 /** Says that a release took over the evidence of another. */

@@ -31,6 +31,10 @@ export function noticeText(notice: Notice): NoticeText {
       return toError(describePhases(notice.phases));
     case 'calibrated':
       return toOutput(`\nCalibrated it.\n${describeCalibration(notice)}`);
+    case 'reference_contradicted':
+      return toError(
+        'Its pairs of proteins contradict the null of the encoder. A null of its own is fitted, which takes minutes.\n',
+      );
     case 'calibration_impossible':
       return toOutput(`\n${notice.message}\n`);
     case 'calibration_transferred':

@@ -10,7 +10,7 @@ import type { FastaInput } from '../../sequence/fasta.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import { unpack } from '../../sequence/unpack.js';
 import type { SearchEngine, SearchSettings } from '../../pipelines/search.js';
-import { homologWarning, type SearchedDatabase } from '../../services/search/present-search.js';
+import { evidenceWarnings, type SearchedDatabase } from '../../services/search/present-search.js';
 import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatArrow, formatAsExport, formatTsv } from './encoded.js';
@@ -88,7 +88,7 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
       relatives: flags.relatives,
     };
     warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
-    warnOfHomologs(engine, flags, context);
+    warnOfEvidence(engine, flags, context);
     const queries = readQueries(inputOf(fasta, context));
     const asked = format === 'a3m' ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
@@ -140,9 +140,11 @@ function warnOfEmptySelection(
   stderr.write(`gloaming: warning: target_space_empty: ${message}.\n`);
 }
 
-function warnOfHomologs(engine: SearchEngine, flags: SearchFlags, { stderr }: CommandContext): void {
-  const warning = flags.significance === 'not_requested' ? undefined : homologWarning(engine);
-  if (warning !== undefined) stderr.write(`gloaming: warning: ${warning.code}: ${warning.message}\n`);
+function warnOfEvidence(engine: SearchEngine, flags: SearchFlags, { stderr }: CommandContext): void {
+  if (flags.significance === 'not_requested') return;
+  for (const { code, message } of evidenceWarnings(engine)) {
+    stderr.write(`gloaming: warning: ${code}: ${message}\n`);
+  }
 }
 
 function inputOf(fasta: string, { stdin }: CommandContext): FastaInput {

@@ -67,8 +67,9 @@ export const SignificanceMeasurements = named(
     ),
     bit_score: Type.Optional(
       quantity(
-        '−log₂ of `pair_tail_probability`, which is (λ · score − ln k) / ln 2 of `tail_model`: it rises as the ' +
-          'E-value falls, and is small for weak hits. Unit: bits.',
+        '(λ · score − ln k) / ln 2 of `tail_model`: it rises as the E-value falls, and is small for weak hits. If ' +
+          'the null is that of the encoder, equal pairs have equal bit scores in all databases, and ' +
+          '`pair_tail_probability` is 2^(−bits) × the level of the database; otherwise it is 2^(−bits). Unit: bits.',
         { minimum: 0 },
       ),
     ),

@@ -27,6 +27,7 @@ export type Notice =
   | { readonly kind: 'job_submitted'; readonly job: string; readonly taskCount: number }
   | { readonly kind: 'built'; readonly report: BuildReport; readonly isServerDefault: boolean }
   | { readonly kind: 'calibration_planned'; readonly phases: readonly CalibratePhase[] }
+  | { readonly kind: 'reference_contradicted' }
   | ({ readonly kind: 'calibrated' } & Calibrated)
   | { readonly kind: 'calibration_impossible'; readonly message: string }
   | ({ readonly kind: 'calibration_transferred' } & TransferredEvidence)

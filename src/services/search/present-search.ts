@@ -164,7 +164,7 @@ export function presentExecution(
 }
 
 /** Warning about E-values if targets have homologs. */
-export function homologWarning({ release, calibration }: SearchEngine): Warning | undefined {
+function homologWarning({ release, calibration }: SearchEngine): Warning | undefined {
   if (release.manifest.relatives === undefined || calibration === undefined) return undefined;
   return {
     code: 'e_values_of_families',
@@ -178,14 +178,32 @@ export function homologWarning({ release, calibration }: SearchEngine): Warning 
   };
 }
 
+/** Warning about E-values of a database that has too few proteins to test the null of its encoder on. */
+function untestedWarning({ release, calibration }: SearchEngine): Warning | undefined {
+  const use = calibration?.card.reference;
+  if (use === undefined || use.holdout.status === 'confirmed') return undefined;
+  const factor = Math.exp(use.log_level_error).toFixed(1);
+  return {
+    code: 'e_values_of_few_proteins',
+    message:
+      `The database has too few proteins to test its E-values on. They come from ${use.level.pair_count} of its ` +
+      `pairs and from the reference of its encoder, and may be wrong by a factor of ${factor}.`,
+    details: { release_id: release.id },
+  };
+}
+
+/** Warnings about the E-values of a release. */
+export function evidenceWarnings(engine: SearchEngine): readonly Warning[] {
+  return [homologWarning(engine), untestedWarning(engine)].filter((warning) => warning !== undefined);
+}
+
 export function searchWarnings(
   engine: SearchEngine,
   targetSpace: TargetSpace,
   retriedOn: string | undefined,
 ): Warning[] {
   const { release, backend, encoder } = engine;
-  const ofHomologs = homologWarning(engine);
-  const warnings = ofHomologs === undefined ? [] : [ofHomologs];
+  const warnings = [...evidenceWarnings(engine)];
   if (retriedOn !== undefined) {
     warnings.push({
       code: 'kernels_retried_on_cpu',

@@ -54,7 +54,7 @@ function presentSupported(significance: SupportedSignificance, status: Status): 
     searched_residue_count: population.residueCount,
     searched_sequence_count: population.targetCount,
     support_status: status,
-    bit_score: bits,
+    bit_score: significance.bitScore,
     calibration_bin: bin.name,
     e_value_calibration_id: id,
     e_value_conditioning_context_id: card.conditioning_context_id,

@@ -171,6 +171,7 @@ function judgement(eValue: number | undefined): CandidateSignificance {
     bin: card!,
     support: 'within_calibration_sample',
     logTailProbability: logEValue,
+    bitScore: 0 - logEValue / Math.LN2,
     eValue,
     logEValue,
     logEValueMinimum: -50,

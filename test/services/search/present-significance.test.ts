@@ -40,6 +40,8 @@ const supported: SupportedSignificance = {
   bin,
   support: 'within_extrapolation_limit',
   logTailProbability: -4 * Math.LN2,
+  // The release has half as many hits by chance as the reference.
+  bitScore: 3,
   eValue: 7 / 16,
   logEValue: Math.log(7 / 16),
   logEValueMinimum: -8,
@@ -54,7 +56,7 @@ describe('significance in its contract form', () => {
     expect([status, reason]).toEqual(['supported_extrapolated', 'within_extrapolation_limit']);
     expect(Object.keys(measurements).sort()).toEqual(Object.keys(SignificanceMeasurements.properties).sort());
     expect(measurements).toMatchObject({
-      bit_score: 4,
+      bit_score: 3,
       calibration_bin: 'short × long',
       calibration_id: 'calib_1',
       e_value_searched_inventory_id: 'htsp_1',
@@ -76,7 +78,7 @@ describe('significance in its contract form', () => {
       support: 'below_tail_threshold',
       tangent: undefined,
     } as const;
-    const found = presentSignificance({ ...below, logTailProbability: 0 });
+    const found = presentSignificance({ ...below, logTailProbability: 0, bitScore: 0 });
     expect(found.status).toBe('supported_empirical');
     expect(found.measurements).not.toHaveProperty('tail_model');
     expect(found.measurements.bit_score).toBe(0);

@@ -1,0 +1,133 @@
+import { join } from 'node:path';
+import {
+  CONDITIONING_CONTEXT_ID,
+  ESTIMAND_ID,
+  MAXIMUM_LOG_EXTRAPOLATION,
+  PROFILED_CONTEXT_ID,
+  REFERENCE_FORMAT,
+  REFERENCE_METHOD_ID,
+  REFERENCE_POPULATION_ID,
+  REFERENCE_QUALIFICATION_ID,
+  TAIL_COORDINATE_ID,
+  type CalibrationCard,
+} from '../significance/card.js';
+import { canonicalSha256 } from '../canonical.js';
+import type { HubnessTable } from '../significance/hubness.js';
+import { momentForm, type MomentTable } from '../significance/moments.js';
+import type { ReferenceNull } from '../significance/reference-null.js';
+import type { Release } from '../release/release.js';
+import { referencePolicyId } from '../search/plan.js';
+import { seededRandom } from '../random.js';
+import { withCheckpoints } from './checkpoints.js';
+import { measureHubnesses } from './hubness.js';
+import { measureLevel, type Level } from './level.js';
+import { planLevelPairs } from './level-pairs.js';
+import { measureMoments } from './moments.js';
+import { phaseMeter, referencePhases, type MeasureAccess, type MeasureOptions } from './options.js';
+import { writeCalibration, type CardContent } from './write.js';
+
+/** A calibration by the reference null, or the reason why the release needs a null of its own. */
+export type ReferenceOutcome =
+  { readonly kind: 'calibrated'; readonly card: CalibrationCard } | { readonly kind: 'contradicted' };
+
+/** Returns whether the scores of a release and those of a reference null are comparable to the bit. */
+export function isOfReference({ manifest }: Release, { card }: ReferenceNull): boolean {
+  const { profileScale, inverseStep } = momentForm(manifest);
+  return (
+    manifest.encoder.sha256 === card.encoder_sha256 &&
+    canonicalSha256(manifest.affine) === card.affine_sha256 &&
+    inverseStep === card.form.inverse_step &&
+    profileScale === card.form.profile_scale
+  );
+}
+
+/**
+ * Calibrates a release by the reference null of its encoder: measures moments and hubness of every target, fits the
+ * level to pairs of the release, and tests the null on pairs that the level did not see. Writes the calibration beside
+ * the release unless these pairs contradict the reference. A killed calibration resumes from its checkpoints.
+ * Errors  Refusal `build_running` if another process calibrates the release; Fault of kernels or token file; the
+ *         signal's reason; those of the file system
+ * Cost    one MaxSim scan of the release for each member of the reference set, and some 200,000 kernel pairs
+ */
+export async function calibrateByReference(
+  options: MeasureOptions & { readonly seed?: number },
+  reference: ReferenceNull,
+): Promise<ReferenceOutcome> {
+  const { release, backend, seed = 1 } = options;
+  const plan = planLevelPairs(release, reference.card.supported, seededRandom(seed));
+  const phases = referencePhases({
+    targetCount: release.targets.count,
+    memberCount: reference.proteins.length,
+    pairCount: plan.pairCount,
+  });
+  options.onPlan?.(phases);
+  const report = phaseMeter(phases, options.onProgress);
+  const identity = {
+    release: release.id,
+    reference: reference.id,
+    seed,
+    kernels: backend.version,
+    method: [REFERENCE_METHOD_ID, REFERENCE_FORMAT],
+  };
+  return withCheckpoints(release, identity, async (checkpoints, reader) => {
+    const access: MeasureAccess = { ...options, checkpoints, reader };
+    const basis = {
+      rank: reference.card.moments.rank,
+      basis: reference.basis,
+      digest: reference.card.files.basis.sha256,
+    };
+    const moments = await measureMoments(access, basis, (done) => report('moments', done));
+    const hubnesses = await measureHubnesses({
+      ...access,
+      moments,
+      scales: reference.pairNull.shape,
+      hubness: reference.card.bias,
+      members: reference.proteins.map((tokens) => ({ target: -1, read: () => Promise.resolve(tokens) })),
+      membersIdentity: reference.id,
+      basisDigest: basis.digest,
+      onReferenceSet: (done) => report('panel', done),
+    });
+    const covariates = { moments, hubnesses };
+    const level = await measureLevel(access, plan, covariates, reference, (done) => report('pairs', done));
+    if (level.holdout.status === 'contradicted') return { kind: 'contradicted' };
+    const card = await write(release, reference, level, seed, covariates);
+    return { kind: 'calibrated', card };
+  });
+}
+
+async function write(
+  release: Release,
+  reference: ReferenceNull,
+  level: Level,
+  seed: number,
+  { moments, hubnesses }: { readonly moments: MomentTable; readonly hubnesses: HubnessTable },
+): Promise<CalibrationCard> {
+  const { card, pairNull } = reference;
+  const content: CardContent = {
+    format: REFERENCE_FORMAT,
+    release_id: release.id,
+    policy_id: referencePolicyId(release.manifest),
+    seed,
+    null_population_id: REFERENCE_POPULATION_ID,
+    tail_coordinate_id: TAIL_COORDINATE_ID,
+    conditioning_context_id:
+      pairNull.shape.profiles === undefined ? CONDITIONING_CONTEXT_ID : PROFILED_CONTEXT_ID,
+    method_id: REFERENCE_METHOD_ID,
+    estimand_id: ESTIMAND_ID,
+    qualification_id: REFERENCE_QUALIFICATION_ID,
+    maximum_log_extrapolation_factor: MAXIMUM_LOG_EXTRAPOLATION,
+    sample: card.sample,
+    supported: card.supported,
+    stratum_edges: card.stratum_edges,
+    pair_null: card.pair_null,
+    bias: { ...card.bias, panel: [] },
+    bins: card.bins,
+    populations: card.populations,
+    reference: { id: reference.id, form: card.form, ...level.card },
+    moments: card.moments,
+  };
+  return writeCalibration(release.directory, content, moments, hubnesses, {
+    path: join(reference.folder, card.files.proteins.path),
+    file: card.files.proteins,
+  });
+}

@@ -1,0 +1,53 @@
+import { sampleDistinct, type Random } from '../random.js';
+import type { Release } from '../release/release.js';
+import type { CalibrationCard } from '../significance/card.js';
+
+/** Upper bound of the proteins whose pairs give the level. More proteins would not change it noticeably. */
+const MOST_PROTEINS = 1_000;
+/** Partners of each protein: half of its pairs, because each pair belongs to two proteins. */
+const MOST_PARTNERS = 200;
+
+/** Pairs of targets of a release, each pair at most once. */
+export interface LevelPairs {
+  /** Target indices, in random order. */
+  readonly proteins: Uint32Array;
+  /** Each protein is paired with this many that follow it in cyclic order. */
+  readonly partnerCount: number;
+  readonly pairCount: number;
+}
+
+/** Draws the pairs of proteins within the supported lengths that give the level of a release. */
+export function planLevelPairs(
+  { targets }: Release,
+  supported: CalibrationCard['supported'],
+  random: Random,
+): LevelPairs {
+  const { target_minimum_residues: minimum, target_maximum_residues: maximum } = supported;
+  const usable = Uint32Array.from({ length: targets.count }, (_, target) => target).filter(
+    (target) => targets.length(target) >= minimum && targets.length(target) <= maximum,
+  );
+  const chosen = sampleDistinct(usable.length, MOST_PROTEINS, random).map((at) => usable[at]);
+  const proteins = shuffled(chosen, random);
+  const partnerCount = Math.min(MOST_PARTNERS, Math.max(0, (proteins.length - 1) >>> 1));
+  return { proteins, partnerCount, pairCount: proteins.length * partnerCount };
+}
+
+/**
+ * Returns the positions of the partners of a protein among the proteins of the plan.
+ * Shape   [partnerCount]
+ * Unit    positions in `proteins`
+ * Range   0..proteins.length − 1
+ */
+export function partnersOf({ proteins, partnerCount }: LevelPairs, position: number): Uint32Array {
+  return Uint32Array.from({ length: partnerCount }, (_, at) => (position + 1 + at) % proteins.length);
+}
+
+/** Source  Fisher & Yates 1938; Durstenfeld 1964 */
+function shuffled(values: Uint32Array, random: Random): Uint32Array {
+  const order = values.slice();
+  for (let at = order.length - 1; at > 0; at -= 1) {
+    const other = random.below(at + 1);
+    [order[at], order[other]] = [order[other], order[at]];
+  }
+  return order;
+}
