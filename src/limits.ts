@@ -187,9 +187,16 @@ export const COLABFOLD_ANSWER_MAX_MS = 5_000;
  */
 export const COLABFOLD_PAIRWISE_IDENTITY = 0.95;
 export const COLABFOLD_DIVERSE_ROWS = 3_000;
-/** Text of one archive, and number of archives that are cached for later requests of a client. */
+/** Text of one archive, and bytes of the archives that are cached for later requests of a client. */
 export const COLABFOLD_ARCHIVE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 export const COLABFOLD_ARCHIVES_MAX_BYTES = 64 * MEBIBYTE_BYTES;
+/** Cached alignments of single runs, of which archives are made: room for the largest one and for smaller ones. */
+export const COLABFOLD_BLOCKS_MAX_BYTES = 96 * MEBIBYTE_BYTES;
+/** Archives in the making: at once in total (one per organization), and waiting per organization. */
+export const COLABFOLD_ARCHIVES_AT_WORK_MAX_COUNT = 2;
+export const COLABFOLD_ARCHIVES_WAITING_MAX_COUNT = 32;
+/** Time after which an archive that no request waits for is cancelled. A client that timed out asks again at once. */
+export const COLABFOLD_ARCHIVE_ABANDONED_MS = 10_000;
 /** Runs of one sequence within a day, after the earlier ones have failed or were cancelled. */
 export const COLABFOLD_ATTEMPTS_MAX_COUNT = 8;
 
