@@ -90,6 +90,8 @@ export const HEADER_MAX_BYTES = 16 * KIBIBYTE_BYTES;
 export const REFUSAL_MAX_LOCATIONS = 100;
 /** Log lines that are not written yet. */
 export const LOG_WAITING_MAX_BYTES = 8 * MEBIBYTE_BYTES;
+/** One log line. A longer one is cut. */
+export const LOG_LINE_MAX_CHARACTERS = 32_768;
 /** Stored keyed responses, in count and in bytes. At either bound, new keyed requests are refused. */
 export const IDEMPOTENCY_MAX_RESPONSES = 1_000_000;
 export const IDEMPOTENCY_MAX_BYTES = 4 * GIBIBYTE_BYTES;

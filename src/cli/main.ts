@@ -3,7 +3,8 @@ import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { GloamingError } from '../clients/typescript/client.js';
 import { Fault, Refusal } from '../errors.js';
-import type { CommandContext, RegisterCommand } from './terminal/command.js';
+import type { RegisterCommand } from './terminal/command.js';
+import { printedContext } from './terminal/printed.js';
 
 type Load = () => Promise<{ readonly register: RegisterCommand }>;
 
@@ -29,16 +30,17 @@ const COMMANDS: readonly (readonly [names: readonly string[], load: Load])[] = [
   [['upgrade'], () => import('./admin/upgrade.js')],
 ];
 
-const context: CommandContext = {
+const context = printedContext({
   environment: process.env,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
-};
+});
 
 const program = new Command('gloaming')
   .description('Finds distant homologs of a protein by exact late-interaction search.')
   .showHelpAfterError('(see --help)')
+  .configureOutput({ writeErr: (text) => context.stderr.write(text) })
   .version('0.1.0');
 const named = COMMANDS.filter(([names]) => names.includes(process.argv[2] ?? ''));
 for (const [, load] of named.length > 0 ? named : COMMANDS) (await load()).register(program, context);
