@@ -57,6 +57,15 @@ export const ATTRIBUTES_MAX_CHARACTERS = 65_536;
 
 /** Stored receipts. The oldest are deleted first. */
 export const RECEIPTS_MAX_COUNT = 200_000;
+/** Organization of console visitors without a key, where the settings let them search. */
+export const OPEN_ORGANIZATION = 'console-open';
+/** Receipts, alignments (in count and bytes) and components that such visitors leave. Their oldest are deleted first. */
+export const OPEN_RECEIPTS_MAX_COUNT = 10_000;
+export const OPEN_MSAS_MAX_COUNT = 1_000;
+export const OPEN_MSAS_MAX_BYTES = GIBIBYTE_BYTES;
+/** Target spaces of such visitors, which are in memory only, and characters of their filters. */
+export const OPEN_TARGET_SPACES_MAX_COUNT = 1_000;
+export const OPEN_TARGET_SPACES_MAX_CHARACTERS = 16 * MEBIBYTE_BYTES;
 /** Candidates of cached search results, for equal requests. */
 export const SEARCH_CACHE_MAX_CANDIDATES = 500_000;
 /** One precomputed alignment of a protein. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { assert } from '../../src/errors.js';
 import type { BenchProtein } from '../tools/proteins.js';
 import { uploadFile } from '../storage/client.js';
+import { HOSTILE_LOADS } from './hostile-loads.js';
 import { askPostgres, askSql, call, completeRun, createSqlLogin, type StallClient } from './client.js';
 
 const ARROW = 'application/vnd.apache.arrow.stream';
@@ -18,10 +19,13 @@ export interface LoadScene extends StallClient {
   readonly folder: string;
   readonly proteins: readonly BenchProtein[];
   readonly uploadMebibytes: number;
+  /** The database, and the version of the kernels that a request for partial results names. */
+  readonly releaseId: string;
+  readonly kernelsVersion: string;
 }
 
 /** Work that the server does while /healthz is probed. */
-interface Load {
+export interface Load {
   readonly name: string;
   /** Prepares the load without measurement. Returns the function to measure. */
   prepare(scene: LoadScene): Promise<() => Promise<void>>;
@@ -59,6 +63,7 @@ export const LOADS: readonly Load[] = [
   { name: 'a body of 35 MB, FASTA', prepare: (scene) => largeRequest(scene, asFasta) },
   { name: 'a body of 35 MB, refused', prepare: refusedRequest },
   { name: 'an upload', prepare: upload },
+  ...HOSTILE_LOADS,
 ];
 
 const REPEATS = 3;

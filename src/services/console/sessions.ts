@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../errors.js';
+import { OPEN_ORGANIZATION } from '../../limits.js';
 import type { KeyScope } from '../../contract/grammar/key-scopes.js';
 import type { SessionBounds, SessionRow, SessionTable } from '../../store/tables/sessions.js';
 import type { World } from '../../world.js';
@@ -32,8 +33,7 @@ const TOKEN_PATTERN = /^[A-Za-z0-9_-]{43}$/;
 const SESSION_BOUNDS: SessionBounds = { total: 1_000, perKey: 20 };
 export const SESSION_LIFETIME_MS = 7 * 24 * 60 * 60 * 1000;
 const LINK_LIFETIME_MS = 15 * 60 * 1000;
-/** Organization of visitors without a sign-in. It sees public databases and those granted to it. */
-const OPEN_ORGANIZATION = 'console-open';
+/** A visitor without a sign-in sees public databases and those granted to this organization. */
 const OPEN_VISITOR: Visitor = Object.freeze({
   organizationId: OPEN_ORGANIZATION,
   keyId: OPEN_ORGANIZATION,

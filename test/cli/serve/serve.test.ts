@@ -92,6 +92,24 @@ it(
   },
 );
 
+it('a start with too few descriptors says so in one line', { timeout: 60_000 }, async () => {
+  for (const limit of [28, 40, 64]) {
+    const argv = [`--nofile=${limit}`, process.execPath, MAIN, 'serve'];
+    const child = spawn('prlimit', argv, {
+      env: { ...process.env, ...environment, GLOAMING_PORT: '0' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const ended = once(child, 'exit');
+    const timer = setTimeout(() => child.kill('SIGKILL'), 8_000);
+    const said = await text(child.stderr);
+    const [code] = (await ended) as [number | null];
+    clearTimeout(timer);
+    // With some limits it starts.
+    if (code === null) continue;
+    expect([code, said]).toEqual([1, expect.stringMatching(/^gloaming: [^\n]*\n$/)]);
+  }
+});
+
 it(
   'a start that cannot begin its work says why, and does not stay half alive',
   { timeout: 60_000 },

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
+import { shownAddress } from '../../../build-release/download.js';
 import { REFRESH_DOWNLOAD_MAX_BYTES } from '../../../limits.js';
 import { shortId, type IndexCatalog } from '../../../pipelines/catalog.js';
 import { refresh, type RefreshOptions, type RefreshResult } from '../../../pipelines/refresh.js';
@@ -57,7 +58,7 @@ async function refreshDatabase(
 function describeRefresh(slug: string, { from }: RefreshOptions, result: RefreshResult): string {
   switch (result.kind) {
     case 'source_unchanged':
-      return `${from} has not changed since ${slug} was built from it.\n`;
+      return `${URL.canParse(from) ? shownAddress(new URL(from)) : from} has not changed since ${slug} was built from it.\n`;
     case 'up_to_date':
       return `${slug} is up to date.\n`;
     case 'served': {
