@@ -84,8 +84,10 @@ async function serveAppliance(
     await serving.prepare(appliance);
     const server = await serve(appliance, createLog(config.logLevel, 2));
     try {
+      // A service manager may stop the server as soon as it is announced.
+      const stopped = untilStopped();
       await serving.announce(appliance, server);
-      await untilStopped();
+      await stopped;
       serving.onStop?.();
       context.stdout.write('Stopping: requests in progress finish first.\n');
     } finally {
