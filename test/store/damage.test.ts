@@ -156,7 +156,7 @@ describe('a control state that is damaged', () => {
 
 describe('a control state of which one page is damaged', () => {
   /** All pages in the long tier; a few of them, in every region of the file, otherwise. */
-  const EVERY = repetitions('GLOAMING_PAGE_STEPS', 5, 1);
+  const EVERY = repetitions('GLOAMING_PAGE_STEPS', 40, 1);
   const NOISE = { noise: () => random.below(256), zeros: () => 0 } as const;
 
   it.each(Object.keys(NOISE) as (keyof typeof NOISE)[])(

@@ -58,7 +58,7 @@ describe('a stranger at an open console', () => {
       expect([operationId, [401, 403].includes(status)]).toEqual([operationId, true]);
       closed.push(operationId);
     }
-    expect(closed.length).toBeGreaterThan(30);
+    expect(closed.length).toBeGreaterThanOrEqual(30);
   });
 
   it('has no page of an operator, no metrics of others and no partial results', async () => {
@@ -72,16 +72,16 @@ describe('a stranger at an open console', () => {
     const tables = ['idempotency', 'target-spaces', 'runs', 'files'];
     const before = tables.map(rowsOf);
     for (let at = 0; at < 20; at += 1) {
-      const filter = { op: 'gte', field: 'length', value: 10 + at };
+      const filter = { op: 'gte', field: 'length', value: String(10 + at) };
       const { status, body } = await ask('POST', '/v1/homology', searchOf(at, { filter }), {
         'Idempotency-Key': `stranger-${at}`,
       });
       expect([status, body.code]).toEqual([200, undefined]);
     }
-    const filter = { op: 'gte', field: 'length', value: 5 };
+    const { release_id: DatabaseReleaseID } = (await ask('POST', '/v1/homology', searchOf(0))).body.database;
     const compiled = await ask('POST', '/v1/homology/target-space-compilations', {
-      database: 'demo',
-      filter,
+      DatabaseReleaseID,
+      Filter: { op: 'gte', field: 'length', value: '5' },
     });
     expect(tables.map(rowsOf)).toEqual(before);
     expect(compiled.status, JSON.stringify(compiled.body)).toBeLessThan(300);
