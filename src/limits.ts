@@ -61,7 +61,7 @@ export const RECEIPTS_MAX_COUNT = 200_000;
 export const OPEN_ORGANIZATION = 'console-open';
 /** Their searches that run or wait at once, so that those of keys have the rest of the queue. */
 export const OPEN_EXECUTIONS_MAX_COUNT = 8;
-/** Receipts, alignments (in count and bytes) and components that such visitors leave. Their oldest are deleted first. */
+/** Receipts, alignments (in count and bytes) and components that they leave. Their oldest are deleted first. */
 export const OPEN_RECEIPTS_MAX_COUNT = 10_000;
 export const OPEN_MSAS_MAX_COUNT = 1_000;
 export const OPEN_MSAS_MAX_BYTES = GIBIBYTE_BYTES;

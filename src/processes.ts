@@ -81,7 +81,8 @@ export function lockFolder(
 }
 
 /**
- * Creates the lock file for this process until the returned function is called. Takes over the lock of an ended process.
+ * Creates the lock file for this process until the returned function is called. Takes over the lock of an ended
+ * process.
  * @param refuse  refusal that names the process which holds the lock
  * Errors  `refuse`; Refusal `build_running` if the lock changes hands all the time; those of the file system
  */

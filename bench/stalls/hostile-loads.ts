@@ -1,6 +1,6 @@
 import { assert } from '../../src/errors.js';
 import { askSql, call, completeRun, createSqlLogin, type StallClient } from './client.js';
-import type { Load, LoadScene } from './loads.js';
+import type { Load, LoadScene } from './load.js';
 
 /*
  * Loads that one client with a key can cause on purpose: tickets of ColabFold, requests for partial results, statements

@@ -2,10 +2,10 @@ import { createHash, randomFillSync } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assert } from '../../src/errors.js';
-import type { BenchProtein } from '../tools/proteins.js';
 import { uploadFile } from '../storage/client.js';
 import { HOSTILE_LOADS } from './hostile-loads.js';
-import { askPostgres, askSql, call, completeRun, createSqlLogin, type StallClient } from './client.js';
+import type { Load, LoadScene } from './load.js';
+import { askPostgres, askSql, call, completeRun, createSqlLogin } from './client.js';
 
 const ARROW = 'application/vnd.apache.arrow.stream';
 const MEBIBYTE = 1024 * 1024;
@@ -14,22 +14,6 @@ const DIRECT_CANDIDATES = 5_000;
 const RETAINED_CANDIDATES = 10_000;
 const BATCH_QUERIES = 200;
 const UPLOAD_PARTS_AT_ONCE = 4;
-
-export interface LoadScene extends StallClient {
-  readonly folder: string;
-  readonly proteins: readonly BenchProtein[];
-  readonly uploadMebibytes: number;
-  /** The database, and the version of the kernels that a request for partial results names. */
-  readonly releaseId: string;
-  readonly kernelsVersion: string;
-}
-
-/** Work that the server does while /healthz is probed. */
-export interface Load {
-  readonly name: string;
-  /** Prepares the load without measurement. Returns the function to measure. */
-  prepare(scene: LoadScene): Promise<() => Promise<void>>;
-}
 
 const WIDE_ROW = `SELECT repeat('x', 10_000_000) AS wide`;
 const LONG_ROW = `SELECT list_transform(range(1_000_000), n -> n * 3) AS long`;

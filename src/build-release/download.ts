@@ -32,8 +32,8 @@ const VERSION_FILE = 'version.json';
 /**
  * Downloads a file into the folder and replaces an earlier one. Returns undefined if the server reports the stored
  * version as unchanged (ETag, Last-Modified).
- * Errors  Refusal `download_too_large`; `invalid_option` for an address with a password; Fault for a failed download, or after a minute without data; errors of the file
- *         system; the signal's reason
+ * Errors  Refusal `download_too_large`; `invalid_option` for an address with a password; Fault for a failed download,
+ *         or after a minute without data; errors of the file system; the signal's reason
  */
 export async function downloadIfChanged(
   url: URL,
@@ -89,7 +89,7 @@ export async function downloadIfChanged(
 }
 
 /** The address without user name, password and query, which may be secret. */
-export function shownAddress({ origin, pathname }: URL): string {
+function shownAddress({ origin, pathname }: URL): string {
   return origin + pathname;
 }
 

@@ -47,7 +47,8 @@ describe('the owner of a data folder', () => {
   it('is one of several processes that start at once', async () => {
     writeFileSync(lock, JSON.stringify({ pid: 2 ** 22 + 1 }));
     const script = `import { ownDataFolder } from '#src/store/owner.js';
-      await ownDataFolder(${JSON.stringify(folder)}).then(() => console.log('owner'), (error) => console.log(error.code));
+      const owned = ownDataFolder(${JSON.stringify(folder)});
+      console.log(await owned.then(() => 'owner', ({ code }) => code));
       setTimeout(() => undefined, 3000);`;
     const children = Array.from({ length: 6 }, () =>
       spawn(process.execPath, ['--input-type=module', '-e', script], {

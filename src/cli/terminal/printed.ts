@@ -4,6 +4,7 @@ import type { CommandContext } from './command.js';
 type Output = CommandContext['stdout'];
 
 /** Sequences that commands write themselves: styles of tables, and the redrawn line of a progress bar. */
+// eslint-disable-next-line no-control-regex -- the sequences start with the escape character
 const OWN_SEQUENCES = /(\u001B\[[012]m|^\r|\u001B\[K$)/;
 const unguarded = new WeakMap<object, Output>();
 

@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { ArchiveQueue } from '#src/services/colabfold/archive-queue.js';
 import { RunRowTable } from '#src/store/tables/run-rows.js';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
-import { colabfoldClient } from './colabfold-client.js';
 
 /* Tickets that a client writes itself: the id of a ticket is not signed. */
 

@@ -346,51 +346,6 @@ describe('an invalid response is refused, and the failure names the worker', () 
   });
 });
 
-describe('a partial result with forged sums under the right digest', () => {
-  it.each(['zero', 'highest', 'lowest', 'random', 'of another target'])(
-    'changes what is found, and neither ends the server nor leaves the scale: %s',
-    async (kind) => {
-      const { search } = coordinatorOf([[1], [2]]);
-      const most = 32_767;
-      const forge = (sums: Int32Array, lengthOf: (at: number) => number): Int32Array =>
-        sums.map((sum, at) => {
-          if (kind === 'zero') return 0;
-          if (kind === 'highest') return lengthOf(at) * most;
-          if (kind === 'lowest') return -lengthOf(at) * most;
-          return kind === 'random'
-            ? ((at * 2_654_435_761) >>> 8) % (lengthOf(at) * most)
-            : (sums.at(-1 - at) ?? sum);
-        });
-      const { targets } = engine.release;
-      relays[0].behave(
-        changing((partialResults) =>
-          partialResults.map((partialResult, at) => ({
-            ...partialResult,
-            queryToTarget: forge(partialResult.queryToTarget, () => queries[at]!.sequence.length),
-            targetToQuery: forge(partialResult.targetToQuery, (place) =>
-              targets.length(partialResult.targets[place]!),
-            ),
-          })),
-        ),
-      );
-      const outcome = await search().catch((error: unknown) => error);
-      if (outcome instanceof Error) {
-        expect(outcome).toMatchObject({ code: 'worker_unavailable' });
-        return;
-      }
-      for (const { candidates } of outcome as Awaited<ReturnType<typeof search>>) {
-        expect(candidates.map(({ rank }) => rank)).toEqual(candidates.map((_, at) => at + 1));
-        for (const { maxsim, affine, alignment } of candidates) {
-          for (const value of [maxsim.bidirectional, affine.rawScore, affine.normalizedScore])
-            expect(Number.isFinite(value)).toBe(true);
-          // Scores and alignments are computed here, whatever a worker says.
-          expect(alignment).toBeDefined();
-        }
-      }
-    },
-  );
-});
-
 describe('the endpoint of a worker', () => {
   const ask = async (headers: Record<string, string>, body?: string, url = worker.url) => {
     const response = await fetch(`${url}/parts/surveys`, {

@@ -1,5 +1,4 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { shownAddress } from '../../../build-release/download.js';
 import { REFRESH_DOWNLOAD_MAX_BYTES } from '../../../limits.js';
 import { shortId, type IndexCatalog } from '../../../pipelines/catalog.js';
 import { refresh, type RefreshOptions, type RefreshResult } from '../../../pipelines/refresh.js';
@@ -58,7 +57,8 @@ async function refreshDatabase(
 function describeRefresh(slug: string, { from }: RefreshOptions, result: RefreshResult): string {
   switch (result.kind) {
     case 'source_unchanged':
-      return `${URL.canParse(from) ? shownAddress(new URL(from)) : from} has not changed since ${slug} was built from it.\n`;
+      // The query of an address may hold a token.
+      return `${from.replace(/[?#].*$/s, '')} has not changed since ${slug} was built from it.\n`;
     case 'up_to_date':
       return `${slug} is up to date.\n`;
     case 'served': {

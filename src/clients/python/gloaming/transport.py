@@ -81,7 +81,7 @@ def require_identity(answer: httpx.Response) -> None:
     """Raises ConnectionFailed for a body in an encoding, which no request of this client accepts."""
     encoding = answer.headers.get("content-encoding", "identity").lower()
     if encoding != "identity":
-        raise ConnectionFailed(f"The appliance, or a proxy before it, sent the encoding {encoding[:40]!r} unasked.")
+        raise ConnectionFailed(f"The appliance, or a proxy before it, sent the encoding {encoding[:40]!r}, not identity.")
 
 
 def stream_of(answer: httpx.Response, chunks: Any) -> Stream:
