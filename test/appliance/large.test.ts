@@ -74,7 +74,7 @@ describe('a database of 10,050 targets', () => {
     expect((await ask('POST', '/v1/homology', search(5_001))).status).toBe(422);
   }, 120_000);
 
-  it('stores 10,000 of them, each once over all pages, in the order of the inline answer; 10,001 are refused', async () => {
+  it('stores 10,000 of them, each once over all pages, in the inline order; 10,001 are refused', async () => {
     const { body: inline } = await ask('POST', '/v1/homology', search(5_000));
     const { body: made } = await ask('POST', '/v1/runs', {
       endpoint: 'homology.search',

@@ -233,8 +233,8 @@ const Execution = closed({
     ),
     known_losses: Type.Optional(
       text(
-        'What that card says the approximate policy misses of the exhaustive answer before a list is selected, and how ' +
-          'it is selected, for people.',
+        'What that card says the approximate policy misses of the exhaustive answer before a list is selected, ' +
+          'and how it is selected, for people.',
       ),
     ),
   }),

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createClient, GloamingError, type Client } from '#src/clients/typescript/client.js';
 
-/* The TypeScript client against servers that answer anything. It ends with an error, and never with a hang or a leak. */
+/* The TypeScript client against servers that answer anything. It ends with an error, never with a hang. */
 
 const servers: Server[] = [];
 afterEach(async () => {

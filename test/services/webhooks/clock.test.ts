@@ -72,7 +72,7 @@ describe('a clock that is set back by a day', () => {
     await scene.endpoint();
     await scene.endRun();
     await scene.webhooks.deliverDue();
-    const [{ id }] = scene.deliveries() as [{ id: string }];
+    const { id } = scene.deliveries()[0]!;
     scene.clock -= DAY_MS;
     await scene.webhooks.redeliver(id, context());
     await scene.webhooks.deliverDue();

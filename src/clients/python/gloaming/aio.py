@@ -229,7 +229,7 @@ class AsyncGloaming(ClientState):
         Examples:
             >>> answer = await client.call("homology.databases.releases.list", params={"database": "demo"})
             >>> answer["data"][0]["object"]
-            'homology_release'
+            'homology_database_release'
         """
         asked = (params or {}, query or {}, body, headers or {}, idempotency_key)
         return await self._transport.run(flows.call(self._caller, operation, *asked))
