@@ -194,9 +194,11 @@ function footOf(report: SearchReport): string {
     return ['No protein passes the filter, so nothing was compared.', ...hints, ''].join('\n');
   }
   const found = formatCount(foundCount);
+  // An approximate policy lists the best evidence of what it measures.
+  const listed = result.policy.isExhaustive ? `nearest ${found}` : `${found} with the best evidence`;
   const lines = [
     isResultLimitReached
-      ? `The nearest ${found} of ${formatCount(targetSpace.searchedTargetCount)}; --limit looks at more.`
+      ? `The ${listed} of ${formatCount(targetSpace.searchedTargetCount)}; --limit looks at more.`
       : `All ${found} were looked at.`,
     ...[sayLeftOut(leftOutCount, foundCount)].filter((line) => line !== ''),
     sayOrder(sort),
