@@ -2,9 +2,8 @@
 import { spawn } from 'node:child_process';
 
 const EVERY_MS = 5_000;
-/** CMake's lines begin with the share that is done: "[ 38%]" of make, "[3/8]" of Ninja. */
-const PERCENT = /\[ *(\d+)%\]/g;
-const FRACTION = /\[(\d+)\/(\d+)\]/g;
+/** Length of what is shown of the program's last line, such as "[ 38%] Building CXX object …". Unit: characters. */
+const DETAIL_MAX_CHARACTERS = 80;
 
 /**
  * Runs the command and returns status and output. Writes a line to standard error every 5 seconds while it runs.
@@ -19,10 +18,7 @@ export function runWithHeartbeat(what, command, args) {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     const heart = setInterval(() => {
       const seconds = Math.round((Date.now() - startedAt) / 1000);
-      const percent = percentOf(stdout);
-      process.stderr.write(
-        `gloaming: ${what}: ${percent === undefined ? '' : `${percent} %, `}${seconds} s\n`,
-      );
+      process.stderr.write(`gloaming: ${what}, ${seconds} s${detailOf(stdout)}\n`);
     }, EVERY_MS);
     const end = (outcome) => {
       clearInterval(heart);
@@ -35,10 +31,9 @@ export function runWithHeartbeat(what, command, args) {
   });
 }
 
-/** Returns the share in the last line of CMake that has one; undefined if none has. */
-function percentOf(output) {
-  const [, percent] = [...output.matchAll(PERCENT)].at(-1) ?? [];
-  if (percent !== undefined) return Number(percent);
-  const [, done, all] = [...output.matchAll(FRACTION)].at(-1) ?? [];
-  return all === undefined ? undefined : Math.floor((100 * Number(done)) / Number(all));
+/** Returns the last complete line of the output after a colon; empty if there is none. */
+function detailOf(output) {
+  const line = output.slice(0, output.lastIndexOf('\n') + 1).trimEnd();
+  const last = line.slice(line.lastIndexOf('\n') + 1).slice(0, DETAIL_MAX_CHARACTERS);
+  return last === '' ? '' : `: ${last}`;
 }
