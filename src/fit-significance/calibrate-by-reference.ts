@@ -21,14 +21,33 @@ import { seededRandom } from '../random.js';
 import { withCheckpoints } from './checkpoints.js';
 import { measureHubnesses } from './hubness.js';
 import { measureLevel, type Level } from './level.js';
-import { planLevelPairs } from './level-pairs.js';
+import { levelPairCount, planLevelPairs } from './level-pairs.js';
+import { REFERENCE_CALIBRATION } from './make-reference.js';
 import { measureMoments } from './moments.js';
-import { phaseMeter, referencePhases, type MeasureAccess, type MeasureOptions } from './options.js';
+import {
+  phaseMeter,
+  referencePhases,
+  type CalibratePhase,
+  type MeasureAccess,
+  type MeasureOptions,
+} from './options.js';
 import { writeCalibration, type CardContent } from './write.js';
 
 /** A calibration by the reference null, or the reason why the release needs a null of its own. */
 export type ReferenceOutcome =
   { readonly kind: 'calibrated'; readonly card: CalibrationCard } | { readonly kind: 'contradicted' };
+
+/** Members of the reference set that shipped encoders have. */
+const USUAL_MEMBERS = REFERENCE_CALIBRATION.referenceSet.count;
+
+/** Returns the phases of a calibration by a reference null of the usual size, for an estimate. */
+export function plannedReferencePhases(targetCount: number): readonly CalibratePhase[] {
+  return referencePhases({
+    targetCount,
+    memberCount: USUAL_MEMBERS,
+    pairCount: levelPairCount(targetCount),
+  });
+}
 
 /** Returns whether the scores of a release and those of a reference null are comparable to the bit. */
 export function isOfReference({ manifest }: Release, { card }: ReferenceNull): boolean {

@@ -28,8 +28,19 @@ export function planLevelPairs(
   );
   const chosen = sampleDistinct(usable.length, MOST_PROTEINS, random).map((at) => usable[at]);
   const proteins = shuffled(chosen, random);
-  const partnerCount = Math.min(MOST_PARTNERS, Math.max(0, (proteins.length - 1) >>> 1));
+  const partnerCount = partnerCountOf(proteins.length);
   return { proteins, partnerCount, pairCount: proteins.length * partnerCount };
+}
+
+/** Returns the number of pairs that a release with so many usable proteins has. */
+export function levelPairCount(proteinCount: number): number {
+  const count = Math.min(MOST_PROTEINS, proteinCount);
+  return count * partnerCountOf(count);
+}
+
+/** Half of the other proteins at most: the other half has this one as a partner. */
+function partnerCountOf(proteinCount: number): number {
+  return Math.min(MOST_PARTNERS, Math.max(0, (proteinCount - 1) >>> 1));
 }
 
 /**

@@ -6,12 +6,14 @@ import type { Encoder } from '../encoder/encoder.js';
 import { findEncoder } from '../encoder/find.js';
 import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
 import { Refusal } from '../errors.js';
+import { plannedReferencePhases } from '../fit-significance/calibrate-by-reference.js';
 import { plannedPhases } from '../fit-significance/fit-significance.js';
 import { leastTargets } from '../measure-recall/qualify.js';
 import type { PolicyKind } from '../recall/policy-card.js';
 import { normaliseProtein } from '../sequence/protein.js';
 import type { PipelineEvents } from './events/notices.js';
 import type { PipelineStage } from './events/progress.js';
+import { hasReferenceNull } from './reference-null.js';
 import { openInput, type InputOptions } from './input.js';
 import { readRates, recordRate, type MachineRates, type RateName } from './rates.js';
 
@@ -47,6 +49,8 @@ export interface BuildEstimate {
 
 interface Parts {
   readonly calibrates: boolean;
+  /** Whether the null of the encoder makes the calibration a matter of seconds. */
+  readonly hasReferenceNull: boolean;
   readonly qualifies: boolean;
   readonly policy: PolicyKind;
 }
@@ -84,7 +88,7 @@ export function expectedStages(
   { bytes, proteins, residues }: BuildExtent,
   rates: MachineRates,
   threads: number,
-  { calibrates, qualifies, policy }: Parts,
+  { calibrates, hasReferenceNull: isByReference, qualifies, policy }: Parts,
 ): readonly ExpectedStage[] {
   const usual = (name: RateName): number => USUAL_RATES[name] * (SHARED.has(name) ? threads : 1);
   const speed = (rates.encode ?? usual('encode')) / usual('encode');
@@ -99,7 +103,7 @@ export function expectedStages(
     stage('read', bytes),
     stage('encode', residues),
     stage('write', proteins),
-    ...(isCalibrated ? [stage('calibrate', pairsOf(proteins))] : []),
+    ...(isCalibrated ? [stage('calibrate', pairsOf(proteins, isByReference))] : []),
     ...(isCalibrated && qualifies && proteins >= leastTargets(policy)
       ? [stage('qualify', QUALIFY_QUERIES * residues)]
       : []),
@@ -107,8 +111,9 @@ export function expectedStages(
 }
 
 /** Work of a calibration in times of one pair. */
-function pairsOf(proteins: number): number {
-  return plannedPhases(proteins).reduce((sum, { weight }) => sum + weight, 0);
+function pairsOf(proteins: number, isByReference: boolean): number {
+  const phases = isByReference ? plannedReferencePhases(proteins) : plannedPhases(proteins);
+  return phases.reduce((sum, { weight }) => sum + weight, 0);
 }
 
 /** Extent of an input of so many bytes before any protein was read. */
@@ -128,7 +133,7 @@ const PROBE_RESIDUES = 60_000;
  */
 export async function estimateBuild(
   config: ApplianceConfig,
-  options: Parts & { readonly input: InputOptions; readonly encoder?: string },
+  options: Omit<Parts, 'hasReferenceNull'> & { readonly input: InputOptions; readonly encoder?: string },
   events: PipelineEvents,
 ): Promise<BuildEstimate> {
   const encoderId = options.encoder ?? config.encoder;
@@ -142,11 +147,16 @@ export async function estimateBuild(
     }
     const { dimension } = encoder.card;
     const tokenBytes = extent.residues * dimension;
-    const pairCount = options.calibrates ? Math.min(4_000, extent.proteins) ** 2 / 2 : 0;
+    const isByReference = await hasReferenceNull(encoderId, config);
+    const isOwnNull = options.calibrates && !isByReference;
+    const pairCount = isOwnNull ? Math.min(4_000, extent.proteins) ** 2 / 2 : 0;
     return {
       extent,
       isExact,
-      stages: expectedStages(extent, rates, config.threads, options),
+      stages: expectedStages(extent, rates, config.threads, {
+        ...options,
+        hasReferenceNull: isByReference,
+      }),
       diskBytes: tokenBytes + extent.residues * TABLE_BYTES_PER_RESIDUE,
       workBytes: extent.residues * SPOOL_BYTES_PER_RESIDUE + pairCount * 12,
       searchBytes: tokenBytes + PROGRAM_BYTES,

@@ -7,7 +7,7 @@ import { findEncoder } from '../encoder/find.js';
 import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
 import { calibrateRelease } from '../fit-significance/fit-significance.js';
 import { REFERENCE_CALIBRATION, writeReferenceNull } from '../fit-significance/make-reference.js';
-import { referenceNullFolder, referenceNullId } from '../significance/reference-null.js';
+import { openReferenceNull, referenceNullFolder, referenceNullId } from '../significance/reference-null.js';
 import type { PipelineEvents } from './events/notices.js';
 import { withMeasuringEngine } from './measure.js';
 
@@ -68,4 +68,12 @@ export async function makeReferenceNull(
   } finally {
     await encoder.close();
   }
+}
+
+/**
+ * Returns whether an encoder has a null for databases without homologs.
+ * Errors  Refusal `unknown_encoder`; Fault if the null is damaged
+ */
+export async function hasReferenceNull(encoderId: string, config: ApplianceConfig): Promise<boolean> {
+  return (await openReferenceNull(await findEncoder(encoderId, config), false)) !== undefined;
 }

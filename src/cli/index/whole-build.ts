@@ -2,6 +2,7 @@ import type { ApplianceConfig } from '../../config.js';
 import type { BuildOptions } from '../../pipelines/build.js';
 import { expectedStages, guessedExtent, type BuildExtent } from '../../pipelines/estimate.js';
 import { inputSize } from '../../pipelines/input.js';
+import { hasReferenceNull } from '../../pipelines/reference-null.js';
 import { readRates, recordRate, type RateName } from '../../pipelines/rates.js';
 import type { WholeWork } from '../terminal/whole-progress.js';
 
@@ -13,7 +14,7 @@ const MEASURED: ReadonlySet<string> = new Set<RateName>(['digest', 'read', 'enco
  * Errors  Refusal `file_not_found`
  */
 export async function wholeBuild(
-  { dataFolder, encoder, threads }: ApplianceConfig,
+  config: ApplianceConfig,
   {
     slug,
     input,
@@ -26,9 +27,16 @@ export async function wholeBuild(
     policy,
   }: BuildOptions,
 ): Promise<WholeWork> {
-  const encoderId = named ?? encoder;
+  const { dataFolder, threads } = config;
+  const encoderId = named ?? config.encoder;
   const rates = readRates(dataFolder, encoderId);
-  const parts = { calibrates, qualifies: calibrates && qualifies, policy };
+  const isByReference = calibrates && (await hasReferenceNull(encoderId, config));
+  const parts = {
+    calibrates,
+    hasReferenceNull: isByReference,
+    qualifies: calibrates && qualifies,
+    policy,
+  };
   // Homologs and given features change the pace of the encoding, which is no measure of the encoder then.
   const isPlain = alignments === undefined && embeddings === undefined && ['none', 'auto'].includes(homologs);
   let extent: BuildExtent = guessedExtent(await inputSize(input));
