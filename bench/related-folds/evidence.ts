@@ -16,14 +16,17 @@ export interface Rule {
   readonly largestE: number;
 }
 
-/** The rule that fills related-folds.tsv. */
-export const CONFIRMING_RULE: Rule = { leastProbability: 90, largestE: 1e-3 };
+/**
+ * The rule that fills related-folds.tsv. At this E-value hhsearch claims about .3 false pairs of domains among the
+ * 290,000 that are suspected.
+ */
+export const CONFIRMING_RULE: Rule = { leastProbability: 80, largestE: 1e-2 };
 /** Rules whose rates are printed. */
 export const MEASURED_RULES: readonly Rule[] = [
   { leastProbability: 50, largestE: 1 },
   { leastProbability: 80, largestE: 1e-1 },
-  { leastProbability: 80, largestE: 1e-2 },
   CONFIRMING_RULE,
+  { leastProbability: 90, largestE: 1e-3 },
   { leastProbability: 95, largestE: 1e-4 },
 ];
 

@@ -196,27 +196,30 @@ async function searchAll(
   return [...byQuery.values()].flat();
 }
 
-/** Prints and returns the rates of each rule, and prints the confirmed control pairs for inspection. */
+/** Prints the rates of each rule, and the control pairs that the confirming rule takes. Returns the rates as text. */
 function report(
   judged: (rule: typeof CONFIRMING_RULE) => readonly JudgedPair[],
 ): Readonly<Record<string, unknown>> {
-  const figures: Record<string, unknown> = {};
-  for (const rule of MEASURED_RULES) {
+  const byRule = MEASURED_RULES.map((rule) => {
     const name = `probability >= ${rule.leastProbability} %, E <= ${rule.largestE}`;
-    const rates = ratesOf(judged(rule));
-    console.log(`\n${name}, in both directions: confirmed of tested pairs of superfamilies`);
-    for (const [origin, { tested, confirmed }] of Object.entries(rates)) {
+    const rates = Object.entries(ratesOf(judged(rule))).map(([origin, { tested, confirmed }]) => {
       const share = ((100 * confirmed) / Math.max(1, tested)).toFixed(2);
-      console.log(`  ${origin.padEnd(40)}${confirmed} of ${tested} (${share} %)`);
-    }
-    figures[name] = rates;
-  }
+      return [origin, `${confirmed} of ${tested} (${share} %)`] as const;
+    });
+    console.log(`\n${name}, in both directions: confirmed of tested pairs of superfamilies`);
+    for (const [origin, rate] of rates) console.log(`  ${origin.padEnd(40)}${rate}`);
+    return { rule, name, rates: Object.fromEntries(rates) };
+  });
   console.log('\nControl pairs that the confirming rule takes:');
   for (const one of judged(CONFIRMING_RULE)) {
     if (!one.pair.origin.startsWith('control') || one.evidence.length === 0) continue;
     console.log(`  ${one.pair.query} ${one.pair.target}  ${evidenceText(one)}`);
   }
-  return figures;
+  const confirming = byRule.find(({ rule }) => rule === CONFIRMING_RULE)!;
+  return {
+    confirmed: { rule: confirming.name, ...confirming.rates },
+    by_rule: Object.fromEntries(byRule.map(({ name, rates }) => [name, rates])),
+  };
 }
 
 function sorted({ pair }: JudgedPair): { readonly one: string; readonly other: string } {
