@@ -3,7 +3,8 @@ import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { GloamingError } from '../clients/typescript/client.js';
 import { Fault, Refusal } from '../errors.js';
-import type { CommandContext, RegisterCommand } from './terminal/command.js';
+import type { RegisterCommand } from './terminal/command.js';
+import { printedContext } from './terminal/printed.js';
 
 type Load = () => Promise<{ readonly register: RegisterCommand }>;
 
@@ -29,21 +30,22 @@ const COMMANDS: readonly (readonly [names: readonly string[], load: Load])[] = [
   [['upgrade'], () => import('./admin/upgrade.js')],
 ];
 
-const context: CommandContext = {
+const context = printedContext({
   environment: process.env,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
-};
+});
 
 const program = new Command('gloaming')
   .description('Finds distant homologs of a protein by exact late-interaction search.')
   .showHelpAfterError('(see --help)')
+  .configureOutput({ writeErr: (text) => context.stderr.write(text) })
   .version('0.1.0');
 const named = COMMANDS.filter(([names]) => names.includes(process.argv[2] ?? ''));
-for (const [, load] of named.length > 0 ? named : COMMANDS) (await load()).register(program, context);
 
 try {
+  for (const [, load] of named.length > 0 ? named : COMMANDS) (await load()).register(program, context);
   await program.parseAsync(process.argv);
 } catch (error) {
   process.exitCode = report(error);
@@ -61,13 +63,27 @@ function report(error: unknown): number {
       for (const each of errors) context.stderr.write(`  ${each.location}: ${each.message}\n`);
     return 2;
   }
-  context.stderr.write(`gloaming: ${error instanceof Fault ? sentencesOf(error) : inspect(error)}\n`);
+  const isFault = error instanceof Fault || isSystemError(error);
+  context.stderr.write(`gloaming: ${isFault ? sentencesOf(error) : inspect(error)}\n`);
   return 1;
 }
 
 /** A fault and its causes, outermost first. */
-function sentencesOf(fault: Fault): string {
+function sentencesOf(fault: Error): string {
   const said: string[] = [];
-  for (let each: unknown = fault; each instanceof Error; each = each.cause) said.push(each.message);
+  for (let each: unknown = fault; each instanceof Error; each = each.cause) said.push(sentenceOf(each));
   return said.join(' ');
+}
+
+/** A failed call of the operating system, such as EMFILE or EIO, or a module that could not be opened. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  const isCode = /^(E[A-Z0-9]+|ERR_MODULE_NOT_FOUND)$/;
+  return error instanceof Error && isCode.test(String((error as NodeJS.ErrnoException).code));
+}
+
+function sentenceOf(error: Error): string {
+  const { code } = error as NodeJS.ErrnoException;
+  const isShort = ['EMFILE', 'ENFILE', 'ERR_MODULE_NOT_FOUND'].includes(String(code));
+  if (!isShort) return error.message;
+  return `${error.message}. Raise the limit of open files ("ulimit -n", LimitNOFILE) and start again.`;
 }

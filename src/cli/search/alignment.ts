@@ -1,3 +1,4 @@
+import { printable } from '../../printable.js';
 import { alignmentLines, type AlignmentLines } from '../../sequence/alignment-lines.js';
 import type { Candidate, PairwiseAlignment } from '../../pipelines/search.js';
 import { alignmentOf, attributeText, type Layout, type SearchReport, targetId } from './report.js';
@@ -8,9 +9,9 @@ const COLUMNS_MIN = 20;
 /** Draws the alignment of one candidate in blocks that fit the layout, under a headline and its measurements. */
 export function drawAlignment(report: SearchReport, candidate: Candidate, layout: Layout): string {
   const headline = [
-    layout.style.bold(`${candidate.rank}. ${targetId(report, candidate)}`),
-    attributeText(report, candidate, 'name'),
-    attributeText(report, candidate, 'organism'),
+    layout.style.bold(`${candidate.rank}. ${printable(targetId(report, candidate))}`),
+    printable(attributeText(report, candidate, 'name')),
+    printable(attributeText(report, candidate, 'organism')),
   ].filter((part) => part !== '');
   const alignment = alignmentOf(candidate);
   if (alignment === undefined) {

@@ -11,6 +11,7 @@ import {
   type SearchReport,
   targetId,
 } from './report.js';
+import { printable } from '../../printable.js';
 import { sayLeftOut, sayOrder } from '../terminal/selection.js';
 import { formatTable } from '../terminal/table.js';
 
@@ -58,10 +59,11 @@ function headOf({ query, result, release, database, targetSpace }: SearchReport,
     : ', all of them looked at, the nearest compared in full';
   const population = passing + (searchedTargetCount > 0 ? done : '');
   const about = `${formatCount(query.sequence.length)} residues  ${query.description ?? ''}`.trimEnd();
-  const named = title === database.slug ? '' : `  ${title}`;
+  const named = title === database.slug ? '' : `  ${printable(title)}`;
   const left = layout.columns - HEAD_MARGIN - query.id.length - GAP;
+  const head = printable(cut(about, Math.max(TEXT_MIN, left)));
   return [
-    `Query     ${layout.style.bold(query.id)}  ${cut(about, Math.max(TEXT_MIN, left))}\n`,
+    `Query     ${layout.style.bold(printable(query.id))}  ${head}\n`,
     `Database  ${database.slug}${named}${isSimulated ? ' (simulated, not real)' : ''}\n`,
     `          ${population}\n`,
   ].join('');
@@ -192,9 +194,11 @@ function footOf(report: SearchReport): string {
     return ['No protein passes the filter, so nothing was compared.', ...hints, ''].join('\n');
   }
   const found = formatCount(foundCount);
+  // An approximate policy lists the best evidence of what it measures.
+  const listed = result.policy.isExhaustive ? `nearest ${found}` : `${found} with the best evidence`;
   const lines = [
     isResultLimitReached
-      ? `The nearest ${found} of ${formatCount(targetSpace.searchedTargetCount)}; --limit looks at more.`
+      ? `The ${listed} of ${formatCount(targetSpace.searchedTargetCount)}; --limit looks at more.`
       : `All ${found} were looked at.`,
     ...[sayLeftOut(leftOutCount, foundCount)].filter((line) => line !== ''),
     sayOrder(sort),

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { openAppliance, type Appliance } from '../../appliance.js';
-import { loadConfig } from '../../config.js';
+import { loadConfig, type ApplianceConfig } from '../../config.js';
 import type { CommandContext } from '../terminal/command.js';
 import { adoptReleases } from '../../pipelines/catalog.js';
+import { ownDataFolder } from '../../store/owner.js';
 import { checkAddresses } from './address.js';
 import { buildFirstDatabase } from './first-database.js';
 import { calibrateDemoLater, isDemoUncalibrated } from './later-calibration.js';
@@ -81,17 +82,32 @@ async function runServer(
   context: CommandContext,
   serving: Serving,
 ): Promise<void> {
-  const config = loadConfig(context.environment);
+  const settings = loadConfig(context.environment);
+  const config = { ...settings, isLogLevelSet: settings.isLogLevelSet || verbose };
   // Ports are checked before the build of the demo, which takes a while.
   await checkAddresses(config);
+  const disown = await ownDataFolder(config.dataFolder);
+  try {
+    await serveAppliance(context, serving, config);
+  } finally {
+    await disown();
+  }
+}
+
+async function serveAppliance(
+  context: CommandContext,
+  serving: Serving,
+  config: ApplianceConfig,
+): Promise<void> {
   const appliance = await openAppliance(config);
   try {
     await serving.prepare(appliance);
-    const isLogLevelSet = config.isLogLevelSet || verbose;
-    const server = await serve(appliance, createServerLog({ ...config, isLogLevelSet }, context));
+    const server = await serve(appliance, createServerLog(config, context));
     try {
+      // A service manager may stop the server as soon as it is announced.
+      const stopped = untilStopped();
       await serving.announce(appliance, server);
-      await untilStopped();
+      await stopped;
       context.stdout.write('Stopping: requests in progress finish first.\n');
     } finally {
       serving.onStop();

@@ -36,8 +36,8 @@ afterAll(async () => {
 function contextOf(isTTY: boolean): { readonly context: CommandContext; readonly text: () => string } {
   const written: string[] = [];
   const stdout = { isTTY, write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream;
-  const context = { environment, stdin: process.stdin, stdout, stderr: { ...stdout, isTTY: false } };
-  return { context: context as CommandContext, text: () => written.join('') };
+  const context: CommandContext = { environment, stdin: process.stdin, stdout, stderr: stdout };
+  return { context, text: () => written.join('') };
 }
 
 async function printed(isTTY: boolean): Promise<string> {

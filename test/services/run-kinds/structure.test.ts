@@ -51,10 +51,14 @@ afterAll(async () => {
 });
 
 /** Uploads an alignment that selects a behaviour of the stub, and returns its URL. */
-async function alignment(behaviour: string): Promise<string> {
-  const bytes = Buffer.from(`>${behaviour}\n${bench.sequences[0]}\n`);
+function alignment(behaviour: string): Promise<string> {
+  return uploaded(`${behaviour.replaceAll(' ', '-')}.a3m`, `>${behaviour}\n${bench.sequences[0]}\n`);
+}
+
+async function uploaded(fileName: string, text: string): Promise<string> {
+  const bytes = Buffer.from(text);
   const path = '/v1/storage/uploads';
-  const body = { file_name: `${behaviour.replaceAll(' ', '-')}.a3m`, size_bytes: bytes.length };
+  const body = { file_name: fileName, size_bytes: bytes.length };
   const { id } = (await serving.call('POST', path, { body })).body.data;
   const urls = await serving.call('POST', `${path}/${id}/part-urls`, { body: { part_numbers: [1] } });
   await fetch(urls.body.data.urls[0].url, { method: 'PUT', body: bytes as never });
@@ -153,6 +157,14 @@ describe('a prediction', () => {
     expect(foldersLeft()).toEqual([]);
   });
 
+  it('stores an archive with names outside its folder as bytes, and extracts nothing', async () => {
+    const run = await predict('packed');
+    expect(run.status, JSON.stringify(run.error)).toBe('completed');
+    const names = run.result.summary.files.map(({ path }: Json) => path);
+    expect(names).toContain(`structures/${run.id}/models.tar`);
+    expect(names.filter((name: string) => name.includes('escaped'))).toEqual([]);
+  });
+
   it('ends processes that the predictor leaves running', async () => {
     const { status, result } = await predict('leaves');
     expect(status).toBe('completed');
@@ -198,7 +210,18 @@ describe('a prediction that fails', () => {
     ['many', 'output_too_large', {}],
     ['link', 'output_invalid', {}],
     ['pipe', 'output_invalid', {}],
+    ['swap', 'output_invalid', {}],
+    ['nested', 'output_invalid', {}],
+    ['archive', 'output_invalid', {}],
+    ['backslash', 'output_invalid', {}],
   ])('because it does this: %s; fails the run, keeps the log and nothing else', expectFailed);
+
+  it('and replaces its log by a link; stores nothing of what the link names', async () => {
+    const run = await predict('log-theft');
+    expect(run).toMatchObject({ status: 'failed', error: { details: { reason: 'exit', exit_code: 3 } } });
+    expect(await textOf(run.error.details.log)).toBe('The predictor removed or replaced its log.\n');
+    expect(foldersLeft()).toEqual([]);
+  });
 
   it('because it takes too long; does so, too', async () => {
     await restart(settingsOf(6));
@@ -254,6 +277,13 @@ describe('a prediction is refused', () => {
     expect(await codeOf({ a3m_url, folder: '../outside' })).toBe('invalid_path');
     expect(await codeOf({})).toBe('validation_failed');
   });
+
+  it.each(['no alignment', '>name\n<html>', '{"a": 1}', '\0\0', '#1\n\n', 'MKV\n>name\n'])(
+    'before it is accepted where its alignment is no A3M: %j',
+    async (text) => {
+      expect(await codeOf({ a3m_url: await uploaded('no.a3m', text) })).toBe('invalid_sequence');
+    },
+  );
 
   it('where the operator has configured no predictor', async () => {
     const a3m_url = await alignment('fine');

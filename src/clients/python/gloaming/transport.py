@@ -10,10 +10,13 @@ from typing import Any, AsyncIterator, Dict, Iterator, List, Optional, Union
 
 import httpx
 
+from .errors import ConnectionFailed
 from .wire import Effect, Emit, Flow, NoAnswer, Open, Read, Request, Response, Send, Sleep, Stream, T, Wait
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 USER_AGENT = "gloaming-client/0.1.0"
+#: Longest body that is read into memory: the largest alignment as JSON, and a margin. Unit: bytes.
+BODY_MAX_BYTES = 320 * 1024 * 1024
 
 
 class Address:
@@ -30,7 +33,9 @@ class Address:
         self.verify: Union[bool, ssl.SSLContext] = ssl.create_default_context(cafile=bundle) if bundle else True
 
     def headers_of(self, request: Request) -> Dict[str, str]:
-        headers = {"User-Agent": USER_AGENT, "Accept": "application/json", **request.headers}
+        # Bodies are read as they come: a compressed one could be a thousand times larger than what was sent.
+        fixed = {"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity"}
+        headers = {**fixed, **request.headers}
         if request.body is not None:
             headers.setdefault("Content-Type", "application/json")
         if request.sql_credential is None and not request.is_signed:
@@ -50,8 +55,33 @@ class Address:
         return arguments
 
 
-def response_of(answer: httpx.Response) -> Response:
-    return Response(answer.status_code, _headers_of(answer), answer.content)
+def response_of(answer: httpx.Response, body: bytes) -> Response:
+    return Response(answer.status_code, _headers_of(answer), body)
+
+
+class Body:
+    """Collects the chunks of a body. Raises ConnectionFailed for a body that is too long or encoded."""
+
+    def __init__(self, answer: httpx.Response) -> None:
+        require_identity(answer)
+        self._chunks: List[bytes] = []
+        self._size = 0
+
+    def add(self, chunk: bytes) -> None:
+        self._size += len(chunk)
+        if self._size > BODY_MAX_BYTES:
+            raise ConnectionFailed(f"The appliance sent more than {BODY_MAX_BYTES} bytes as one answer.")
+        self._chunks.append(chunk)
+
+    def whole(self) -> bytes:
+        return b"".join(self._chunks)
+
+
+def require_identity(answer: httpx.Response) -> None:
+    """Raises ConnectionFailed for a body in an encoding, which no request of this client accepts."""
+    encoding = answer.headers.get("content-encoding", "identity").lower()
+    if encoding != "identity":
+        raise ConnectionFailed(f"The appliance, or a proxy before it, sent the encoding {encoding[:40]!r}, not identity.")
 
 
 def stream_of(answer: httpx.Response, chunks: Any) -> Stream:
@@ -108,16 +138,21 @@ class BlockingTransport:
         if isinstance(effect, Wait):
             return effect.future.result()
         try:
-            if isinstance(effect, Send):
-                return response_of(self._client.request(**self._address.arguments_of(effect.request)))
-            if isinstance(effect, Open):
-                request = self._client.build_request(**_without_auth(self._address.arguments_of(effect.request)))
-                answer = self._client.send(request, stream=True)
-                if not answer.is_success:
-                    answer.read()
-                    return response_of(answer)
-                streams.append(stream_of(answer, answer.iter_bytes()))
-                return streams[-1]
+            if isinstance(effect, (Send, Open)):
+                arguments = self._address.arguments_of(effect.request)
+                auth = arguments.pop("auth", httpx.USE_CLIENT_DEFAULT)
+                answer = self._client.send(self._client.build_request(**arguments), auth=auth, stream=True)
+                if isinstance(effect, Open) and answer.is_success:
+                    streams.append(stream_of(answer, answer.iter_raw()))
+                    require_identity(answer)
+                    return streams[-1]
+                try:
+                    body = Body(answer)
+                    for chunk in answer.iter_raw():
+                        body.add(chunk)
+                finally:
+                    answer.close()
+                return response_of(answer, body.whole())
             if isinstance(effect, Read):
                 return next(effect.stream.handle[1], b"")
         except httpx.TransportError as cause:
@@ -178,16 +213,21 @@ class AwaitingTransport:
             # Other tasks wait for the future, so that a cancel of this task must not cancel it.
             return await asyncio.shield(asyncio.wrap_future(effect.future))
         try:
-            if isinstance(effect, Send):
-                return response_of(await self._client.request(**self._address.arguments_of(effect.request)))
-            if isinstance(effect, Open):
-                request = self._client.build_request(**_without_auth(self._address.arguments_of(effect.request)))
-                answer = await self._client.send(request, stream=True)
-                if not answer.is_success:
-                    await answer.aread()
-                    return response_of(answer)
-                streams.append(stream_of(answer, answer.aiter_bytes()))
-                return streams[-1]
+            if isinstance(effect, (Send, Open)):
+                arguments = self._address.arguments_of(effect.request)
+                auth = arguments.pop("auth", httpx.USE_CLIENT_DEFAULT)
+                answer = await self._client.send(self._client.build_request(**arguments), auth=auth, stream=True)
+                if isinstance(effect, Open) and answer.is_success:
+                    streams.append(stream_of(answer, answer.aiter_raw()))
+                    require_identity(answer)
+                    return streams[-1]
+                try:
+                    body = Body(answer)
+                    async for chunk in answer.aiter_raw():
+                        body.add(chunk)
+                finally:
+                    await answer.aclose()
+                return response_of(answer, body.whole())
             if isinstance(effect, Read):
                 try:
                     return await effect.stream.handle[1].__anext__()
@@ -201,8 +241,3 @@ class AwaitingTransport:
         flow.close()
         for stream in streams:
             await stream.handle[0].aclose()
-
-
-def _without_auth(arguments: Dict[str, Any]) -> Dict[str, Any]:
-    """Removes `auth`, which build_request() does not take; streamed requests have no SQL credential."""
-    return {name: value for name, value in arguments.items() if name != "auth"}
