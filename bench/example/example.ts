@@ -12,7 +12,6 @@ import { eValueOf } from '../../src/search/candidate-significance.js';
 import { searchMany } from '../../src/search/search.js';
 import type { Bench } from '../main.js';
 import type { BenchProtein } from '../tools/proteins.js';
-import { copyCalibration } from './calibration.js';
 import { familyOf } from './families.js';
 import { PROGRAMS, searchAll, versionOf, type EValues } from './programs.js';
 import { selectDemo, writeDemo } from './select.js';
@@ -22,11 +21,10 @@ import { comparison, type Row, type Summary } from './table.js';
  * What does a search find that other programs miss? The bench searches the demo with its example query, and with other
  * proteins of remote families, by this program, BLASTP, PSI-BLAST and MMseqs2, on the same 2,000 sequences.
  *
- *   npm run bench -- example               compares; writes examples/thioredoxin.{tsv,md}
- *   npm run bench -- example select        selects the proteins from the shared data; writes examples/proteins.fasta.gz
- *   npm run bench -- example calibration   copies the calibration of the demo; writes examples/demo.calibration
+ *   npm run bench -- example          compares; writes examples/thioredoxin.{tsv,md}
+ *   npm run bench -- example select   selects the proteins from the shared data; writes examples/proteins.fasta.gz
  *
- * The first and the last need the database `demo` in the configured indexes folder, calibrated.
+ * The first needs the database `demo` in the configured indexes folder, calibrated.
  */
 
 /** Queries of the summary, by UniProt accession. */
@@ -55,7 +53,6 @@ export const run: Bench = async ([action]) => {
   const appliance = await openAppliance(loadConfig(process.env));
   const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-example-'));
   try {
-    if (action === 'calibration') return await copyCalibration(appliance);
     return await compare(appliance, folder);
   } finally {
     await appliance.close();

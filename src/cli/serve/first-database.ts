@@ -1,13 +1,14 @@
 import type { Appliance } from '../../appliance.js';
 import { buildDemo, DEMO_SLUG } from '../../demo/demo.js';
-import { adoptShippedCalibration } from '../../demo/shipped-calibration.js';
 import { buildSimulated, SIMULATED_SLUG, simulatedProteins } from '../../demo/simulated.js';
+import { calibrateBuilt } from '../../pipelines/calibrate.js';
 import { adoptReleases } from '../../pipelines/catalog.js';
 import type { CommandContext } from '../terminal/command.js';
 import { createProgress } from '../terminal/progress.js';
 
 /**
- * Builds the database of a first start: real proteins, or simulated ones whose homologies are known. No-op for an
+ * Builds the database of a first start: real proteins with E-values, or simulated ones whose homologies are known. No-op
+ * for an
  * appliance that has a database. The next database replaces it as the default of searches.
  * Errors  those of the build, of the encoder and of the control store
  */
@@ -30,13 +31,13 @@ export async function buildFirstDatabase(
     await appliance.storeEncoder(config.encoder);
     const { id, manifest } = release;
     const slug = isSimulated ? SIMULATED_SLUG : DEMO_SLUG;
-    const calibrationId = isSimulated
-      ? undefined
-      : await adoptShippedCalibration(release, config.packageFolder);
     await releases.publish(
-      { id, slug, publishedAt: new Date().toISOString(), manifest, ...(calibrationId && { calibrationId }) },
+      { id, slug, publishedAt: new Date().toISOString(), manifest },
       { isProvisional: true },
     );
+    if (isSimulated) return;
+    const catalog = { config, table: releases };
+    await calibrateBuilt(catalog, { ...release, slug }, { config, encoder }, { onProgress });
   } finally {
     progress.end();
     await encoder.close();

@@ -8,7 +8,7 @@ import { readCalibrationCard } from '../../significance/sidecar.js';
 import type { CommandContext } from '../terminal/command.js';
 
 /*
- * Calibration of a demo whose tokens the shipped calibration does not fit. Another process works on it at the lowest
+ * Calibration of a demo that an interrupted start has left without one. Another process works on it at the lowest
  * priority while the server answers without E-values. The server opens the calibration when it is there.
  */
 

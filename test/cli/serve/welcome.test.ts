@@ -58,7 +58,7 @@ describe('a first start', () => {
     expect(text).toMatch(/^Documentation: http/m);
   });
 
-  it('says that E-values follow if the shipped calibration does not fit the encoder', async () => {
+  it('says that E-values follow while the demo has no calibration', async () => {
     expect(await printed(false)).toContain('E-values follow in some minutes');
   });
 
