@@ -1,12 +1,13 @@
-// Writes the generated client code, compiles TypeScript into dist and builds the console. The compiler is a development
-// dependency, which `npm ci` installs. A packed release contains dist and the client code and needs no compiler. Kernels
-// are different: every machine compiles its own (kernels/build.mjs).
+// Writes the generated client code, compiles TypeScript into dist and builds the console and the manual. The compiler is
+// a development dependency, which `npm ci` installs. A packed release contains dist and the client code and needs no
+// compiler. Kernels are different: every machine compiles its own (kernels/build.mjs).
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildConsole } from './console.mjs';
+import { buildManual } from './manual.mjs';
 import { writePythonClient } from './python-client.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -29,6 +30,7 @@ if (compiler !== undefined) {
   if (existsSync(program)) chmodSync(program, 0o755);
   if (status === 0) await writePythonClient(root);
   await buildConsole(root);
+  await buildManual(root);
 } else if (!isCompiled) {
   process.stderr.write(
     'gloaming: there is no TypeScript compiler to build with: it is a development dependency. Install with ' +
