@@ -92,7 +92,6 @@ function rewriteInline(token, pictures) {
     const picture = pictures.get(file);
     if (picture === undefined) throw new Error(`docs/images has no ${file}`);
     token.attrSet('src', `files/${picture}`);
-    token.attrSet('loading', 'lazy');
   }
   if (token.type !== 'link_open') return;
   const href = token.attrGet('href');
