@@ -46,7 +46,7 @@ export async function* onlyQuery(queries: AsyncIterable<NamedQuery>): AsyncGener
       throw new Refusal(
         'invalid_option',
         `An A3M file holds the alignment of one query, but ${only.id} is followed by ${query.id}. ` +
-          'Search them one by one.',
+          'Name a folder/ or a file.tar with --output for the alignments of many queries.',
       );
     }
     only = query;

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { Refusal } from '../../errors.js';
 import { build, type BuildOptions } from '../../pipelines/build.js';
 import { selectOneRelease, type IndexCatalog } from '../../pipelines/catalog.js';
@@ -8,6 +8,7 @@ import { describePendingShards } from '../cluster/shards.js';
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
 import { runPipeline } from '../terminal/pipeline.js';
+import { formerName } from '../terminal/search-settings.js';
 import { withCatalog } from './catalog.js';
 import { noticeText } from './notices.js';
 import { addInputOptions, inputOptionsOf, type InputFlags } from './options.js';
@@ -25,13 +26,18 @@ interface BuildFlags extends InputFlags, ShardFlags {
   readonly calibration: boolean;
   readonly qualification: boolean;
   readonly policy: PolicyKind;
-  readonly relatives: string;
+  readonly homologs: string;
   readonly alignments?: string;
   /** False with --no-default: the new release does not become the database's default. */
   readonly default: boolean;
 }
 
 export function addBuildCommand(index: Command, context: CommandContext): void {
+  const homologs = new Option(
+    '--homologs <name>',
+    'find homologs of each protein in this database or homolog source; self: in the proteins themselves; ' +
+      'none; auto: self if a sample of the proteins has enough homologs',
+  ).default('auto');
   const command = index
     .command('build')
     .description('build a database from files of proteins; the same command resumes an interrupted build')
@@ -48,12 +54,8 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
     .option('--no-calibration', 'do not fit significance: answers have no E-values')
     .option('--no-qualification', 'do not measure the approximate policy: searches stay exhaustive')
     .addOption(policyOption())
-    .option(
-      '--relatives <name>',
-      'find homologs of each protein in this database or homolog source; self: in the proteins themselves; ' +
-        'none; auto: self if a sample of the proteins has enough homologs',
-      'auto',
-    )
+    .addOption(homologs)
+    .addOption(formerName(homologs, '--relatives <name>'))
     .option(
       '--alignments <folder>',
       'take the homologs of each protein from its alignment <id>.a3m, .sto or .stk',
@@ -113,7 +115,7 @@ function buildOptionsOf(
     description,
     encoder,
     embeddings,
-    homologs: flags.relatives,
+    homologs: flags.homologs,
     alignments,
     isDefault: flags.default,
     calibrates: flags.calibration,

@@ -11,13 +11,11 @@ import { selectOneRelease, type IndexCatalog } from '../../pipelines/catalog.js'
 import { withCatalog } from './catalog.js';
 import { formatTable } from '../terminal/table.js';
 
-/** `gloaming calibration show`. */
-export function register(program: Command, context: CommandContext): void {
-  program
+/** `gloaming index calibration`. */
+export function addCalibrationCommand(index: Command, context: CommandContext): void {
+  index
     .command('calibration')
-    .description('what the E-values of a database rest on')
-    .command('show')
-    .description('what a calibration rests on, in a dozen lines, and what the approximate policy loses')
+    .description('show what the E-values of a database rest on, and what its approximate policy loses')
     .argument('<database>', 'slug or release id; of a database, its default release')
     .option('--bins', 'also each pair of length classes')
     .option('--plot <file.svg>', 'also write the plot')

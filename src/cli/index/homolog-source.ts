@@ -5,16 +5,16 @@ import type { Notice } from '../../pipelines/events/notices.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatQuantity } from '../terminal/progress.js';
 
-/** `gloaming background add`. */
+/** `gloaming homolog-source add`. */
 export function register(program: Command, context: CommandContext): void {
   const homologSource = program
-    .command('background')
+    .command('homolog-source')
     .description('sources of homologs: sequences that mmseqs searches, without tokens of their own');
   homologSource
     .command('add')
     .description('make a homolog source of FASTA files')
     .argument('<fasta...>', 'FASTA files, plain or gzip')
-    .requiredOption('--name <name>', 'name of the source, as in "index build --relatives <name>"')
+    .requiredOption('--name <name>', 'name of the source, as in "index build --homologs <name>"')
     .option('--estimate', 'print its size on disk, and make nothing')
     .action((fasta: string[], options: Options) => add(fasta, options, context));
 }
@@ -38,6 +38,6 @@ async function add(
   if (sequences === undefined) return;
   stdout.write(
     `Made ${name} of ${sequences.toLocaleString('en')} sequences.\n\n` +
-      `Use it:  npx gloaming index build proteins.fasta --name mylab --relatives ${name}\n`,
+      `Use it:  npx gloaming index build proteins.fasta --name mylab --homologs ${name}\n`,
   );
 }

@@ -2,13 +2,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { Command } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CARD_FILE, CARD_FORMAT, calibrationDirectory } from '#src/significance/card.js';
 import { codebookDefinition, type PolicyCard } from '#src/recall/policy-card.js';
 import { writePolicyCard } from '#src/recall/policy-sidecar.js';
-import { register as registerCalibration } from '#src/cli/index/calibration.js';
-import { register } from '#src/cli/index/index.js';
+import { openProgram } from '#src/cli/program/program.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-index-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -24,11 +22,9 @@ async function index(...args: string[]): Promise<string> {
 async function indexWith(input: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(input);
-  const program = new Command('gloaming').exitOverride();
-  const context = { environment, stdin, stdout, stderr };
-  register(program, context);
-  registerCalibration(program, context);
-  await program.parseAsync(['node', 'gloaming', ...(args[0] === 'calibration' ? [] : ['index']), ...args]);
+  const words = ['index', ...args];
+  const program = await openProgram(words, { environment, stdin, stdout, stderr });
+  await program.parseAsync(words, { from: 'user' });
   return { stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') };
 }
 
@@ -182,7 +178,7 @@ describe('gloaming index', () => {
       populations: [],
     };
     writeFileSync(join(calibrationDirectory(directory), CARD_FILE), JSON.stringify(measured));
-    const shown = await index('calibration', 'show', 'beta');
+    const shown = await index('calibration', 'beta');
     expect(shown).toMatch(
       /^policy +coded: it misses 5\.0 % .*30\.0 % of all .*, so that it is not offered$/m,
     );
