@@ -53,7 +53,8 @@ export async function serveDemo(root) {
     await stop();
     throw new Error(`The server did not start:\n${Buffer.concat(log)}`);
   }
-  const print = (...words) => execFileSync(program, words, { env: environment, encoding: 'utf8', stdio: 'pipe' }).trim();
+  const print = (...words) =>
+    execFileSync(program, words, { env: environment, encoding: 'utf8', stdio: 'pipe' }).trim();
   const key = print('keys', 'create', 'manual');
   return {
     folder,

@@ -38,6 +38,6 @@ async function add(
   if (sequences === undefined) return;
   stdout.write(
     `Made ${name} of ${sequences.toLocaleString('en')} sequences.\n\n` +
-      `Use it:  npx gloaming index build proteins.fasta --name mylab --homologs ${name}\n`,
+      `Use it:  gloaming index build proteins.fasta --name mylab --homologs ${name}\n`,
   );
 }

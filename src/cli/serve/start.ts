@@ -9,6 +9,7 @@ import type { RequestContext } from '../../services/context.js';
 import type { CommandContext } from '../terminal/command.js';
 import { adoptReleases } from '../../pipelines/catalog.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
+import { programName } from '../terminal/program-name.js';
 import { createProgress } from '../terminal/progress.js';
 import { checkAddresses, isLoopbackHost } from './address.js';
 import { createLog } from './log.js';
@@ -114,7 +115,7 @@ async function welcome(
   appliance: Appliance,
   { url }: RunningServer,
   check: SelfCheck,
-  { stdout }: CommandContext,
+  { stdout, environment }: CommandContext,
 ): Promise<void> {
   const { config, releases } = appliance;
   stdout.write(
@@ -126,7 +127,7 @@ async function welcome(
     stdout.write('Others can reach this address: make keys with "gloaming keys create <name>".\n');
     return;
   }
-  stdout.write(`${await demoKeyLine(appliance, stdout.isTTY === true)}\n`);
+  stdout.write(`${await demoKeyLine(appliance, stdout.isTTY === true, programName(environment))}\n`);
   if (demo !== undefined) {
     const body = JSON.stringify({
       query: { kind: 'protein_sequence', sequence: check.query.sequence },
@@ -143,8 +144,8 @@ async function welcome(
  * Shows the demo key once, and on a terminal only, because more people read a log than a screen. The key survives a
  * restart.
  */
-async function demoKeyLine({ keys }: Appliance, isTerminal: boolean): Promise<string> {
-  const another = 'export GLOAMING_API_KEY=$(npx gloaming keys create me)';
+async function demoKeyLine({ keys }: Appliance, isTerminal: boolean, program: string): Promise<string> {
+  const another = `export GLOAMING_API_KEY=$(${program} keys create me)`;
   if (keys.hasDemoKey()) return `API key: the one that the first start showed; for another: ${another}`;
   if (!isTerminal) return `API key: make one with ${another}`;
   try {

@@ -51,7 +51,7 @@ describe('gloaming index', () => {
       /^Built alpha\.\n {2}release +dbr_[0-9a-f]{64}\n {2}proteins +2\n {2}residues +14\n/,
     );
     expect(report).toContain('replaced letters  1 U');
-    expect(report).toContain('Search it:  npx gloaming search query.fasta\n');
+    expect(report).toContain('Search it:  gloaming search query.fasta\n');
     expect(await build(BETA, 'beta')).toContain('--database beta');
     expect(await index('default')).toBe('alpha\n');
     expect(await index('default', 'beta')).toBe('Requests that name no database now search beta.\n');
