@@ -12,16 +12,12 @@ const DETAIL_MAX_CHARACTERS = 80;
  */
 export function runWithHeartbeat(what, command, args) {
   return new Promise((resolve) => {
-    const startedAt = Date.now();
     let stdout = '';
     let stderr = '';
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-    const heart = setInterval(() => {
-      const seconds = Math.round((Date.now() - startedAt) / 1000);
-      process.stderr.write(`gloaming: ${what}, ${seconds} s${detailOf(stdout)}\n`);
-    }, EVERY_MS);
+    const stop = startHeartbeat(what, () => detailOf(stdout));
     const end = (outcome) => {
-      clearInterval(heart);
+      stop();
       resolve({ stdout, stderr, ...outcome });
     };
     child.stdout.on('data', (chunk) => (stdout += chunk));
@@ -29,6 +25,19 @@ export function runWithHeartbeat(what, command, args) {
     child.on('error', (error) => end({ status: null, error }));
     child.on('close', (status) => end({ status }));
   });
+}
+
+/**
+ * Writes a line to standard error every 5 seconds until the returned function is called.
+ * @param detail end of the line
+ */
+export function startHeartbeat(what, detail = () => '') {
+  const startedAt = Date.now();
+  const heart = setInterval(() => {
+    const seconds = Math.round((Date.now() - startedAt) / 1000);
+    process.stderr.write(`gloaming: ${what}, ${seconds} s${detail()}\n`);
+  }, EVERY_MS);
+  return () => clearInterval(heart);
 }
 
 /** Returns the last complete line of the output after a colon; empty if there is none. */

@@ -12,7 +12,7 @@
 // A temporary folder holds the databases and files that the pages name. Only address and port of the server differ from
 // the text.
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -114,15 +114,18 @@ function runPage(page, blocks) {
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const seconds = Math.round((Date.now() - began) / 1000);
-  const at = Number(readFileSync(join(folder, 'at'), 'utf8'));
+  const at = Number(textOf(join(folder, 'at')));
   if (status !== 0) {
-    const output = ['txt', 'err'].map((end) => readFileSync(join(folder, `${at}.${end}`), 'utf8')).join('');
+    const output = ['txt', 'err'].map((end) => textOf(join(folder, `${at}.${end}`))).join('');
     process.stdout.write(`${page}: this block ended with ${status}:\n${blocks[at].code}\n${output}\n`);
   }
-  const outputs = blocks.map((_, index) =>
-    index > at ? '' : readFileSync(join(folder, `${index}.txt`), 'utf8'),
-  );
+  const outputs = blocks.map((_, index) => textOf(join(folder, `${index}.txt`)));
   return { isGood: status === 0, seconds, outputs };
+}
+
+/** Text of a file; empty if the shell ended before it wrote the file. */
+function textOf(path) {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }
 
 /** Writes outputs into the page, behind the blocks that made them. */

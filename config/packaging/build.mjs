@@ -1,6 +1,6 @@
-// Builds what a lab installs: gloaming_<version>_amd64.deb and gloaming-<version>-linux-x64.tar.zst, each with its own
-// Node and compiled kernels, so that the server needs neither npm nor a compiler nor the internet; the wheel of the Python
-// client; a bill of materials; and SHA256SUMS of all. Two builds of one commit have the same bytes.
+// Builds what a lab installs: gloaming_<version>_amd64.deb and gloaming-<version>-linux-x64.tar.zst. Each has its own Node
+// and compiled kernels, so that the server needs neither npm nor a compiler nor the internet. Beside them lie the wheel of
+// the Python client, a bill of materials and SHA256SUMS. Two builds of one commit have the same bytes.
 //
 //   npm run build && node config/packaging/build.mjs [folder]       default: build/packages
 //

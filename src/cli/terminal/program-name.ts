@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 const PACKAGE_FOLDER = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
 
 /**
- * Returns the word that starts this installation in a shell: `gloaming` if the first program of that name in PATH belongs
- * to it, else the absolute path of bin/gloaming. A command that another program's name begins would start that program.
+ * Returns the word that starts this installation in a shell: `gloaming` if the first program of that name in PATH is
+ * that of this installation, else the absolute path of bin/gloaming.
  */
 export function programName(
   { PATH = '' }: Readonly<Record<string, string | undefined>>,

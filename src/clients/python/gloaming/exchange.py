@@ -116,11 +116,6 @@ class Exchange:
         response = self._response = connection.getresponse()
         return response.status, {name.lower(): value for name, value in response.headers.items()}
 
-    def read_all(self) -> bytes:
-        """Returns the rest of the body."""
-        assert self._response is not None
-        return self._response.read()
-
     def read_some(self) -> bytes:
         """Returns the next bytes of the body, empty at its end. Raises IncompleteRead if the connection ended before."""
         response = self._response

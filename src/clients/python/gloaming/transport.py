@@ -7,14 +7,17 @@ import os
 import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, AsyncIterator, Dict, Iterator, List, Optional, Union
+from typing import Any, AsyncIterator, Dict, Iterator, List, Mapping, Optional, Union
 from urllib.parse import urlencode
 
+from .errors import ConnectionFailed
 from .exchange import NETWORK_ERRORS, Connections, Exchange, basic, origin_of
 from .wire import Effect, Emit, Flow, NoAnswer, Open, Read, Request, Response, Send, Sleep, Stream, T, Wait
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 USER_AGENT = "gloaming-client/0.1.0"
+#: Longest body that is read into memory: the largest alignment as JSON, and a margin. Unit: bytes.
+BODY_MAX_BYTES = 320 * 1024 * 1024
 #: Requests of one client for event loops that are on their way at a time; each has a thread.
 MOST_THREADS = 100
 
@@ -54,19 +57,41 @@ class Address:
 
 
 def outcome_of(effect: "Union[Send, Open, Read]", exchange: Exchange) -> "Union[Response, Stream, bytes, NoAnswer]":
-    """Performs an effect on the network, in the calling thread. Returns its outcome."""
+    """Performs an effect on the network, in the calling thread. Returns its outcome. Raises as `body_of`."""
     try:
         if isinstance(effect, Read):
             return exchange.read_some()
         status, headers = exchange.start()
+        require_identity(headers)
         if isinstance(effect, Open) and 200 <= status < 300:
             return Stream(status, headers, exchange)
-        response = Response(status, headers, exchange.read_all())
+        response = Response(status, headers, body_of(exchange))
         exchange.close()
         return response
     except NETWORK_ERRORS as cause:
         exchange.close()
         return NoAnswer(cause)
+
+
+def body_of(exchange: Exchange) -> bytes:
+    """Returns the body. Raises ConnectionFailed for one that is too long."""
+    chunks: List[bytes] = []
+    size = 0
+    while True:
+        chunk = exchange.read_some()
+        if chunk == b"":
+            return b"".join(chunks)
+        size += len(chunk)
+        if size > BODY_MAX_BYTES:
+            raise ConnectionFailed(f"The appliance sent more than {BODY_MAX_BYTES} bytes as one answer.")
+        chunks.append(chunk)
+
+
+def require_identity(headers: Mapping[str, str]) -> None:
+    """Raises ConnectionFailed for a body in an encoding, which no request of this client accepts."""
+    encoding = headers.get("content-encoding", "identity").lower()
+    if encoding != "identity":
+        raise ConnectionFailed(f"The appliance, or a proxy before it, sent the encoding {encoding[:40]!r}, not identity.")
 
 
 class BlockingTransport:

@@ -1,6 +1,7 @@
 """The two transports against servers of the standard library: connections, streams, certificates, proxies, cancels."""
 
 import asyncio
+import gzip
 import shutil
 import socket
 import ssl
@@ -12,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from gloaming import ConnectionFailed
 from gloaming.transport import Address, AwaitingTransport, BlockingTransport
 from gloaming.wire import NoAnswer, Open, Read, Request, Response, Send, Stream
 
@@ -49,13 +51,17 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(b"x" * 300)
             self.close_connection = True
+        elif kind == "packed":
+            self.whole(200, gzip.compress(b"x"), encoding="gzip")
         elif kind == "last":
             self.whole(200, b"bye", close=True)
         else:
             self.whole(404 if kind == "absent" else 200, b"%d" % len(body))
 
-    def whole(self, status, body, close=False):
+    def whole(self, status, body, close=False, encoding=None):
         self.send_response(status)
+        if encoding:
+            self.send_header("Content-Encoding", encoding)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -194,6 +200,18 @@ def test_a_body_that_ends_early_is_no_answer(server, run):
 def test_a_failed_open_is_a_response_with_its_body(server, run):
     (response,) = run(address_of(server), perform(Open(Request("GET", "/absent"))))
     assert isinstance(response, Response) and (response.status, response.body) == (404, b"0")
+
+
+@both
+def test_a_body_that_is_too_long_or_encoded_raises_connection_failed(server, run, monkeypatch):
+    with pytest.raises(ConnectionFailed, match="gzip"):
+        run(address_of(server), perform(Send(Request("GET", "/packed"))))
+    with pytest.raises(ConnectionFailed, match="gzip"):
+        run(address_of(server), perform(Open(Request("GET", "/packed"))))
+    server.gate.set()
+    monkeypatch.setattr("gloaming.transport.BODY_MAX_BYTES", 10)
+    with pytest.raises(ConnectionFailed, match="more than 10 bytes"):
+        run(address_of(server), perform(Send(Request("GET", "/events"))))
 
 
 @both
