@@ -57,6 +57,17 @@ export const ATTRIBUTES_MAX_CHARACTERS = 65_536;
 
 /** Stored receipts. The oldest are deleted first. */
 export const RECEIPTS_MAX_COUNT = 200_000;
+/** Organization of console visitors without a key, where the settings let them search. */
+export const OPEN_ORGANIZATION = 'console-open';
+/** Their searches that run or wait at once, so that those of keys have the rest of the queue. */
+export const OPEN_EXECUTIONS_MAX_COUNT = 8;
+/** Receipts, alignments (in count and bytes) and components that they leave. Their oldest are deleted first. */
+export const OPEN_RECEIPTS_MAX_COUNT = 10_000;
+export const OPEN_MSAS_MAX_COUNT = 1_000;
+export const OPEN_MSAS_MAX_BYTES = GIBIBYTE_BYTES;
+/** Target spaces of such visitors, which are in memory only, and characters of their filters. */
+export const OPEN_TARGET_SPACES_MAX_COUNT = 1_000;
+export const OPEN_TARGET_SPACES_MAX_CHARACTERS = 16 * MEBIBYTE_BYTES;
 /** Candidates of cached search results, for equal requests. */
 export const SEARCH_CACHE_MAX_CANDIDATES = 500_000;
 /** One precomputed alignment of a protein. */
@@ -90,6 +101,8 @@ export const HEADER_MAX_BYTES = 16 * KIBIBYTE_BYTES;
 export const REFUSAL_MAX_LOCATIONS = 100;
 /** Log lines that are not written yet. */
 export const LOG_WAITING_MAX_BYTES = 8 * MEBIBYTE_BYTES;
+/** One log line. A longer one is cut. */
+export const LOG_LINE_MAX_CHARACTERS = 32_768;
 /** Stored keyed responses, in count and in bytes. At either bound, new keyed requests are refused. */
 export const IDEMPOTENCY_MAX_RESPONSES = 1_000_000;
 export const IDEMPOTENCY_MAX_BYTES = 4 * GIBIBYTE_BYTES;
@@ -187,9 +200,16 @@ export const COLABFOLD_ANSWER_MAX_MS = 5_000;
  */
 export const COLABFOLD_PAIRWISE_IDENTITY = 0.95;
 export const COLABFOLD_DIVERSE_ROWS = 3_000;
-/** Text of one archive, and number of archives that are cached for later requests of a client. */
+/** Text of one archive, and bytes of the archives that are cached for later requests of a client. */
 export const COLABFOLD_ARCHIVE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 export const COLABFOLD_ARCHIVES_MAX_BYTES = 64 * MEBIBYTE_BYTES;
+/** Cached alignments of single runs, of which archives are made: room for the largest one and for smaller ones. */
+export const COLABFOLD_BLOCKS_MAX_BYTES = 96 * MEBIBYTE_BYTES;
+/** Archives in the making: at once in total (one per organization), and waiting per organization. */
+export const COLABFOLD_ARCHIVES_AT_WORK_MAX_COUNT = 2;
+export const COLABFOLD_ARCHIVES_WAITING_MAX_COUNT = 32;
+/** Time after which an archive that no request waits for is cancelled. A client that timed out asks again at once. */
+export const COLABFOLD_ARCHIVE_ABANDONED_MS = 10_000;
 /** Runs of one sequence within a day, after the earlier ones have failed or were cancelled. */
 export const COLABFOLD_ATTEMPTS_MAX_COUNT = 8;
 

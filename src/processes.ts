@@ -70,18 +70,30 @@ function statusOf(pid: number): readonly string[] | undefined {
  * @param work work in the folder, as the subject of a sentence
  * Errors  Refusal `build_running` that names the process; those of the file system
  */
-export async function lockFolder(
+export function lockFolder(
   folder: string,
   work = 'This database is being built',
 ): Promise<() => Promise<void>> {
-  const path = join(folder, LOCK_FILE);
+  return holdLock(
+    join(folder, LOCK_FILE),
+    (pid) => new Refusal('build_running', `${work} by process ${pid}; wait until it is done.`, { pid }),
+  );
+}
+
+/**
+ * Creates the lock file for this process until the returned function is called. Takes over the lock of an ended
+ * process.
+ * @param refuse  refusal that names the process which holds the lock
+ * Errors  `refuse`; Refusal `build_running` if the lock changes hands all the time; those of the file system
+ */
+export async function holdLock(path: string, refuse: (pid: number) => Refusal): Promise<() => Promise<void>> {
   const own = `${path}.${process.pid}`;
   await writeFile(own, JSON.stringify(processIdentity(process.pid)));
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       // A link appears with its content, or fails if a lock exists already.
       if (await succeeds(link(own, path), 'EEXIST')) return () => rm(path, { force: true });
-      await removeStale(path, work);
+      await removeStale(path, refuse);
     }
     throw new Refusal('build_running', `The lock ${path} changes hands too fast; try again.`);
   } finally {
@@ -89,14 +101,11 @@ export async function lockFolder(
   }
 }
 
-async function removeStale(path: string, work: string): Promise<void> {
+async function removeStale(path: string, refuse: (pid: number) => Refusal): Promise<void> {
   const text = await readFile(path, 'utf8').catch(() => undefined);
   if (text === undefined) return;
   const holder = holderIn(text);
-  if (holder !== undefined && isAlive(holder)) {
-    const { pid } = holder;
-    throw new Refusal('build_running', `${work} by process ${pid}; wait until it is done.`, { pid });
-  }
+  if (holder !== undefined && isAlive(holder)) throw refuse(holder.pid);
   // The rename makes one process the owner of the stale lock. If the file was already a new lock, it is put back.
   const aside = `${path}.stale.${process.pid}`;
   if (!(await succeeds(rename(path, aside), 'ENOENT'))) return;
@@ -107,7 +116,8 @@ async function removeStale(path: string, work: string): Promise<void> {
 /** Returns the holder of a lock; undefined for an empty lock after a crash of the machine, whose holder has ended. */
 function holderIn(text: string): ProcessIdentity | undefined {
   try {
-    return JSON.parse(text) as ProcessIdentity;
+    const holder = JSON.parse(text) as Partial<ProcessIdentity> | null;
+    return Number.isInteger(holder?.pid) ? (holder as ProcessIdentity) : undefined;
   } catch {
     return undefined;
   }

@@ -189,6 +189,7 @@ export type CommandRefusalCode =
   // Backups and checks of stored data.
   | 'data_folder_damaged'
   | 'data_folder_empty'
+  | 'data_folder_in_use'
   | 'data_folder_newer'
   | 'data_folder_not_empty'
   | 'secret_key_missing'

@@ -29,7 +29,6 @@ import { searchWithMmseqs } from './mmseqs.js';
  */
 
 const RULES = { maxEvalue: 1e-3, minCoverage: 0.5, maxSequences: 3_000 };
-const MAX_BYTES = 256 * 1024 * 1024;
 const SEED = 20;
 
 interface Alignment {
@@ -110,9 +109,9 @@ async function alignmentOf(
   { sequence }: BenchProtein,
   { candidates = [], relatives: homologs = [] }: Found,
 ): Promise<Alignment> {
-  const chain = { name: '101', sequence, candidates: once(candidates), relatives: once(homologs) };
-  const block = await unpairedBlock(chain, RULES, false, MAX_BYTES, new AbortController().signal);
-  const lines = block.toString('latin1').replace('\0', '').trimEnd().split('\n');
+  const chain = { sequence, candidates: once(candidates), relatives: once(homologs) };
+  const { bytes } = await unpairedBlock(chain, RULES, false, new AbortController().signal);
+  const lines = bytes.toString('latin1').trimEnd().split('\n');
   const rows = lines.filter((line) => !line.startsWith('>')).map((row) => row.replaceAll(/[a-z]/g, ''));
   assert(
     rows.every(({ length }) => length === sequence.length),

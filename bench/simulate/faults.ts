@@ -4,7 +4,7 @@ import type { Operator } from './operator.js';
 import type { Manner, Receivers } from './receivers.js';
 import type { Timeline } from './world.js';
 
-export const MISFORTUNES = ['kill', 'full-disk', 'receivers', 'clock'] as const;
+export const MISFORTUNES = ['kill', 'full-disk', 'receivers', 'clock', 'second-owner'] as const;
 export type Misfortune = (typeof MISFORTUNES)[number];
 
 interface FaultScene {
@@ -25,6 +25,7 @@ const FULL_EVERY_MS = 40_000;
 const FULL_FOR_MS = 15_000;
 const MOOD_EVERY_MS = 6_000;
 const JUMP_EVERY_MS = 50_000;
+const SECOND_OWNER_EVERY_MS = 10_000;
 /** Largest offset of the wall clock. It is below the day for which keys are stored. */
 const JUMP_MAX_MS = 2 * 60 * 60 * 1000;
 const MANNERS: readonly Manner[] = ['good', 'good', 'good', 'hanging', 'failing', 'forgetful'];
@@ -53,6 +54,7 @@ export class Faults {
     });
     this.#again(MOOD_EVERY_MS, 'receivers', () => this.#changeMood());
     this.#again(JUMP_EVERY_MS, 'clock', () => this.#jump());
+    this.#again(SECOND_OWNER_EVERY_MS, 'second-owner', () => this.#scene.operator.startSecond());
   }
 
   /** Last time at which the disk was full. Refusals until shortly afterwards may have this cause. */

@@ -1,6 +1,19 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Refusal } from '../../src/errors.js';
+import { ownDataFolder } from '../../src/store/owner.js';
 import type { Timeline } from './world.js';
 import { Life } from './world.js';
 import { SimulatedAppliance, type Machine } from './appliance.js';
+
+/** Larger than every pid of Linux. */
+const ENDED_PID = 2 ** 22 + 1;
+
+/** Leaves the lock as a killed process does. All simulated servers are one process. */
+function abandonDataFolder(folder: string): Promise<void> {
+  writeFileSync(join(folder, 'server.lock'), JSON.stringify({ pid: ENDED_PID }));
+  return Promise.resolve();
+}
 
 /** A violated invariant. */
 export class Broken extends Error {
@@ -30,18 +43,42 @@ export class Operator {
   start(): void {
     const life = new Life(this.#timeline);
     this.#life = life;
-    SimulatedAppliance.boot(life, this.#machine).then(
-      (server) => {
-        this.#timeline.note('serves');
-        this.server = server;
-        this.servesSinceMs = this.#timeline.nowMs;
-      },
+    this.#own(life)
+      .then(() => SimulatedAppliance.boot(life, this.#machine))
+      .then(
+        (server) => {
+          this.#timeline.note('serves');
+          this.server = server;
+          this.servesSinceMs = this.#timeline.nowMs;
+        },
+        (error: unknown) => {
+          this.#machine.onFault(error);
+          this.#timeline.note('does not start');
+          this.#timeline.after(0, 'exit', () => this.kill());
+        },
+      );
+  }
+
+  /** Starts another server of the same data folder, which must be refused while this one runs. */
+  startSecond(): void {
+    const life = this.#life;
+    if (life === undefined || this.server === undefined) return;
+    const { folder, onFault } = this.#machine;
+    life.world.aside(ownDataFolder(folder)).then(
+      () => onFault(new Broken('Two servers own the data folder.')),
       (error: unknown) => {
-        this.#machine.onFault(error);
-        this.#timeline.note('does not start');
-        this.#timeline.after(0, 'exit', () => this.kill());
+        const isRefused = error instanceof Refusal && error.code === 'data_folder_in_use';
+        if (!isRefused) onFault(error);
+        this.#timeline.note('a second server is refused');
       },
     );
+  }
+
+  /** Makes the server the owner of its data folder. After its end, the lock is that of an ended process. */
+  async #own(life: Life): Promise<void> {
+    const { folder } = this.#machine;
+    life.closes(() => abandonDataFolder(folder));
+    await life.world.aside(ownDataFolder(folder));
   }
 
   /** Kills the server at once, like SIGKILL. The server restarts after a random time. */

@@ -7,7 +7,8 @@ import { simulateSeed, type Verdict } from './seed.js';
  *
  * Does the control state survive every fault? The bench simulates one seed after the other until the time or the number
  * of seeds is used up. The bench stops at the first violated invariant, prints the last steps, and repeats the seed to
- * the same digest. `--calm` switches off kinds of faults to find the needed ones: kill, full-disk, receivers, clock.
+ * the same digest. `--calm` switches off kinds of faults to find the needed ones: kill, full-disk, receivers, clock,
+ * second-owner.
  */
 export async function run(options: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
   const { values } = parseArgs({

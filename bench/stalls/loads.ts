@@ -2,9 +2,10 @@ import { createHash, randomFillSync } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assert } from '../../src/errors.js';
-import type { BenchProtein } from '../tools/proteins.js';
 import { uploadFile } from '../storage/client.js';
-import { askPostgres, askSql, call, completeRun, createSqlLogin, type StallClient } from './client.js';
+import { HOSTILE_LOADS } from './hostile-loads.js';
+import type { Load, LoadScene } from './load.js';
+import { askPostgres, askSql, call, completeRun, createSqlLogin } from './client.js';
 
 const ARROW = 'application/vnd.apache.arrow.stream';
 const MEBIBYTE = 1024 * 1024;
@@ -13,19 +14,6 @@ const DIRECT_CANDIDATES = 5_000;
 const RETAINED_CANDIDATES = 10_000;
 const BATCH_QUERIES = 200;
 const UPLOAD_PARTS_AT_ONCE = 4;
-
-export interface LoadScene extends StallClient {
-  readonly folder: string;
-  readonly proteins: readonly BenchProtein[];
-  readonly uploadMebibytes: number;
-}
-
-/** Work that the server does while /healthz is probed. */
-interface Load {
-  readonly name: string;
-  /** Prepares the load without measurement. Returns the function to measure. */
-  prepare(scene: LoadScene): Promise<() => Promise<void>>;
-}
 
 const WIDE_ROW = `SELECT repeat('x', 10_000_000) AS wide`;
 const LONG_ROW = `SELECT list_transform(range(1_000_000), n -> n * 3) AS long`;
@@ -59,6 +47,7 @@ export const LOADS: readonly Load[] = [
   { name: 'a body of 35 MB, FASTA', prepare: (scene) => largeRequest(scene, asFasta) },
   { name: 'a body of 35 MB, refused', prepare: refusedRequest },
   { name: 'an upload', prepare: upload },
+  ...HOSTILE_LOADS,
 ];
 
 const REPEATS = 3;

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pino } from 'pino';
 import { serve } from '../../src/cli/serve/serve.js';
@@ -9,7 +9,11 @@ import { LoopMeter } from './loop-meter.js';
 
 const [proteinCount, place] = process.argv.slice(2);
 const folder = await mkdtemp(join(resolve(place), '.bench-stalls-'));
+const settings = join(folder, 'settings.json');
+const colabfold = { database: 'demo', max_evalue: null, min_coverage: 0.1, max_sequences: 1_000 };
+await writeFile(settings, JSON.stringify({ colabfold, serve_parts: true }));
 const { appliance, proteins, key } = await openDemoAppliance(folder, Number(proteinCount), {
+  GLOAMING_CONFIG: settings,
   GLOAMING_POSTGRES_PORT: '0',
 });
 const server = await serve(appliance, pino({ level: 'silent' }));
@@ -27,6 +31,8 @@ process.send?.({
   key,
   postgresPort: server.postgresPort,
   folder,
+  releaseId: appliance.catalog.defaultRelease('demo', 'bench').releaseId,
+  kernelsVersion: appliance.backend.version,
   proteins: proteins.map(({ id, sequence }) => ({ id, sequence })),
 });
 

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { assert } from '../../src/errors.js';
 import type { Bench } from '../main.js';
 import { percentile } from '../tools/statistics.js';
-import { LOADS, type LoadScene } from './loads.js';
+import type { LoadScene } from './load.js';
+import { LOADS } from './loads.js';
 import type { LoopFigures } from './loop-meter.js';
 
 /*

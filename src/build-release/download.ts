@@ -32,14 +32,21 @@ const VERSION_FILE = 'version.json';
 /**
  * Downloads a file into the folder and replaces an earlier one. Returns undefined if the server reports the stored
  * version as unchanged (ETag, Last-Modified).
- * Errors  Refusal `download_too_large`; Fault for a failed download, or after a minute without data; errors of the file
- *         system; the signal's reason
+ * Errors  Refusal `download_too_large`; `invalid_option` for an address with a password; Fault for a failed download,
+ *         or after a minute without data; errors of the file system; the signal's reason
  */
 export async function downloadIfChanged(
   url: URL,
   folder: string,
   options: DownloadOptions,
 ): Promise<Download | undefined> {
+  if (url.username !== '' || url.password !== '') {
+    throw new Refusal(
+      'invalid_option',
+      `The address ${shownAddress(url)} has a user name or password, which would be visible in lists of processes. ` +
+        'Download the file by a program that keeps passwords, and refresh from that file.',
+    );
+  }
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const stored = await readVersion(folder);
   const silence = new AbortController();
@@ -73,10 +80,17 @@ export async function downloadIfChanged(
     return { path, version: { url: url.href, etag, last_modified: lastModified } };
   } catch (cause) {
     if (cause instanceof Refusal || options.signal?.aborted === true) throw cause;
-    throw new Fault(`${url.href} could not be downloaded.`, { cause: silence.signal.reason ?? cause });
+    throw new Fault(`${shownAddress(url)} could not be downloaded.`, {
+      cause: silence.signal.reason ?? cause,
+    });
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The address without user name, password and query, which may be secret. */
+function shownAddress({ origin, pathname }: URL): string {
+  return origin + pathname;
 }
 
 /** Stores the validators of the file that was built, so that it is not downloaded again. Errors  of the file system */
@@ -112,7 +126,7 @@ function bounded(url: URL, announcedBytes: number, { maxBytes, onBytes }: Downlo
       return next(
         new Refusal(
           'download_too_large',
-          `${url.href} has more than ${most}; raise the limit with --max-size.`,
+          `${shownAddress(url)} has more than ${most}; raise the limit with --max-size.`,
         ),
       );
     },

@@ -1,4 +1,6 @@
 import { Refusal } from '../errors.js';
+import { printableLines } from '../printable.js';
+import type { AttributeValue } from '../release/release.js';
 import {
   ATTRIBUTE_MAX_CHARACTERS,
   ATTRIBUTES_MAX_CHARACTERS,
@@ -52,7 +54,7 @@ export async function readProteins(
       const admitted = id === read.id ? read : { ...read, id };
       if (admitted !== read) checkId(admitted);
       const normalised = normalise(admitted);
-      const attributes = { ...admitted.attributes, length: normalised.sequence.length };
+      const attributes = { ...printableAttributes(admitted), length: normalised.sequence.length };
       const protein = { id: admitted.id, sequence: normalised.sequence, attributes };
       checkAttributes(admitted, protein);
       tally.add(protein, normalised);
@@ -120,6 +122,15 @@ function checkId(protein: SourceProtein): void {
     `${placeOf(protein)}: ${fault}; an id has 1 to ${FASTA_ID_MAX_CHARACTERS} characters and no control characters.`,
     { ...protein.record?.place },
   );
+}
+
+/** The attributes, of which texts may hold line feeds and tabs, but no other control or bidirectional character. */
+function printableAttributes({ attributes }: SourceProtein): SourceProtein['attributes'] {
+  const texts = Object.entries(attributes).map(([name, value]): [string, AttributeValue] => {
+    if (typeof value === 'string') return [name, printableLines(value)];
+    return [name, typeof value === 'object' ? value.map(printableLines) : value];
+  });
+  return Object.fromEntries(texts);
 }
 
 function checkAttributes(source: SourceProtein, { attributes }: SpooledProtein): void {

@@ -1,11 +1,14 @@
 import { Refusal } from '../errors.js';
 import type { Homolog } from '../homologs/homolog-set.js';
+import { PROTEIN_MAX_RESIDUES } from '../limits.js';
 
 /** Row of an A3M alignment: upper-case letters and `-` are columns, lower-case letters and `.` are insertions. */
 export interface AlignmentRow {
   readonly id: string;
   readonly text: string;
 }
+
+const NO_LETTER = /[-.]/g;
 
 /** Parses an A3M or FASTA alignment. Errors  Refusal `invalid_alignment` */
 export function a3mRows(text: string, file: string): readonly AlignmentRow[] {
@@ -36,11 +39,21 @@ export function stockholmRows(text: string, file: string): readonly AlignmentRow
 
 /**
  * Aligns a row to the protein by the columns of both rows. Residues of the protein in insertions (lower case) count
- * too. Returns undefined if no pair of residues shares a column, or if the rows differ in their number of columns.
+ * too. Returns undefined if no pair of residues shares a column.
+ * Errors  Refusal `invalid_alignment` for a row with another number of columns, or with more letters than a protein
  */
-export function overProtein(row: AlignmentRow, own: AlignmentRow, sequence: string): Homolog | undefined {
+export function overProtein(
+  row: AlignmentRow,
+  own: AlignmentRow,
+  sequence: string,
+  file: string,
+): Homolog | undefined {
+  if (row.text.replaceAll(NO_LETTER, '').length > PROTEIN_MAX_RESIDUES)
+    throw refuseRow(file, row, `has more than ${PROTEIN_MAX_RESIDUES} letters`);
   const [protein, homolog] = [columnsOf(own.text), columnsOf(row.text)];
-  if (protein.columns.length !== homolog.columns.length) return undefined;
+  const [expected, received] = [protein.columns.length, homolog.columns.length];
+  if (received !== expected)
+    throw refuseRow(file, row, `has ${received} columns, and the row of the protein has ${expected}`);
   const steps: string[] = [];
   let residues = '';
   let [at, pairs, identical, start, end] = [0, 0, 0, -1, -1];
@@ -68,9 +81,20 @@ export function overProtein(row: AlignmentRow, own: AlignmentRow, sequence: stri
   }
   if (start < 0) return undefined;
   const coverage = (end - start) / sequence.length;
-  const cigar = steps.join('').replaceAll(/([MID])\1*/g, (run) => `${run.length}${run[0]}`);
+  const cigar = runLengths(steps.join(''));
   const identity = identical / pairs;
   return { id: row.id, eValue: 0, identity, coverage, round: 1, residues, start, residueStart: 0, cigar };
+}
+
+/** `MMMD` → `3M1D` */
+function runLengths(operations: string): string {
+  let text = '';
+  for (let start = 0, at = 1; at <= operations.length; at += 1) {
+    if (operations[at] === operations[start]) continue;
+    text += `${at - start}${operations[start]}`;
+    start = at;
+  }
+  return text;
 }
 
 /** Returns the letters of the columns, and the upper-case insertions before each column and after the last. */
@@ -91,6 +115,10 @@ function columnsOf(text: string): { readonly columns: string; readonly between: 
 function checked(letters: string, file: string, index: number): string {
   if (/^[A-Za-z.\-*]*$/.test(letters)) return letters.replaceAll('*', 'X');
   throw refuse(file, index, 'has characters other than letters, "-", "." and "*"');
+}
+
+function refuseRow(file: string, { id }: AlignmentRow, what: string): Refusal {
+  return new Refusal('invalid_alignment', `${file}, row ${JSON.stringify(id.slice(0, 80))}, ${what}.`);
 }
 
 function refuse(file: string, index: number, what: string): Refusal {

@@ -89,7 +89,7 @@ function homologsOf(rows: readonly AlignmentRow[], sequence: string, file: strin
   return rows
     .filter((_, index) => index !== own)
     .slice(0, ALIGNMENT_MAX_ROWS)
-    .flatMap((row) => overProtein(row, rows[own], sequence) ?? []);
+    .flatMap((row) => overProtein(row, rows[own], sequence, file) ?? []);
 }
 
 function isProtein(text: string, sequence: string): boolean {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { Fault, Refusal } from '../errors.js';
 import { FASTA_LINE_MAX_BYTES } from '../limits.js';
@@ -23,6 +24,22 @@ export async function* readInputFile(
   } catch (cause) {
     throw refuseFile(path, cause);
   }
+}
+
+/**
+ * Requires a regular file, for a file that is read more than once. A device has no end, and a FIFO waits for a writer.
+ * Errors  Refusal `file_not_found`; Fault when the disk fails
+ */
+export async function requireRegularFile(path: string): Promise<void> {
+  const status = await stat(path).catch((cause: unknown) => {
+    throw refuseFile(path, cause);
+  });
+  if (status.isFile()) return;
+  const kind = status.isDirectory() ? 'a folder' : status.isFIFO() ? 'a pipe' : 'a device';
+  const remedy = status.isDirectory()
+    ? 'a file is expected'
+    : 'write it to a file first, or use - for standard input';
+  throw new Refusal('file_not_found', `${path} is ${kind}; ${remedy}.`, { file: path });
 }
 
 /** Returns the refusal of a file that cannot be opened; any other error becomes a Fault. */

@@ -74,9 +74,20 @@ describe('the modules that a command line loads', () => {
     'commander',
     'fastest-levenshtein',
     'src/cli/main.js',
+    'src/cli/program/errors.js',
     'src/cli/program/options.js',
     'src/cli/program/program.js',
     'src/cli/program/table.js',
+    'src/cli/terminal/printed.js',
+    // The errors of the client, which the program reports, too.
+    'src/clients/typescript/client.js',
+    'src/clients/typescript/events.js',
+    'src/clients/typescript/failure.js',
+    'src/clients/typescript/transport.js',
+    'src/clients/typescript/types/operations.js',
+    'src/errors.js',
+    'src/places.js',
+    'src/printable.js',
   ];
 
   it.each([[['--version']], [['--help']], [['index', '--help']], [['runs']]])(

@@ -83,6 +83,33 @@ describe('a folder of alignment files', () => {
     }
   });
 
+  it.each([
+    [
+      'fewer columns',
+      'p1.a3m',
+      `>p1\n${PROTEIN}\n>r7 x\nAAA\n`,
+      /p1\.a3m, row "r7", has 3 columns, .* has 10\./,
+    ],
+    ['fewer columns', 'p1.sto', `# STOCKHOLM 1.0\np1 ${PROTEIN}\nr7 AAA\n//\n`, /row "r7", has 3 columns/],
+    [
+      'too many letters',
+      'p1.a3m',
+      `>p1\n${PROTEIN}\n>r7\nMK${'a'.repeat(20_000_000)}TAYIAKQR\n`,
+      /row "r7", has more/,
+    ],
+  ])('is refused, with file and row, for a row with %s in %s', async (_, name, text, message) => {
+    await expect(homologsOf({ [name]: text }, 'p1', PROTEIN)).rejects.toMatchObject({
+      code: 'invalid_alignment',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it('may have insertions as long as a protein', async () => {
+    const text = `>p1\n${PROTEIN}\n>r7\nMK${'a'.repeat(65_000)}TAYIAKQA\n`;
+    const [homolog] = await homologsOf({ 'p1.a3m': text }, 'p1', PROTEIN);
+    expect(homolog!.cigar).toBe('2M65000D8M');
+  });
+
   it('is refused if one file exceeds the size limit, and if there are no alignments', async () => {
     const path = alignmentFolder({ 'p1.a3m': A3M });
     truncateSync(join(path, 'p1.a3m'), ALIGNMENT_MAX_BYTES + 1);

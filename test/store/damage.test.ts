@@ -154,6 +154,51 @@ describe('a control state that is damaged', () => {
   );
 });
 
+describe('a control state of which one page is damaged', () => {
+  /** All pages in the long tier; a few of them, in every region of the file, otherwise. */
+  const EVERY = repetitions('GLOAMING_PAGE_STEPS', 40, 1);
+  const NOISE = { noise: () => random.below(256), zeros: () => 0 } as const;
+
+  it.each(Object.keys(NOISE) as (keyof typeof NOISE)[])(
+    `is read, or refused in a sentence by server and fsck, for every 7th page of %s (seed ${seed})`,
+    { timeout: 600_000 },
+    async (kind) => {
+      const { data, file } = copy();
+      const bytes = readFileSync(file);
+      const verdicts = { good: 0, damaged: 0 };
+      for (let page = 0; page < bytes.length / 4096; page += page < 2 ? 1 : 7 * EVERY) {
+        const changed = Buffer.from(bytes);
+        for (let at = page * 4096; at < (page + 1) * 4096; at += 1) changed[at] = NOISE[kind]();
+        writeFileSync(file, changed);
+        const problem = await problemOfControlState(data);
+        const [checked, written] = [gloaming(data, 'fsck'), gloaming(data, 'keys', 'create', 'after damage')];
+        for (const { signal, stderr } of [checked, written]) {
+          expect({ page, signal, stderr }).toMatchObject({ page, signal: null });
+          expect(stderr).not.toMatch(/\n\s+at /);
+        }
+        verdicts[problem === undefined ? 'good' : 'damaged'] += 1;
+        if (problem === undefined) continue;
+        expect(checked.stdout).toContain('control state damaged');
+        expectWords(written, /^gloaming: .* is damaged: /);
+      }
+      process.stdout.write(`pages of ${kind}: ${JSON.stringify(verdicts)}\n`);
+      expect(verdicts.damaged).toBeGreaterThan(0);
+    },
+  );
+
+  it('is refused in a sentence by the server, which does not start', { timeout: 600_000 }, () => {
+    const { data, file } = copy();
+    const bytes = readFileSync(file);
+    const root = freeListOf(bytes);
+    for (const pages of [[0, 1], [root]]) {
+      const changed = Buffer.from(bytes);
+      for (const page of pages) changed.fill(0x5a, page * 4096, (page + 1) * 4096);
+      writeFileSync(file, changed);
+      expectWords(gloaming(data, 'serve'), /^gloaming: .* is damaged: /);
+    }
+  });
+});
+
 /** First page of the tree of free pages, which only writers read. */
 function freeListOf(bytes: Buffer): number {
   const [one, other] = [0, 4096].map((meta) => ({

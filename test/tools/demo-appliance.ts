@@ -59,6 +59,7 @@ export async function openDemoAppliance(options: DemoOptions): Promise<DemoAppli
     sequences: demo.proteins.map(({ sequence }) => sequence),
     release,
     keyOf: async (organization) => (await appliance.keys.create('test', organization)).key,
-    remove: () => rmSync(folder, { recursive: true }),
+    // A killed engine may still write its last spilled pages.
+    remove: () => rmSync(folder, { recursive: true, maxRetries: 10, retryDelay: 100 }),
   };
 }

@@ -1,4 +1,5 @@
 import { Fault, Refusal } from '../../errors.js';
+import { MEBIBYTE_BYTES, PROTEIN_MAX_RESIDUES } from '../../limits.js';
 import type { Embeddings, EmbeddingShape } from './embeddings.js';
 import { readFloats, type FloatBytes } from './floats.js';
 
@@ -65,13 +66,20 @@ export async function openHdf5Embeddings(path: string, digest: string): Promise<
 }
 
 function readShape(dataset: Dataset, id: string, refuse: (problem: string) => Refusal): EmbeddingShape {
-  const { type, size, littleEndian, vlen } = dataset.metadata;
+  const { type, size, littleEndian, vlen, chunks } = dataset.metadata;
   const [residues, features, ...more] = dataset.shape ?? [];
   const isFloat = type === FLOAT_CLASS && !vlen && littleEndian && (size === 2 || size === 4 || size === 8);
+  // The library allocates a whole chunk, and its addresses have 32 bits.
+  const chunkBytes = (chunks ?? []).reduce((product, length) => product * length, size);
+  if (residues > PROTEIN_MAX_RESIDUES || features > FEATURES_MAX_COUNT || chunkBytes > CHUNK_MAX_BYTES)
+    throw refuse(`${id} is larger than an embedding of a protein can be.`);
   if (isFloat && residues >= 1 && features >= 1 && more.length === 0) return { residues, features };
   throw refuse(`${id} is not a table of residues and features in half, single or double precision.`);
 }
 
+/** Large protein language models have 5,120 features. */
+const FEATURES_MAX_COUNT = 8_192;
+const CHUNK_MAX_BYTES = 512 * MEBIBYTE_BYTES;
 /** H5T_FLOAT */
 const FLOAT_CLASS = 1;
 

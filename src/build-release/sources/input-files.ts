@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { canonicalSha256 } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
 import { fastaFile } from '../../sequence/fasta.js';
-import { readInputFile, refuseFile } from '../../sequence/input-file.js';
+import { readInputFile, refuseFile, requireRegularFile } from '../../sequence/input-file.js';
 import type { FormatName, ProteinFormat } from './formats/protein-format.js';
 import { FORMATS, recogniseFile } from './formats/recognise.js';
 import { isStructure, structureFormat, structuresIn } from './formats/structures/folder.js';
@@ -92,6 +92,7 @@ async function recognise(
 ): Promise<readonly ProteinFile[]> {
   const structures = await structuresIn(path);
   if (structures === undefined) {
+    await requireRegularFile(path);
     const { format, packing } = await recogniseFile(path, named);
     onRecognised?.(`${path}: ${format.title}${packing === undefined ? '' : `, ${packing}`}`);
     return [{ path, format }];
@@ -212,6 +213,7 @@ async function bytesOf(paths: readonly string[]): Promise<number> {
 
 /** Returns the SHA-256 of a file's bytes. Errors  Refusal `file_not_found` */
 export async function digestFile(path: string, onBytes?: (bytes: number) => void): Promise<string> {
+  await requireRegularFile(path);
   const hash = createHash('sha256');
   for await (const chunk of readInputFile(path, onBytes)) hash.update(chunk);
   return hash.digest('hex');

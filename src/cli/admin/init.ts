@@ -9,6 +9,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { loadConfig, type ApplianceConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
+import { rawStream } from '../terminal/printed.js';
 import { withKeys } from './keys.js';
 import { serviceUnit } from './service-unit.js';
 
@@ -136,7 +137,7 @@ async function complete(
   { stdin, stdout }: CommandContext,
 ): Promise<Required<Pick<InitOptions, 'host' | 'port' | 'tls'>>> {
   const isAsking = stdout.isTTY === true && (stdin as { readonly isTTY?: boolean }).isTTY === true;
-  const terminal = isAsking ? createInterface({ input: stdin, output: stdout }) : undefined;
+  const terminal = isAsking ? createInterface({ input: stdin, output: rawStream(stdout) }) : undefined;
   const ask = async (question: string, fallback: string): Promise<string> =>
     ((await terminal?.question(`${question} [${fallback}] `)) ?? '').trim() || fallback;
   try {

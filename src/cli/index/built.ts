@@ -30,7 +30,9 @@ export function describeBuild(report: BuildReport, isServerDefault: boolean): st
 }
 
 function describeEncoding({ encodedResidues, encodeMs }: BuildReport): string {
-  const rate = (encodedResidues * 1000) / Math.max(1, encodeMs);
+  // What takes less than a second has no meaningful rate: nearly all of it was reused.
+  if (encodeMs < 1000) return formatQuantity(encodedResidues, 'residues');
+  const rate = (encodedResidues * 1000) / encodeMs;
   return `${formatRate(rate, 'residues')} in ${formatDuration(encodeMs)}`;
 }
 

@@ -3,7 +3,7 @@ import { loadConfig } from '../../config.js';
 import { addHomologSource } from '../../pipelines/homologs.js';
 import type { Notice } from '../../pipelines/events/notices.js';
 import type { CommandContext } from '../terminal/command.js';
-import { formatQuantity } from '../terminal/progress.js';
+import { formatDuration, formatQuantity, LINE_INTERVAL_MS } from '../terminal/progress.js';
 
 /** `gloaming homolog-source add`. */
 export function register(program: Command, context: CommandContext): void {
@@ -27,14 +27,24 @@ interface Options {
 async function add(
   fasta: readonly string[],
   { name, estimate = false }: Options,
-  { environment, stdout }: CommandContext,
+  { environment, stdout, stderr }: CommandContext,
 ): Promise<void> {
   const config = loadConfig(environment);
   const onNotice = (notice: Notice): void => {
     if (notice.kind !== 'homolog_source_estimated') return;
     stdout.write(`The source takes about ${formatQuantity(notice.bytes, 'B')} in ${config.indexesFolder}.\n`);
   };
-  const sequences = await addHomologSource(config, { fasta, name, isEstimate: estimate }, { onNotice });
+  const startedMs = performance.now();
+  // mmseqs itself reports nothing until it ends.
+  const timer = setInterval(() => {
+    const elapsed = formatDuration(performance.now() - startedMs);
+    stderr.write(`mmseqs is making ${name}, ${elapsed} so far.\n`);
+  }, LINE_INTERVAL_MS).unref();
+  const sequences = await addHomologSource(
+    config,
+    { fasta, name, isEstimate: estimate },
+    { onNotice },
+  ).finally(() => clearInterval(timer));
   if (sequences === undefined) return;
   stdout.write(
     `Made ${name} of ${sequences.toLocaleString('en')} sequences.\n\n` +

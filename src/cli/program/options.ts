@@ -10,6 +10,9 @@ const BLAST = 'BLAST';
 const DIAMOND = 'DIAMOND';
 const MMSEQS = 'MMseqs2';
 
+/** Start of the text of an option that no option here replaces. */
+const NEEDLESS = 'nothing: ';
+
 /** Names of options without their dashes. */
 const FOREIGN_OPTIONS: Readonly<Record<string, Translation>> = {
   evalue: [`${BLAST} and ${DIAMOND}`, '--max-evalue (-e)'],
@@ -93,7 +96,9 @@ function commandOf(program: Command, words: readonly string[]): Command {
 function meantOption(command: Command, dashes: string, name: string): string | undefined {
   if (SEARCH_COMMANDS.has(command.name()) && Object.hasOwn(FOREIGN_OPTIONS, name)) {
     const [programs, here] = FOREIGN_OPTIONS[name];
-    return `(${dashes}${name} is an option of ${programs}. Here ${here.startsWith('nothing: ') ? 'it is not needed: ' : 'it is '}${here.replace('nothing: ', '')}.)`;
+    const isNeedless = here.startsWith(NEEDLESS);
+    const meaning = isNeedless ? `it is not needed: ${here.slice(NEEDLESS.length)}` : `it is ${here}`;
+    return `(${dashes}${name} is an option of ${programs}. Here ${meaning}.)`;
   }
   const known = command
     .createHelp()

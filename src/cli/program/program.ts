@@ -30,6 +30,7 @@ export async function openProgram(
   const program = new Command('gloaming')
     .description('Finds distant homologs of a protein by exact late-interaction search.')
     .showHelpAfterError('(see --help)')
+    .configureOutput({ writeErr: (text) => context.stderr.write(text) })
     .version(VERSION)
     .configureHelp({ subcommandDescription: (command) => command.summary() || command.description() })
     .helpCommand(false)

@@ -81,7 +81,7 @@ async function exportRun(id: string, flags: Flags, context: CommandContext): Pro
   const { result } = await watchRun(run.id, client, context);
   const summary = result?.summary as ExportRunSummary;
   const { file, record_count: records } = summary;
-  const name = output ?? nameOf(file.path);
+  const name = output ?? nameOf(path ?? requireDefaultPath(file.path, id));
   if (remote !== true) {
     await writeOutput(download(file, client, context), name === '-' ? undefined : name, context.stdout);
   } else context.stdout.write(`${file.url}\n`);
@@ -116,6 +116,7 @@ async function* download(
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
       hash.update(chunk);
       done += chunk.length;
+      if (done > total) throw new Fault(`More than the announced ${total} bytes came. Try again.`);
       progress.update({ stage: 'download', done, total });
       yield chunk;
     }
@@ -124,6 +125,16 @@ async function* download(
   } finally {
     progress.end();
   }
+}
+
+/**
+ * The default path of an export, which names a file of this folder. Another server could answer with any path.
+ * Errors  Fault for another path
+ */
+function requireDefaultPath(path: string, id: string): string {
+  const name = nameOf(path);
+  if (name.startsWith(`${id}.`) && /^[\w.-]{1,255}$/.test(name)) return path;
+  throw new Fault(`The server calls the file ${JSON.stringify(path.slice(0, 255))}. Name one with --output.`);
 }
 
 function nameOf(path: string): string {

@@ -1,3 +1,4 @@
+import { printable } from '../../printable.js';
 import { alignmentLines, type AlignmentLines } from '../../sequence/alignment-lines.js';
 import type { Candidate, PairwiseAlignment } from '../../pipelines/search.js';
 import { alignmentOf, attributeText, type Layout, type SearchReport, targetId } from './report.js';
@@ -16,9 +17,9 @@ export function drawAlignment(
   layout: Layout,
 ): string {
   const headline = [
-    layout.style.bold(`${place}. ${targetId(report, candidate)}`),
-    attributeText(report, candidate, 'name'),
-    attributeText(report, candidate, 'organism'),
+    layout.style.bold(`${place}. ${printable(targetId(report, candidate))}`),
+    printable(attributeText(report, candidate, 'name')),
+    printable(attributeText(report, candidate, 'organism')),
   ].filter((part) => part !== '');
   const alignment = alignmentOf(candidate);
   if (alignment === undefined) {

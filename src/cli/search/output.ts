@@ -3,6 +3,7 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { CommandContext } from '../terminal/command.js';
+import { rawStream } from '../terminal/printed.js';
 import { ANSI_STYLE, PLAIN_STYLE, type Layout, type SearchOutput } from './report.js';
 
 /** Width of a table that is not written to a terminal. */
@@ -33,7 +34,9 @@ export async function writeOutput(
 ): Promise<void> {
   const pieces = Readable.from(output);
   if (path === undefined) {
-    await pipeline(pieces, stdout, { end: false }).catch((error: NodeJS.ErrnoException) => {
+    // Formats that programs read are written as they are. A terminal gets printable text only.
+    const target = stdout.isTTY === true ? stdout : rawStream(stdout);
+    await pipeline(pieces, target, { end: false }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error;
     });
     return;

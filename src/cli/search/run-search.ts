@@ -1,4 +1,4 @@
-import { openSearcher } from '../../composition/searcher.js';
+import { openSearcher } from '../../searcher.js';
 import { loadConfig } from '../../config.js';
 import { assert, Refusal } from '../../errors.js';
 import { explainEmptySelection } from '../../release/filter/near.js';
@@ -74,7 +74,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
     warnOfHomologs(engine, flags, context);
     warnOfMissingEValues(engine, database, flags, context);
-    const queries = readQueries(inputOf(fasta, context));
+    const queries = readQueries(inputOf(fasta, context), warnOfReplacedLetters(context));
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
     const asked = isSingle ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
@@ -172,6 +172,16 @@ function warnOfMissingEValues(
     `gloaming: warning: no_e_values: ${slug} has no calibration, so that no answer has an E-value` +
       `${isOther ? `; ${columns}` : ''}. "gloaming index calibrate ${slug}" makes one.\n`,
   );
+}
+
+/** An inner asterisk of a query, for example, becomes X: its tokens are those of an unknown residue. */
+function warnOfReplacedLetters({ stderr }: CommandContext) {
+  return (id: string, replaced: Readonly<Record<string, number>>): void => {
+    const letters = Object.entries(replaced).map(([letter, count]) => `${count} ${letter}`);
+    stderr.write(
+      `gloaming: warning: letters_replaced: ${id}: ${letters.join(', ')} (U becomes C, O becomes K, others X).\n`,
+    );
+  };
 }
 
 function inputOf(fasta: string, { stdin }: CommandContext): FastaInput {

@@ -21,7 +21,10 @@ export function register(program: Command, context: CommandContext): void {
   const command = program
     .command('search')
     .description('search a database with the proteins of a FASTA file; no server is needed')
-    .argument('<fasta>', 'one or many proteins, plain or gzip; - reads standard input');
+    .argument(
+      '<fasta>',
+      'one or many proteins, plain or compressed by gzip, zstd or xz; - reads standard input',
+    );
   addSearchOptions(command)
     .addHelpText('after', EXAMPLES)
     .action(async (fasta: string, flags: SearchFlags) => {

@@ -11,6 +11,7 @@ import {
   type SearchReport,
   targetId,
 } from './report.js';
+import { printable } from '../../printable.js';
 import { describeLeftOut, describeOrder } from '../terminal/selection.js';
 import { formatTable } from '../terminal/table.js';
 
@@ -59,10 +60,11 @@ function headOf({ query, result, release, database, targetSpace }: SearchReport,
     : ', all of them looked at, the nearest compared in full';
   const population = passing + (searchedTargetCount > 0 ? done : '');
   const about = `${formatCount(query.sequence.length)} residues  ${query.description ?? ''}`.trimEnd();
-  const named = title === database.slug ? '' : `  ${title}`;
+  const named = title === database.slug ? '' : `  ${printable(title)}`;
   const left = layout.columns - HEAD_MARGIN - query.id.length - GAP;
+  const head = printable(cut(about, Math.max(TEXT_MIN, left)));
   return [
-    `Query     ${layout.style.bold(query.id)}  ${cut(about, Math.max(TEXT_MIN, left))}\n`,
+    `Query     ${layout.style.bold(printable(query.id))}  ${head}\n`,
     `Database  ${database.slug}${named}${isSimulated ? ' (simulated, not real)' : ''}\n`,
     `          ${population}\n`,
   ].join('');

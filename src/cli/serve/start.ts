@@ -3,11 +3,12 @@ import { openAppliance, type Appliance } from '../../appliance.js';
 import { buildDemo, DEMO_SLUG, demoProteins } from '../../demo/demo.js';
 import { foundHomologs, selfCheckOf, type SelfCheck } from '../../demo/check.js';
 import type { SimulatedDatabase } from '../../demo/simulate.js';
-import { loadConfig } from '../../config.js';
+import { loadConfig, type ApplianceConfig } from '../../config.js';
 import { newId } from '../../ids.js';
 import type { RequestContext } from '../../services/context.js';
 import type { CommandContext } from '../terminal/command.js';
 import { adoptReleases } from '../../pipelines/catalog.js';
+import { ownDataFolder } from '../../store/owner.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
 import { programName } from '../terminal/program-name.js';
 import { createProgress } from '../terminal/progress.js';
@@ -66,13 +67,28 @@ async function runServer(context: CommandContext, serving: Serving): Promise<voi
   const config = loadConfig(context.environment);
   // Ports are checked before the build of the demo, which takes a while.
   await checkAddresses(config);
+  const disown = await ownDataFolder(config.dataFolder);
+  try {
+    await serveAppliance(context, serving, config);
+  } finally {
+    await disown();
+  }
+}
+
+async function serveAppliance(
+  context: CommandContext,
+  serving: Serving,
+  config: ApplianceConfig,
+): Promise<void> {
   const appliance = await openAppliance(config);
   try {
     await serving.prepare(appliance);
     const server = await serve(appliance, createLog(config.logLevel, 2));
     try {
+      // A service manager may stop the server as soon as it is announced.
+      const stopped = untilStopped();
       await serving.announce(appliance, server);
-      await untilStopped();
+      await stopped;
       serving.onStop?.();
       context.stdout.write('Stopping: requests in progress finish first.\n');
     } finally {

@@ -1,12 +1,16 @@
+import { printable } from '../../printable.js';
+
 /**
  * Formats a plain table for people: columns as wide as their widest cell, two spaces between, header first. Columns
- * that `alignRight` names are aligned right.
+ * that `alignRight` names are aligned right. A cell may be text of any origin: characters that do not print themselves
+ * are replaced.
  */
 export function formatTable(
   header: readonly string[],
-  rows: readonly (readonly string[])[],
+  texts: readonly (readonly string[])[],
   alignRight: ReadonlySet<number> = new Set(),
 ): string {
+  const rows = texts.map((cells) => cells.map(printable));
   const widths = header.map((name, column) =>
     Math.max(name.length, ...rows.map((row) => row[column].length)),
   );

@@ -1,4 +1,5 @@
 import { Refusal } from '../../errors.js';
+import { OPEN_EXECUTIONS_MAX_COUNT, OPEN_ORGANIZATION } from '../../limits.js';
 import { createOverload, type Overload } from './overload.js';
 
 export interface ExecutionLimits {
@@ -54,7 +55,8 @@ export class ExecutionQueue {
    */
   requireRoom(keyId: string): void {
     this.requireSpace();
-    const { concurrentExecutions, executionsPerKey } = this.#limits;
+    const { concurrentExecutions } = this.#limits;
+    const executionsPerKey = this.#executionsOf(keyId);
     const ofKey = this.#overloadByKey.get(keyId);
     if (ofKey?.isOver()) this.#overloadByKey.delete(keyId);
     const most = ofKey?.bound(executionsPerKey) ?? executionsPerKey;
@@ -101,6 +103,14 @@ export class ExecutionQueue {
     const next = this.#line.shift();
     if (next === undefined) this.#running -= 1;
     else next();
+  }
+
+  /** All visitors without a key share one small quota. */
+  #executionsOf(keyId: string): number {
+    const { executionsPerKey } = this.#limits;
+    return keyId === OPEN_ORGANIZATION
+      ? Math.min(executionsPerKey, OPEN_EXECUTIONS_MAX_COUNT)
+      : executionsPerKey;
   }
 
   #hold(keyId: string, change: 1 | -1): void {

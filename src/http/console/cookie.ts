@@ -22,8 +22,11 @@ export function visitorOf(shell: Shell, { req }: Pick<ShellContext, 'req'>): Vis
   const { sessions } = shell.console ?? {};
   const { host } = senderOf(req, shell);
   if (sessions === undefined || !isSameOrigin(req, host)) return undefined;
-  const visitor = proxyUser(shell, req) ?? sessions.find(sessionToken(shell, req.headers.cookie));
-  if (visitor?.isOpen && !isLocalName(host, new URL(shell.baseUrl()).host)) return undefined;
+  // Neither an open visitor nor a proxy's user needs a cookie, which a browser keeps from pages of other host names.
+  const isOwn = isLocalName(host, new URL(shell.baseUrl()).host);
+  const user = isOwn ? proxyUser(shell, req) : undefined;
+  const visitor = user ?? sessions.find(sessionToken(shell, req.headers.cookie));
+  if (visitor?.isOpen && !isOwn) return undefined;
   return visitor;
 }
 

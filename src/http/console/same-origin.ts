@@ -29,12 +29,13 @@ function hostOf(origin: string): string | undefined {
 
 /**
  * Returns whether no attacker can own the host name of the request. A page of an attacker's name that resolves to this
- * server would have the same origin. Where visitors need no key, such names are refused.
+ * server would have the same origin. Such names are refused where a request needs neither key nor cookie: for open
+ * visitors and for users whom a proxy has signed in.
  * @param publicHost host of the configured public address
  */
 export function isLocalName(host: string | undefined, publicHost: string | undefined): boolean {
   if (host === undefined) return false;
   const name = host.toLowerCase().replace(/:\d+$/, '');
-  if (host === publicHost || isIP(name.replace(/^\[|\]$/g, '')) !== 0) return true;
+  if (host.toLowerCase() === publicHost || isIP(name.replace(/^\[|\]$/g, '')) !== 0) return true;
   return !name.includes('.') || /\.(local|lan|internal|home\.arpa)$/.test(name);
 }

@@ -1,6 +1,7 @@
 import { canonicalSha256 } from '../../canonical.js';
 import type { Route } from '../../contract/grammar/route.js';
 import { assert } from '../../errors.js';
+import { OPEN_ORGANIZATION } from '../../limits.js';
 import type { StoredResponse } from '../../store/tables/idempotency.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
 import type { Principal } from '../../services/context.js';
@@ -29,8 +30,9 @@ export function replay(shell: Shell): Middleware {
   return async (context, next) => {
     const { state } = context;
     const key = state.headers['Idempotency-Key'];
-    if (key === undefined) return next();
     const { organizationId } = state.principal as Principal;
+    // Visitors without a key could fill the store of responses, which all organizations share. They change nothing.
+    if (key === undefined || organizationId === OPEN_ORGANIZATION) return next();
     const route = state.route as Route;
     const scope = canonicalSha256([organizationId, route.operationId, key]);
     const request = { key, scope, fingerprint: fingerprint(state) };

@@ -1,4 +1,5 @@
 import { Fault, Refusal } from '../../errors.js';
+import { TOKEN_MAX_SQUARED_NORM } from '../../limits.js';
 import { mapInTurns } from '../../turns.js';
 import { tokensSha256 } from '../seal.js';
 import type { EncodedQuery, PartialResultCounts } from '../search-types.js';
@@ -13,8 +14,9 @@ export function partialResultCounts(
 }
 
 /**
- * Checks partial results that another process sent: queries, number and eligibility of the targets, and their order.
- * Wrong sums cannot be detected.
+ * Checks partial results that another process sent: queries, number and eligibility of the targets, their order, and
+ * the range of their sums. Wrong sums within that range cannot be detected.
+ * @param lengthOf  residues of a target
  * Errors  Fault; Refusal `encoder_changed` if a query was encoded differently
  */
 export async function requireWhole(
@@ -23,6 +25,7 @@ export async function requireWhole(
   settings: PartialResultSettings,
   range: TargetRange,
   dimension: number,
+  lengthOf: (target: number) => number,
 ): Promise<void> {
   if (partialResults.length !== queries.length) {
     throw new Fault(`There are ${partialResults.length} partial results of ${queries.length} queries.`);
@@ -33,6 +36,7 @@ export async function requireWhole(
     requireTokens(partialResult, queries[index], dimension);
     requireCounts(partialResult, settings, counts);
     requireEligible(partialResult.targets, range, eligible);
+    requireSums(partialResult, queries[index], lengthOf);
   });
 }
 
@@ -59,6 +63,22 @@ function requireCounts(
   }
   if (targets.length >= least && targets.length <= most) return;
   throw new Fault(`A partial result has ${targets.length} targets; ${least} to ${most} were expected.`);
+}
+
+/** A sum has one dot product for each token, and none exceeds the largest squared norm. */
+function requireSums(
+  { targets, queryToTarget, targetToQuery, queryExcess }: PartialResult,
+  { tokens }: EncodedQuery,
+  lengthOf: (target: number) => number,
+): void {
+  const most = tokens.length * TOKEN_MAX_SQUARED_NORM;
+  for (const [place, target] of targets.entries()) {
+    const isPossible =
+      Math.abs(queryToTarget[place]) <= most &&
+      Math.abs(targetToQuery[place]) <= lengthOf(target) * TOKEN_MAX_SQUARED_NORM &&
+      (queryExcess?.[place] ?? 0) <= 2 * most;
+    if (!isPossible) throw new Fault(`A partial result has a sum for target ${target} that no tokens give.`);
+  }
 }
 
 /** Walks both lists once, as both ascend. @param eligible  undefined if the whole range is eligible */

@@ -1,14 +1,18 @@
 import type { ColabfoldSettings } from '../../config.js';
 import type { ProteinRelative as ProteinHomolog } from '../../contract/runs/run-relatives.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
-import { COLABFOLD_DIVERSE_ROWS, COLABFOLD_PAIRWISE_IDENTITY } from '../../limits.js';
-import type { PossibleRow } from '../msa/rows.js';
+import {
+  COLABFOLD_ARCHIVE_MAX_BYTES,
+  COLABFOLD_DIVERSE_ROWS,
+  COLABFOLD_PAIRWISE_IDENTITY,
+} from '../../limits.js';
+import type { MsaRow, PossibleRow } from '../msa/rows.js';
 import { selectRows } from '../msa/select-rows.js';
+import { Slice } from '../../turns.js';
 import { homologRow, rowOf } from './rows.js';
 
-/** One query of a ticket with the candidates of one database in order of rank, in pages. */
+/** The sequence of a query with the candidates of one database in order of rank, in pages. */
 export interface Chain {
-  readonly name: string;
   readonly sequence: string;
   readonly candidates: AsyncIterable<readonly HomologyCandidate[]>;
   /** Its homologs in the homolog source of that database, nearest first. */
@@ -17,28 +21,42 @@ export interface Chain {
 
 export type Rules = Pick<ColabfoldSettings, 'maxEvalue' | 'minCoverage' | 'maxSequences'>;
 
+/** An alignment without the name that a client gives to its query, so that all tickets of a run share it. */
+export interface Block {
+  /** The sequence of the query, then the records of its rows. */
+  readonly bytes: Buffer;
+  /** Ends of the query's record and of each row's record in `bytes`, ascending. */
+  readonly ends: readonly number[];
+}
+
+/** A query in a pair of chains: the client's name, the sequence, and the best protein of each species by taxid. */
+export interface PairedChain {
+  readonly name: string;
+  readonly sequence: string;
+  readonly best: ReadonlyMap<number, SpeciesRow>;
+}
+
 /** Ends every block, including the last one. */
-const BLOCK_END = '\0';
+const BLOCK_END = Buffer.from('\0');
 /** Header of a row for a chain without a protein of the species. Protenix counts rows by their headers. */
 const absentHeader = (taxid: number): string => `absent_${taxid}`;
 
 /**
- * Returns the alignment block of a query: the query under the client's name, then the selected rows in order of
- * E-value. A homolog that the database search found as well has the row of that search.
- * @param maxBytes  size limit; later rows are omitted
+ * Returns the alignment of a query: the selected rows in order of E-value. A homolog that the database search found as
+ * well has the row of that search. Rows beyond COLABFOLD_ARCHIVE_MAX_BYTES are omitted.
  * Errors  the signal's reason
  */
 export async function unpairedBlock(
-  { name, sequence, candidates, relatives: homologs }: Chain,
+  { sequence, candidates, relatives: homologs }: Chain,
   rules: Rules,
   isFiltered: boolean,
-  maxBytes: number,
   signal: AbortSignal,
-): Promise<Buffer> {
+): Promise<Block> {
   const possible: PossibleRow[] = [];
   const found = new Map<string, string>();
   let lastRank = 0;
   for await (const some of candidates) {
+    signal.throwIfAborted();
     for (const candidate of some) {
       lastRank = candidate.rank;
       const row = isKept(candidate, rules) ? rowOf(candidate, sequence) : undefined;
@@ -48,6 +66,7 @@ export async function unpairedBlock(
     }
   }
   for await (const some of homologs) {
+    signal.throwIfAborted();
     for (const homolog of some) {
       lastRank += 1;
       const isFound = found.get(homolog.id)?.includes(homolog.residues) ?? false;
@@ -69,58 +88,89 @@ export async function unpairedBlock(
     },
     signal,
   );
-  const records = rows.map(({ header, row }) => `>${header}\n${row}\n`);
-  return blockOf(name, sequence, records, maxBytes);
+  return blockOf(sequence, rows, signal);
+}
+
+/**
+ * Pieces of a block under the name that the client gave to its query.
+ * @param maxBytes  limit on the rows; later rows are omitted
+ */
+export function namedBlock(name: string, { bytes, ends }: Block, maxBytes: number): readonly Buffer[] {
+  const beyond = ends.findIndex((end) => end - ends[0] > maxBytes);
+  const end = beyond === -1 ? bytes.length : ends[beyond - 1];
+  return [Buffer.from(`>${name}\n`), bytes.subarray(0, end), BLOCK_END];
 }
 
 /** The best protein of a species for a chain. */
-interface SpeciesRow {
+export interface SpeciesRow {
   readonly rank: number;
   readonly record: string;
 }
 
 /**
- * Blocks of equal depth. The n-th rows of all chains are of one species, each the best protein of it for the chain.
- * Species of more chains come first, then those of smaller mean rank.
+ * Blocks of equal depth, in pieces. The n-th rows of all chains are of one species, each the best protein of it for the
+ * chain. Species of more chains come first, then those of smaller mean rank.
  * @param pairing `complete` selects species with a protein for every chain; `greedy`, with one for at least two chains
  * @param maxBytes of all blocks together; later rows are omitted
  * Errors  the signal's reason
  */
 export async function pairedBlocks(
-  chains: readonly Chain[],
-  rules: Rules,
+  chains: readonly PairedChain[],
   pairing: 'greedy' | 'complete',
   maxBytes: number,
+  signal: AbortSignal,
 ): Promise<readonly Buffer[]> {
-  const best: Map<number, SpeciesRow>[] = [];
-  for (const chain of chains) best.push(await bestOfSpecies(chain, rules));
+  const best = chains.map((chain) => chain.best);
   const least = pairing === 'complete' ? chains.length : Math.min(2, chains.length);
-  const species = [...new Set(best.flatMap((rows) => [...rows.keys()]))]
-    .map((taxid) => ({ taxid, ranks: best.flatMap((rows) => rows.get(taxid)?.rank ?? []) }))
-    .filter(({ ranks }) => ranks.length >= least)
-    .sort((a, b) => b.ranks.length - a.ranks.length || mean(a.ranks) - mean(b.ranks) || a.taxid - b.taxid);
-  const depth = depthWithin(maxBytes, chains, species, best);
-  return chains.map(({ name, sequence }, at) => {
+  const slice = new Slice();
+  const ranked: { readonly taxid: number; readonly ranks: readonly number[] }[] = [];
+  for (const taxid of new Set(best.flatMap((rows) => [...rows.keys()]))) {
+    if (slice.isOver) await slice.pause();
+    const ranks = best.flatMap((rows) => rows.get(taxid)?.rank ?? []);
+    if (ranks.length >= least) ranked.push({ taxid, ranks });
+  }
+  const species = ranked.sort(
+    (a, b) => b.ranks.length - a.ranks.length || mean(a.ranks) - mean(b.ranks) || a.taxid - b.taxid,
+  );
+  const kept = species.slice(0, depthWithin(maxBytes, chains, species));
+  const pieces: Buffer[] = [];
+  for (const { name, sequence, best: rows } of chains) {
+    pieces.push(Buffer.from(`>${name}\n${sequence}\n`));
     const gaps = '-'.repeat(sequence.length);
-    const records = species
-      .slice(0, depth)
-      .map(({ taxid }) => best[at].get(taxid)?.record ?? `>${absentHeader(taxid)}\n${gaps}\n`);
-    return blockOf(name, sequence, records, Infinity);
-  });
+    for (const { taxid } of kept) {
+      if (slice.isOver) await slice.pause();
+      signal.throwIfAborted();
+      pieces.push(Buffer.from(rows.get(taxid)?.record ?? `>${absentHeader(taxid)}\n${gaps}\n`));
+    }
+    pieces.push(BLOCK_END);
+  }
+  return pieces;
 }
 
-async function bestOfSpecies(
-  { sequence, candidates }: Chain,
+/**
+ * The best protein of each species for a chain, by taxid. Rows beyond COLABFOLD_ARCHIVE_MAX_BYTES are omitted.
+ * Errors  the signal's reason
+ */
+export async function bestOfSpecies(
+  { sequence, candidates }: Pick<Chain, 'sequence' | 'candidates'>,
   rules: Rules,
-): Promise<Map<number, SpeciesRow>> {
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, SpeciesRow>> {
   const best = new Map<number, SpeciesRow>();
+  const slice = new Slice();
+  let bytes = 0;
   for await (const some of candidates) {
     for (const candidate of some) {
+      if (slice.isOver) await slice.pause();
+      signal.throwIfAborted();
       const { taxid } = candidate.target.attributes;
       if (typeof taxid !== 'number' || best.has(taxid) || !isKept(candidate, rules)) continue;
       const written = rowOf(candidate, sequence)?.write();
       if (written === undefined) continue;
-      best.set(taxid, { rank: candidate.rank, record: `>${written.header}\n${written.row}\n` });
+      const record = `>${written.header}\n${written.row}\n`;
+      bytes += record.length;
+      if (bytes > COLABFOLD_ARCHIVE_MAX_BYTES) return best;
+      best.set(taxid, { rank: candidate.rank, record });
     }
   }
   return best;
@@ -129,14 +179,13 @@ async function bestOfSpecies(
 /** Number of rows of each block within the byte limit. */
 function depthWithin(
   maxBytes: number,
-  chains: readonly Chain[],
+  chains: readonly PairedChain[],
   species: readonly { readonly taxid: number }[],
-  best: readonly Map<number, SpeciesRow>[],
 ): number {
   let bytes = 0;
   const beyond = species.findIndex(({ taxid }) => {
-    for (const [at, { sequence }] of chains.entries())
-      bytes += best[at].get(taxid)?.record.length ?? sequence.length + absentHeader(taxid).length;
+    for (const { sequence, best } of chains)
+      bytes += best.get(taxid)?.record.length ?? sequence.length + absentHeader(taxid).length;
     return bytes > maxBytes;
   });
   return beyond === -1 ? species.length : beyond;
@@ -157,11 +206,23 @@ function isNear(
   return isSure && row.query_coverage_ratio >= minCoverage;
 }
 
-function blockOf(name: string, sequence: string, records: readonly string[], maxBytes: number): Buffer {
-  let bytes = 0;
-  const beyond = records.findIndex((record) => (bytes += record.length) > maxBytes);
-  const kept = beyond === -1 ? records : records.slice(0, beyond);
-  return Buffer.from([`>${name}\n${sequence}\n`, ...kept, BLOCK_END].join(''));
+/** Errors  the signal's reason */
+async function blockOf(sequence: string, rows: readonly MsaRow[], signal: AbortSignal): Promise<Block> {
+  const slice = new Slice();
+  const pieces = [Buffer.from(`${sequence}\n`)];
+  let bytes = pieces[0].length;
+  // The first end is that of the query, from which the size of the rows is counted.
+  const ends = [bytes];
+  for (const { header, row } of rows) {
+    if (slice.isOver) await slice.pause();
+    signal.throwIfAborted();
+    const piece = Buffer.from(`>${header}\n${row}\n`);
+    if (bytes - ends[0] + piece.length > COLABFOLD_ARCHIVE_MAX_BYTES) break;
+    bytes += piece.length;
+    pieces.push(piece);
+    ends.push(bytes);
+  }
+  return { bytes: Buffer.concat(pieces), ends };
 }
 
 function mean(values: readonly number[]): number {

@@ -1,5 +1,7 @@
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { MEBIBYTE_BYTES } from '../../limits.js';
 
 /** A file of an archive. Its content is the concatenation of its pieces. */
 export interface ArchivedFile {
@@ -9,21 +11,54 @@ export interface ArchivedFile {
 }
 
 const BLOCK_BYTES = 512;
-const pack = promisify(gzip);
+/** Bytes that are compressed in one step, during which the work cannot be aborted. */
+const STEP_BYTES = MEBIBYTE_BYTES;
 
 /**
- * Returns the files as a gzip-compressed tar archive. Equal files give equal bytes.
- * Errors  those of zlib
+ * Returns the files as a gzip-compressed tar archive. Equal files give equal bytes. The text is compressed piece by
+ * piece, so that no step blocks the event loop for a whole archive.
+ * Errors  those of zlib; the signal's reason
  * Source  POSIX.1-2001, pax interchange format: its ustar header block
  */
-export async function tarGz(files: readonly ArchivedFile[]): Promise<Buffer> {
+export async function tarGz(files: readonly ArchivedFile[], signal: AbortSignal): Promise<Buffer> {
   const blocks = files.flatMap(({ name, pieces }) => {
     const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0);
     const padding = (BLOCK_BYTES - (sizeBytes % BLOCK_BYTES)) % BLOCK_BYTES;
     return [header(name, sizeBytes), ...pieces, Buffer.alloc(padding)];
   });
   // Two empty blocks end the archive.
-  return pack(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK_BYTES)]), { level: 1 });
+  const source = Readable.from(steps([...blocks, Buffer.alloc(2 * BLOCK_BYTES)]), { objectMode: false });
+  const packed: Buffer[] = [];
+  await pipeline(
+    source,
+    createGzip({ level: 1 }),
+    async (chunks: AsyncIterable<Buffer>) => {
+      for await (const chunk of chunks) packed.push(chunk);
+    },
+    { signal },
+  ).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw error;
+  });
+  return Buffer.concat(packed);
+}
+
+/** The same bytes in steps of at most STEP_BYTES. */
+function* steps(pieces: readonly Buffer[]): Generator<Buffer> {
+  let small: Buffer[] = [];
+  let bytes = 0;
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += STEP_BYTES) {
+      const part = piece.subarray(at, at + STEP_BYTES);
+      small.push(part);
+      bytes += part.length;
+      if (bytes < STEP_BYTES) continue;
+      yield Buffer.concat(small);
+      small = [];
+      bytes = 0;
+    }
+  }
+  yield Buffer.concat(small);
 }
 
 function header(name: string, sizeBytes: number): Buffer {

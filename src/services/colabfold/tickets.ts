@@ -1,8 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { canonicalSha256, sha256Hex } from '../../canonical.js';
 import type { ColabfoldSettings } from '../../config.js';
-import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
-import type { ProteinRelative as ProteinHomolog } from '../../contract/runs/run-relatives.js';
 import type { Run } from '../../contract/runs/runs.js';
 import type { SearchRunSummary } from '../../contract/runs/run-kinds.js';
 import { Refusal } from '../../errors.js';
@@ -13,15 +11,16 @@ import {
 } from '../../limits.js';
 import type { IdempotencyTable } from '../../store/tables/idempotency.js';
 import type { RunRow, RunTable } from '../../store/tables/runs.js';
-import { pause } from '../../turns.js';
 import type { Budgets } from '../billing/budgets.js';
 import type { RequestContext } from '../context.js';
 import type { Runs } from '../runs/runs.js';
 import type { Catalog, CatalogRelease } from '../search/catalog.js';
 import type { Receipts } from '../search/receipts.js';
-import { pairedBlocks, unpairedBlock, type Chain } from './alignments.js';
+import { namedBlock, pairedBlocks, type PairedChain } from './alignments.js';
+import { ArchiveQueue } from './archive-queue.js';
 import { tarGz, type ArchivedFile } from './archive.js';
 import { givesHomologs } from '../run-kinds/relatives.js';
+import { TicketBlocks } from './blocks.js';
 import { readFormQueries, type NamedQuery } from './form.js';
 import {
   readMode,
@@ -78,15 +77,19 @@ const SEARCHED = {
  */
 export class ColabfoldTickets {
   readonly #dependencies: ColabfoldDependencies;
-  /** Archives by ticket, finished or in progress. A client that timed out asks again. */
+  /** Archives by ticket. A client that timed out asks again. */
   readonly #archives = new LRUCache<string, Buffer>({
     maxSize: COLABFOLD_ARCHIVES_MAX_BYTES,
     sizeCalculation: ({ length }) => length + 1,
   });
-  readonly #making = new Map<string, Promise<Buffer>>();
+  readonly #queue: ArchiveQueue;
+  /** Shared by all tickets that name the same runs, whatever names they give to them. */
+  readonly #blocks: TicketBlocks;
 
   constructor(dependencies: ColabfoldDependencies) {
     this.#dependencies = dependencies;
+    this.#queue = new ArchiveQueue();
+    this.#blocks = new TicketBlocks(dependencies);
   }
 
   /** Errors  those of the form, the catalog, budgets and runs.create */
@@ -117,7 +120,7 @@ export class ColabfoldTickets {
 
   /**
    * Returns the archive of a complete ticket; undefined as for status.
-   * Errors  Refusal `permission_denied`, `run_not_completed`; Faults of the disk
+   * Errors  Refusal `permission_denied`, `run_not_completed`, `queue_full`; Faults of the disk; the context's signal
    */
   async archive(id: string, context: RequestContext): Promise<Buffer | undefined> {
     const ticket = readTicket(id);
@@ -125,19 +128,16 @@ export class ColabfoldTickets {
     const { status } = this.#stateOf(ticket, context);
     if (status !== 'COMPLETE')
       throw new Refusal('run_not_completed', `The ticket is ${status}; ask again when it is COMPLETE.`);
-    const key = sha256Hex(`${context.organizationId} ${id}`);
-    const archive = this.#archives.get(key) ?? this.#making.get(key);
-    if (archive !== undefined) return archive;
-    // Several requests may share the archive, so the abort of the first request must not cancel it.
-    const made = this.#make(ticket, { ...context, signal: new AbortController().signal });
-    this.#making.set(key, made);
-    try {
-      const archive = await made;
+    const { organizationId } = context;
+    const key = sha256Hex(`${organizationId} ${id}`);
+    const cached = this.#archives.get(key);
+    if (cached !== undefined) return cached;
+    const make = async (signal: AbortSignal): Promise<Buffer> => {
+      const archive = await this.#make(ticket, { ...context, signal });
       this.#archives.set(key, archive);
       return archive;
-    } finally {
-      this.#making.delete(key);
-    }
+    };
+    return this.#queue.wait({ key, organizationId, make }, context.signal);
   }
 
   /** Rows are paired by the taxa of the database's proteins. Proteins of its homolog source have no taxa. */
@@ -215,9 +215,10 @@ export class ColabfoldTickets {
     return value.id;
   }
 
-  #isKept(ticket: Ticket): boolean {
-    const runs = runIdsOf(ticket).map((id) => this.#dependencies.table.get(id));
-    return runs.every((run) => run !== undefined && !run.areResultsGone);
+  /** Whether all runs are stored, with results, and of the kinds that a ticket of this server names. */
+  #isKept({ queries }: Ticket): boolean {
+    const { table } = this.#dependencies;
+    return queries.every(({ searches }) => isTicketQuery(searches, (id) => table.get(id)));
   }
 
   #stateOf(ticket: Ticket, { organizationId }: RequestContext): TicketState {
@@ -231,57 +232,27 @@ export class ColabfoldTickets {
     return { ...told, status: runs.some(({ status }) => status !== 'queued') ? 'RUNNING' : 'PENDING' };
   }
 
-  async #make(ticket: Ticket, context: RequestContext): Promise<Buffer> {
-    const { mode, queries } = ticket;
-    const { settings } = this.#dependencies;
+  async #make({ mode, queries }: Ticket, context: RequestContext): Promise<Buffer> {
+    const { signal } = context;
     if (mode.pairing !== undefined) {
-      const chains = queries.map((query) => this.#chainOf(query, 0, context));
-      const pieces = await pairedBlocks(chains, settings, mode.pairing, COLABFOLD_ARCHIVE_MAX_BYTES);
-      return tarGz([{ name: PAIRED_FILE, pieces }]);
+      const chains: PairedChain[] = [];
+      for (const { name, searches } of queries)
+        chains.push({ name, ...(await this.#blocks.paired(searches[0], context)) });
+      const pieces = await pairedBlocks(chains, mode.pairing, COLABFOLD_ARCHIVE_MAX_BYTES, signal);
+      return tarGz([{ name: PAIRED_FILE, pieces }], signal);
     }
     const names = mode.hasEnvironment ? [MAIN_FILE, ENVIRONMENT_FILE] : [MAIN_FILE];
     const maxBytes = Math.floor(COLABFOLD_ARCHIVE_MAX_BYTES / (names.length * queries.length));
     const files: ArchivedFile[] = [];
     for (const [at, name] of names.entries()) {
       const pieces: Buffer[] = [];
-      for (const query of queries) {
-        const chain = this.#chainOf(query, at, context);
-        pieces.push(await unpairedBlock(chain, settings, mode.isFiltered, maxBytes, context.signal));
+      for (const { name: query, searches } of queries) {
+        const block = await this.#blocks.unpaired(searches[0], searches[at], mode.isFiltered, context);
+        pieces.push(...namedBlock(query, block, maxBytes));
       }
       files.push({ name, pieces });
     }
-    return tarGz([...files, { name: TEMPLATES_FILE, pieces: [] }]);
-  }
-
-  /** A database that was not searched has no candidates. */
-  #chainOf({ name, searches }: TicketQuery, at: number, context: RequestContext): Chain {
-    const { table, receipts } = this.#dependencies;
-    const main = table.get(searches[0].runId) as RunRow;
-    const { receipt } = main.summary as SearchRunSummary;
-    // Only the receipt of a search holds its query.
-    const { query } = receipts.get(receipt.id, context).value.content;
-    const { sequence } = query as { readonly sequence: string };
-    const { runId, homologsRunId }: Partial<TicketSearch> = searches[at] ?? {};
-    return {
-      name,
-      sequence,
-      candidates: this.#rowsOf<HomologyCandidate>(runId),
-      relatives: this.#rowsOf<ProteinHomolog>(homologsRunId),
-    };
-  }
-
-  async *#rowsOf<Row>(runId: string | undefined): AsyncGenerator<readonly Row[]> {
-    if (runId === undefined) return;
-    const { table } = this.#dependencies;
-    const rowCount = table.get(runId)?.rowCount ?? 0;
-    for (let at = 0; at < rowCount;) {
-      const block = await table.rows.blockAt(runId, at);
-      if (block === undefined)
-        throw new Refusal('result_expired', `The results of ${runId} were deleted meanwhile.`);
-      yield block.rows as readonly Row[];
-      at = block.firstRow + block.rows.length;
-      await pause();
-    }
+    return tarGz([...files, { name: TEMPLATES_FILE, pieces: [] }], signal);
   }
 }
 
@@ -289,6 +260,35 @@ function runIdsOf({ queries }: Ticket): readonly string[] {
   const searches = queries.flatMap((query) => query.searches);
   return searches.flatMap(({ runId, homologsRunId }) => [runId, ...(homologsRunId ? [homologsRunId] : [])]);
 }
+
+/**
+ * Whether a query names what a ticket of this server does: searches with alignments and runs of homologs, all of one
+ * sequence. The id of a ticket is not signed, so a client can name any of its runs.
+ */
+function isTicketQuery(
+  searches: readonly TicketSearch[],
+  runOf: (id: string) => RunRow | undefined,
+): boolean {
+  const queries = new Set<string>();
+  return searches.every(({ runId, homologsRunId }) => {
+    const runs = [
+      { run: runOf(runId), endpoint: 'homology.search' },
+      ...(homologsRunId === undefined
+        ? []
+        : [{ run: runOf(homologsRunId), endpoint: 'sequences.relatives' }]),
+    ];
+    return runs.every(({ run, endpoint }) => {
+      if (run === undefined || run.areResultsGone || run.endpoint !== endpoint) return false;
+      if (run.status !== 'completed') return true;
+      const { query, evidence_summary: evidence } = run.summary as RunSummary;
+      queries.add(query.sha256);
+      return evidence?.alignment.status !== 'not_requested' && queries.size === 1;
+    });
+  });
+}
+
+/** Members of the summaries of both kinds of run. */
+type RunSummary = Pick<SearchRunSummary, 'query'> & Partial<Pick<SearchRunSummary, 'evidence_summary'>>;
 
 /** A failed run, or one whose results were deleted, does not prevent a new search of its sequence. */
 function isOfUse({ status, areResultsGone }: RunRow): boolean {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../errors.js';
+import { OPEN_ORGANIZATION } from '../../limits.js';
 import type { KeyScope } from '../../contract/grammar/key-scopes.js';
-import type { SessionRow, SessionTable } from '../../store/tables/sessions.js';
+import type { SessionBounds, SessionRow, SessionTable } from '../../store/tables/sessions.js';
 import type { World } from '../../world.js';
 import type { Principal } from '../context.js';
 import type { Keys } from '../keys.js';
@@ -29,11 +30,10 @@ export interface BegunSession {
 
 const TOKEN_BYTES = 32;
 const TOKEN_PATTERN = /^[A-Za-z0-9_-]{43}$/;
-const SESSIONS_MAX_COUNT = 1_000;
+const SESSION_BOUNDS: SessionBounds = { total: 1_000, perKey: 20 };
 export const SESSION_LIFETIME_MS = 7 * 24 * 60 * 60 * 1000;
 const LINK_LIFETIME_MS = 15 * 60 * 1000;
-/** Organization of visitors without a sign-in. It sees public databases and those granted to it. */
-const OPEN_ORGANIZATION = 'console-open';
+/** A visitor without a sign-in sees public databases and those granted to this organization. */
 const OPEN_VISITOR: Visitor = Object.freeze({
   organizationId: OPEN_ORGANIZATION,
   keyId: OPEN_ORGANIZATION,
@@ -63,7 +63,7 @@ export class Sessions {
     const name = this.#keys.live(keyId)?.name ?? keyId;
     const isOperator = scope === 'admin';
     const { token, row } = this.#newSession({ keyId, organizationId, name, isOperator });
-    await this.#table.add(row, SESSIONS_MAX_COUNT);
+    await this.#table.add(row, SESSION_BOUNDS);
     return { token, visitor: visitorOf(row, scope) };
   }
 
@@ -80,7 +80,7 @@ export class Sessions {
           begun = this.#newSession({ organizationId, name: 'operator', isOperator: true });
           return begun.row;
         },
-        SESSIONS_MAX_COUNT,
+        SESSION_BOUNDS,
       ));
     if (isUsed && begun !== undefined) return { token: begun.token, visitor: visitorOf(begun.row) };
     throw new Refusal(

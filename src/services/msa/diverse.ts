@@ -34,7 +34,11 @@ export async function diverseRows(
   { maximumIdentity, diverseRowCount }: Diversity,
   slice: Pick<Slice, 'isOver' | 'pause'>,
 ): Promise<readonly number[]> {
-  const columns = rows.map((row) => columnsOf(row, query.length));
+  const columns: Columns[] = [];
+  for (const row of rows) {
+    if (slice.isOver) await slice.pause();
+    columns.push(columnsOf(row, query.length));
+  }
   const kept = new Set<number>();
   const keptColumns = [columnsOf(query, query.length)];
   const depths = new Uint32Array(Math.ceil(query.length / BLOCK_COLUMNS));

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, open, realpath, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { StructurePredictor } from '../../config.js';
 import type { StructureRunSummary } from '../../contract/runs/run-structures.js';
 import { Refusal } from '../../errors.js';
@@ -37,11 +37,12 @@ export async function collectPrediction(
   writer: FileWriter,
 ): Promise<RunOutcome | RunFailureOutcome> {
   const store = async (from: string, path: string): Promise<PlacedFile> => {
-    const written = await copyIn(from, writer, context);
+    const written = await copyIn(place, from, writer, context);
     releaseAfter(context.signal, written.release);
     return { written, path, contentType: contentTypeOf(path) };
   };
-  const log = await store(join(place, LOG_FILE), `${folder}/${LOG_FILE}`);
+  await requireOwnLog(join(place, LOG_FILE));
+  const log = await store(LOG_FILE, `${folder}/${LOG_FILE}`);
   const present = (files: readonly PlacedFile[], at: Date) =>
     writer.put(files, context, at).map((file) => presentRunFile(file, baseUrl));
   const outputFolder = join(place, OUTPUT_FOLDER);
@@ -52,7 +53,7 @@ export async function collectPrediction(
       const placed = placeOf(`${folder}/${path}`, writer, context);
       if (placed === log.path || files.some((file) => file.path === placed))
         throw new BadOutput('output_invalid', `The predictor wrote a file twice, or the log's: ${path}.`);
-      files.push(await store(join(outputFolder, path), placed));
+      files.push(await store(join(OUTPUT_FOLDER, path), placed));
     }
     const summarise = (at: Date): StructureRunSummary => {
       const [stored, ...rest] = present([log, ...files], at);
@@ -113,11 +114,40 @@ function placeOf(path: string, writer: FileWriter, context: RequestContext): str
   }
 }
 
-/** Follows no link, even if one replaced the file since it was listed. */
-async function copyIn(path: string, writer: FileWriter, context: RequestContext): Promise<WrittenFile> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+/** Replaces a log that is no plain file. A link there would name a file of the server. */
+async function requireOwnLog(path: string): Promise<void> {
+  const status = await lstat(path).catch(() => undefined);
+  if (
+    status?.isFile() === true &&
+    (await realpath(path)) === join(await realpath(dirname(path)), basename(path))
+  )
+    return;
+  await rm(path, { recursive: true, force: true });
+  await writeFile(path, 'The predictor removed or replaced its log.\n', { flag: 'wx' });
+}
+
+/**
+ * Follows no link, even if one replaced the file, or a folder above it, since it was listed.
+ * Errors  BadOutput for a link; those of the file system and of storage
+ */
+async function copyIn(
+  place: string,
+  path: string,
+  writer: FileWriter,
+  context: RequestContext,
+): Promise<WrittenFile> {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const whole = join(place, path);
+  const handle = await open(whole, flags).catch((error: unknown) => {
+    const isLink = (error as NodeJS.ErrnoException).code === 'ELOOP';
+    throw isLink ? new BadOutput('output_invalid', `${path} is a link.`) : error;
+  });
   const file = writer.open(context);
   try {
+    // Links of folders above the file are followed by `open`, so the path of what was opened is compared.
+    const opened = await realpath(`/proc/self/fd/${handle.fd}`).catch(() => realpath(whole));
+    if (opened !== join(await realpath(place), path) || !(await handle.stat()).isFile())
+      throw new BadOutput('output_invalid', `${path} is not in the folder of the prediction.`);
     for await (const chunk of handle.createReadStream({ autoClose: false }))
       await file.write(chunk as Buffer);
     return await file.end();

@@ -27,7 +27,8 @@ export class BadOutput extends Error {
 
 /**
  * Lists plain files below a folder, by path. Links are not followed, because a link could point anywhere.
- * Errors  BadOutput for more than the bounds, and for an entry that is neither file nor folder
+ * Errors  BadOutput for more than the bounds, for an entry that is neither file nor folder, and for a folder that was
+ *         replaced by a link; errors of the file system
  */
 export async function readOutput(folder: string, bounds: OutputBounds): Promise<readonly OutputFile[]> {
   const files: OutputFile[] = [];
@@ -52,6 +53,8 @@ export async function readOutput(folder: string, bounds: OutputBounds): Promise<
       }
     }
   };
+  if (!(await lstat(folder)).isDirectory())
+    throw new BadOutput('output_invalid', 'The predictor replaced its output folder.');
   await visit('', 1);
   return files;
 }

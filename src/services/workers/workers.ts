@@ -230,7 +230,9 @@ async function requestPartition(
     const bytes = await connection.send(body, { maxBytes, signal: ending.signal, startDeadlineMs });
     const partialResults = decodePartialResults(bytes);
     const { dimension } = work.engine.release.manifest.encoder;
-    await requireWhole(partialResults, queries, settings, partition, dimension);
+    const { targets } = work.engine.release;
+    const lengthOf = (target: number): number => targets.length(target);
+    await requireWhole(partialResults, queries, settings, partition, dimension, lengthOf);
     times.add(world.monotonicMs() - startedMs);
     worker.deprioritisedUntilMs = -Infinity;
     coordinator.count(url, 'answered');

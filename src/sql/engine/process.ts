@@ -1,8 +1,13 @@
 import { writeFileSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
 import { statementFailure } from './failure.js';
 import type { EngineAnswer, EngineAnswers, EngineCall, EngineRequest } from './messages.js';
 import { Statements } from './statements.js';
 import { openWorld } from './world.js';
+
+/** In steps of nice(1). Each step gives a tenth less of a contended core. */
+const LOWER_BY = 5;
+const LOWEST_PRIORITY = 19;
 
 /* Entry point of the process of one organization's engine. A crash ends this process only, not the server. */
 
@@ -46,7 +51,17 @@ function offerToEnd(): void {
   }
 }
 
+/** Lowers the priority of this process, whose threads could fill all cores, so that the server answers beside it. */
+function giveWay(): void {
+  try {
+    setPriority(Math.min(LOWEST_PRIORITY, getPriority() + LOWER_BY));
+  } catch {
+    // A system without priorities runs it as it is.
+  }
+}
+
 offerToEnd();
+giveWay();
 process.on('message', (call: EngineCall) => void respond(call).then((result) => process.send?.(result)));
 // Ends the process with the server, even in the middle of a statement.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));

@@ -1,7 +1,16 @@
-import { MSA_COMPONENTS_MAX_COUNT, MSAS_MAX_BYTES, MSAS_MAX_COUNT } from '../../limits.js';
+import {
+  MSA_COMPONENTS_MAX_COUNT,
+  MSAS_MAX_BYTES,
+  MSAS_MAX_COUNT,
+  OPEN_MSAS_MAX_BYTES,
+  OPEN_MSAS_MAX_COUNT,
+  OPEN_ORGANIZATION,
+  OPEN_RECEIPTS_MAX_COUNT,
+} from '../../limits.js';
 import type { OpenContent } from '../objects/contents.js';
 import type { ControlStore, Table } from '../control-store.js';
 import type { Objects, Received } from '../objects/objects.js';
+import { PassingRows } from '../passing-rows.js';
 import { Tally } from './tally.js';
 
 /** A value named by the hash of its content. Each organization that made it can read it. */
@@ -31,8 +40,15 @@ interface MsaBounds {
   readonly componentCount: number;
   readonly msaCount: number;
   readonly msaBytes: number;
+  /** Share of console visitors without a key. Default: that of OPEN_BOUNDS. */
+  readonly open?: Omit<MsaBounds, 'open'>;
 }
 
+const OPEN_BOUNDS = {
+  componentCount: OPEN_RECEIPTS_MAX_COUNT,
+  msaCount: OPEN_MSAS_MAX_COUNT,
+  msaBytes: OPEN_MSAS_MAX_BYTES,
+};
 const BOUNDS: MsaBounds = {
   componentCount: MSA_COMPONENTS_MAX_COUNT,
   msaCount: MSAS_MAX_COUNT,
@@ -45,7 +61,13 @@ export function openMsaTables<Component, Manifest>(
   bounds: MsaBounds = BOUNDS,
 ): MsaTables<Component, Manifest> {
   return {
-    components: new NamedTable<Component>(store, 'msa-components', { maxCount: bounds.componentCount }),
+    components: new NamedTable<Component>(store, 'msa-components', {
+      maxCount: bounds.componentCount,
+      passing: new PassingRows({
+        organizationId: OPEN_ORGANIZATION,
+        maxCount: (bounds.open ?? OPEN_BOUNDS).componentCount,
+      }),
+    }),
     msas: new MsaTable<Manifest>(store, objects, bounds),
   };
 }
@@ -57,11 +79,16 @@ class MsaTable<Manifest> {
   readonly #objects: Objects;
   readonly #rows: NamedTable<MsaContent<Manifest>>;
 
-  constructor(store: ControlStore, objects: Objects, { msaCount, msaBytes }: MsaBounds) {
+  constructor(store: ControlStore, objects: Objects, { msaCount, msaBytes, open = OPEN_BOUNDS }: MsaBounds) {
     this.#objects = objects;
     this.#rows = new NamedTable<MsaContent<Manifest>>(store, 'msas', {
       maxCount: msaCount,
       maxBytes: msaBytes,
+      passing: new PassingRows({
+        organizationId: OPEN_ORGANIZATION,
+        maxCount: open.msaCount,
+        maxBytes: open.msaBytes,
+      }),
       bytesOf: ({ sizeBytes }) => sizeBytes,
       onAdd: ({ sha256, sizeBytes }) => objects.addReference(sha256, sizeBytes),
       onDrop: ({ sha256 }) => objects.dropReference(sha256),
@@ -99,6 +126,7 @@ class MsaTable<Manifest> {
 interface Bounds<Content> {
   readonly maxCount: number;
   readonly maxBytes?: number;
+  readonly passing: PassingRows;
   readonly bytesOf?: (content: Content) => number;
   /** Both run inside the transaction that adds or drops the value. */
   readonly onAdd?: (content: Content) => void;
@@ -135,17 +163,22 @@ class NamedTable<Content> {
       const present = this.#rows.get(row.id);
       const organizationIds = [...new Set([...(present?.organizationIds ?? []), organizationId])].sort();
       this.#rows.putSync(row.id, { ...(present ?? row), organizationIds });
-      if (present === undefined) this.#add(row);
+      if (present === undefined) this.#add(row, organizationId);
     });
   }
 
-  #add({ id, createdAt, content }: NewRow<Content>): void {
-    const { maxCount, maxBytes = Infinity, onAdd } = this.#bounds;
-    this.#byAge.putSync(`${createdAt} ${id}`, this.#sizeOf(content));
+  #add({ id, createdAt, content }: NewRow<Content>, organizationId: string): void {
+    const { maxCount, maxBytes = Infinity, onAdd, passing } = this.#bounds;
+    const key = `${createdAt} ${id}`;
+    this.#byAge.putSync(key, this.#sizeOf(content));
     onAdd?.(content);
     const tally = this.#tally;
     tally.count += 1;
     tally.bytes += this.#sizeOf(content);
+    for (const surplus of passing.note(key, organizationId, this.#sizeOf(content))) {
+      const present = this.#rows.get(surplus.slice(surplus.indexOf(' ') + 1));
+      if (surplus !== key && passing.isAlone(present?.organizationIds ?? [])) this.#drop(surplus);
+    }
     while (tally.count > 1 && (tally.count > maxCount || tally.bytes > maxBytes)) this.#dropOldest();
   }
 

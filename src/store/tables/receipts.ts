@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { RECEIPTS_MAX_COUNT } from '../../limits.js';
+import { OPEN_ORGANIZATION, OPEN_RECEIPTS_MAX_COUNT, RECEIPTS_MAX_COUNT } from '../../limits.js';
 import type { ControlStore, Table } from '../control-store.js';
+import { PassingRows } from '../passing-rows.js';
 import { Tally } from './tally.js';
 
 export interface ReceiptRow {
@@ -25,7 +26,11 @@ export class ReceiptTable {
   readonly #keptFor = new LRUCache<string, true>({ max: KEPT_LATELY_MAX_COUNT });
   readonly #tally: Tally;
 
-  constructor(store: ControlStore, maxCount = RECEIPTS_MAX_COUNT) {
+  readonly #passing: PassingRows;
+
+  /** @param openMaxCount receipts that console visitors without a key leave */
+  constructor(store: ControlStore, maxCount = RECEIPTS_MAX_COUNT, openMaxCount = OPEN_RECEIPTS_MAX_COUNT) {
+    this.#passing = new PassingRows({ organizationId: OPEN_ORGANIZATION, maxCount: openMaxCount });
     this.#rows = store.table<ReceiptRow>('receipts');
     this.#byAge = store.table<string>('receipts-by-age');
     this.#maxCount = maxCount;
@@ -55,10 +60,20 @@ export class ReceiptTable {
       const organizationIds = [...new Set([...(present?.organizationIds ?? []), organizationId])].sort();
       this.#rows.putSync(row.id, { ...(present ?? row), organizationIds });
       if (present !== undefined) return;
-      this.#byAge.putSync(`${row.createdAt} ${row.id}`, row.id);
+      const key = `${row.createdAt} ${row.id}`;
+      this.#byAge.putSync(key, row.id);
       this.#tally.count += 1;
+      for (const surplus of this.#passing.note(key, organizationId)) this.#dropPassing(surplus);
       if (this.#tally.count > this.#maxCount) this.#dropOldest();
     });
+  }
+
+  #dropPassing(key: string): void {
+    const id = key.slice(key.indexOf(' ') + 1);
+    if (!this.#passing.isAlone(this.#rows.get(id)?.organizationIds ?? [])) return;
+    this.#byAge.removeSync(key);
+    this.#rows.removeSync(id);
+    this.#tally.count -= 1;
   }
 
   #dropOldest(): void {

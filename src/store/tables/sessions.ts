@@ -23,6 +23,12 @@ export interface SessionLinkRow {
   readonly expiresAt: string;
 }
 
+/** Bounds on open sessions. Sessions from links of the command line count as those of one key. */
+export interface SessionBounds {
+  readonly total: number;
+  readonly perKey: number;
+}
+
 /** The tables `sessions` and `session-links`, by digest. */
 export class SessionTable {
   readonly #store: ControlStore;
@@ -51,10 +57,11 @@ export class SessionTable {
   }
 
   /**
-   * Adds a session. Beyond `maxCount`, sessions with the least time left are removed. Expired ones are always removed.
+   * Adds a session. Beyond the bounds, sessions with the least time left are removed: of the same key, or, if all keys
+   * together have too many, of the key that has the most. Expired sessions are always removed.
    */
-  add(row: SessionRow, maxCount: number): Promise<void> {
-    return this.#store.transaction(() => this.#add(row, maxCount));
+  add(row: SessionRow, bounds: SessionBounds): Promise<void> {
+    return this.#store.transaction(() => this.#add(row, bounds));
   }
 
   /**
@@ -65,14 +72,14 @@ export class SessionTable {
     linkId: string,
     now: string,
     make: (link: SessionLinkRow) => SessionRow,
-    maxCount: number,
+    bounds: SessionBounds,
   ): Promise<boolean> {
     return this.#store.transaction(() => {
       this.#sweep(now);
       const link = this.#links.get(linkId);
       if (link === undefined) return false;
       this.#links.removeSync(linkId);
-      this.#add(make(link), maxCount);
+      this.#add(make(link), bounds);
       return true;
     });
   }
@@ -84,11 +91,14 @@ export class SessionTable {
     });
   }
 
-  #add(row: SessionRow, maxCount: number): void {
+  #add(row: SessionRow, bounds: SessionBounds): void {
     this.#sweep(row.createdAt);
-    const kept = [...this.list()].sort((a, b) => (a.expiresAt < b.expiresAt ? -1 : 1));
-    for (const { id } of kept.slice(0, Math.max(0, kept.length + 1 - maxCount)))
-      this.#sessions.removeSync(id);
+    const kept = this.list().toSorted((a, b) => (a.expiresAt < b.expiresAt ? -1 : 1));
+    const own = kept.filter(({ keyId }) => keyId === row.keyId);
+    const surplus = own.slice(0, Math.max(0, own.length + 1 - bounds.perKey));
+    if (surplus.length === 0 && kept.length >= bounds.total)
+      surplus.push(...ofGreatestHolder(kept).slice(0, 1));
+    for (const { id } of surplus) this.#sessions.removeSync(id);
     this.#sessions.putSync(row.id, row);
   }
 
@@ -97,4 +107,15 @@ export class SessionTable {
     const links = [...this.#links.getRange().map(({ value }) => value)];
     for (const { id, expiresAt } of links) if (expiresAt <= now) this.#links.removeSync(id);
   }
+}
+
+/** The sessions, in their order, of the key that has the most. */
+function ofGreatestHolder(sessions: readonly SessionRow[]): readonly SessionRow[] {
+  const holders = new Map<string | undefined, SessionRow[]>();
+  for (const session of sessions) {
+    const ofKey = holders.get(session.keyId) ?? [];
+    ofKey.push(session);
+    holders.set(session.keyId, ofKey);
+  }
+  return [...holders.values()].reduce((most, each) => (each.length > most.length ? each : most), []);
 }

@@ -1,3 +1,9 @@
+import { LRUCache } from 'lru-cache';
+import {
+  OPEN_ORGANIZATION,
+  OPEN_TARGET_SPACES_MAX_CHARACTERS,
+  OPEN_TARGET_SPACES_MAX_COUNT,
+} from '../../limits.js';
 import type { ControlStore, Table } from '../control-store.js';
 
 /** Content that names a target space. The eligible targets are computed again from the filter when needed. */
@@ -21,10 +27,18 @@ interface StoredRow extends TargetSpaceRow {
   readonly organizationIds: readonly string[];
 }
 
-/** The table `target-spaces`: one row per id. Only a row's organizations change, and no row is deleted. */
+/**
+ * The table `target-spaces`: one row per id. Only a row's organizations change, and no row is deleted. Those of console
+ * visitors without a key are in memory only, so that visitors cannot fill the disk.
+ */
 export class TargetSpaceTable {
   readonly #store: ControlStore;
   readonly #rows: Table<StoredRow>;
+  readonly #open = new LRUCache<string, TargetSpaceRow>({
+    max: OPEN_TARGET_SPACES_MAX_COUNT,
+    maxSize: OPEN_TARGET_SPACES_MAX_CHARACTERS,
+    sizeCalculation: (space) => JSON.stringify(space).length,
+  });
 
   constructor(store: ControlStore) {
     this.#store = store;
@@ -35,6 +49,7 @@ export class TargetSpaceTable {
   async put(space: TargetSpaceRow, organizationId: string): Promise<void> {
     // Nearly every filtered search ends here: a read, which waits for no writer, is enough.
     if (this.find(space.id, organizationId).status === 'found') return;
+    if (organizationId === OPEN_ORGANIZATION) return void this.#open.set(space.id, space);
     await this.#store.transaction(() => {
       const known = this.#rows.get(space.id)?.organizationIds ?? [];
       const organizationIds = [...new Set([...known, organizationId])].sort();
@@ -43,6 +58,8 @@ export class TargetSpaceTable {
   }
 
   find(id: string, organizationId: string): FoundTargetSpace {
+    const open = organizationId === OPEN_ORGANIZATION ? this.#open.get(id) : undefined;
+    if (open !== undefined) return { status: 'found', space: open };
     const row = this.#rows.get(id);
     if (row === undefined) return { status: 'unknown' };
     const { organizationIds, ...space } = row;

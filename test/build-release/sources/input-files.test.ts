@@ -1,5 +1,5 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -46,6 +46,22 @@ const XML =
   '<dbReference type="Pfam" id="PF00001"/><sequence>HIKLMN</sequence></entry></uniprot>';
 
 describe('the files of a build', () => {
+  it('is refused in a sentence if a file is a device, a pipe or a folder', { timeout: 10_000 }, async () => {
+    const zero = join(folder, 'zero.fasta');
+    const pipe = join(folder, 'pipe.fasta');
+    symlinkSync('/dev/zero', zero);
+    execFileSync('mkfifo', [pipe]);
+    const fasta = file(FASTA);
+    for (const given of [zero, pipe]) {
+      expect((await refusal({ proteins: [given] })).message).toMatch(
+        / is a (device|pipe); write it to a file first/,
+      );
+      expect((await refusal({ proteins: [fasta], metadata: given })).code).toBe('file_not_found');
+      expect((await refusal({ proteins: [fasta], annotations: [given] })).code).toBe('file_not_found');
+    }
+    expect((await refusal({ proteins: [fasta], metadata: folder })).message).toContain('is a folder');
+  });
+
   it('are recognised one by one by their first bytes, and form one database', async () => {
     const given = [file(FASTA), file(gzipSync(FLAT)), file(XML)];
     const { recognised, proteins, fields } = await build({ proteins: given });

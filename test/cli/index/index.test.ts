@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { CARD_FILE, CARD_FORMAT, calibrationDirectory } from '#src/significance/card.js';
 import { codebookDefinition, type PolicyCard } from '#src/recall/policy-card.js';
 import { writePolicyCard } from '#src/recall/policy-sidecar.js';
+import { openJob } from '#src/services/jobs.js';
 import { openProgram } from '#src/cli/program/program.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-index-'));
@@ -57,6 +58,33 @@ describe('gloaming index', () => {
     expect(await index('default', 'beta')).toBe('Requests that name no database now search beta.\n');
     expect(await index('default')).toBe('beta\n');
     expect(await build(ALPHA, 'alpha')).toContain('alpha is this release already');
+  });
+
+  it('says beforehand what a build takes, and builds nothing', async () => {
+    const printed = await build(ALPHA, 'estimated', '--estimate');
+    expect(printed).toMatch(/^input +2 proteins, 14 residues$/m);
+    expect(printed).toMatch(/^time +[\d.:]+( s)?$/m);
+    expect(printed).toMatch(/^disk +.*B, and .* of work files meanwhile$/m);
+    expect(printed).toMatch(/^memory +.* to build, .* to search$/m);
+    expect(printed).toContain('Nothing was built.');
+    await expect(index('fields', 'estimated')).rejects.toThrow('no database or release');
+    await expect(build(join(folder, 'absent.fasta'), 'estimated', '--estimate')).rejects.toThrow(
+      'absent.fasta',
+    );
+  });
+
+  it('names the process that is at work on a calibration that is asked for', async () => {
+    await build(BETA, 'busy', '--no-calibration');
+    await expect(index('calibration', 'busy')).rejects.toThrow(
+      'make one with "gloaming index calibrate busy"',
+    );
+    const job = openJob(environment.GLOAMING_DATA, { command: 'index calibrate', database: 'busy' });
+    job.update({ stage: 'Calibrating', unit: 'pairs', done: 54, total: 100 });
+    await expect(index('calibration', 'busy')).rejects.toThrow(
+      `process ${process.pid} works on it ("gloaming index calibrate"; Calibrating: 54 %)`,
+    );
+    job.close();
+    await index('remove', 'busy', '--yes');
   });
 
   it('reads standard input, says what each file is, and what became of ids given again', async () => {
@@ -125,6 +153,7 @@ describe('gloaming index', () => {
     expect(listed).toMatch(/^organism +string +3 +2 +Escherichia coli \(2\), Mus musculus \(1\)$/m);
     expect(listed).toMatch(/^taxid +integer +3 +1 +83333 \(3\)$/m);
     expect(listed).toMatch(/^string: eq, ne, .*contains/m);
+    expect(listed).toMatch(/--filter writes them shorter: = is eq, != is ne, .*~ is contains/);
     await index('remove', 'gamma', '--yes');
   });
 

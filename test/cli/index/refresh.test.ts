@@ -122,6 +122,21 @@ describe('gloaming refresh', () => {
     expect((await releases()).standing).not.toBe(before.standing);
   });
 
+  it('prints no password of an address', async () => {
+    const secret = url.replace('://', '://user:pw-1234@');
+    const error = await gloaming('refresh', 'lab', '--from', secret).catch((cause: unknown) => cause);
+    const said: string[] = [];
+    for (let each = error; each instanceof Error; each = each.cause) said.push(each.message);
+    expect(said.join(' ')).toContain(new URL(url).host);
+    expect(said.join(' ')).not.toMatch(/pw-1234|user:/);
+    answer = (_request, response) => void response.writeHead(500).end();
+    const token = await gloaming('refresh', 'lab', '--from', `${url}?token=pw-1234`).catch(
+      (cause: unknown) => cause,
+    );
+    expect(String(token)).toContain('could not be downloaded');
+    expect(String(token)).not.toContain('pw-1234');
+  });
+
   it('bounds what it downloads', async () => {
     serve(fasta(12), {});
     await expect(gloaming('refresh', 'lab', '--from', url, '--max-size', '40')).rejects.toMatchObject({

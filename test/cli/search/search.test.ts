@@ -287,6 +287,15 @@ describe('gloaming search', () => {
     await expect(run([three, '-f', 'tsv', '-o', alignments])).rejects.toThrow('is a folder');
   });
 
+  it('says which letters of a query it replaces', async () => {
+    const odd = join(folder, 'odd.fasta');
+    const { sequence } = query;
+    writeFileSync(odd, `>odd\n${sequence.slice(0, 40)}*${sequence.slice(40)}*\n>even\n${sequence}\n`);
+    const { stderr } = await run([odd, '-f', 'tsv', '-l', '1']);
+    expect(stderr).toMatch(/warning: letters_replaced: odd: 1 \* /);
+    expect(stderr).not.toContain('letters_replaced: even');
+  });
+
   it('writes what an export of a run would write', async () => {
     const { stdout } = await run([many, '--outfmt', '6 qseqid sseqid qlen', '-l', '3']);
     const rows = stdout

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openAppliance } from '#src/appliance.js';
@@ -58,6 +60,55 @@ it.each([
   },
   60_000,
 );
+
+const serveCommand = () =>
+  spawn(process.execPath, [MAIN, 'serve'], {
+    env: { ...process.env, ...environment, GLOAMING_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+
+it(
+  'a second server of a data folder ends with one sentence, and one that was killed gives its place up',
+  { timeout: 60_000 },
+  async () => {
+    const first = serveCommand();
+    await once(createInterface({ input: first.stdout }), 'line');
+    const second = serveCommand();
+    const [said, [code]] = await Promise.all([text(second.stderr), once(second, 'exit')]);
+    expect(code).toBe(2);
+    expect(said).toBe(
+      `gloaming: ${environment.GLOAMING_DATA} is served by process ${first.pid}: stop that server, or name ` +
+        'another folder by GLOAMING_DATA.\n',
+    );
+    first.kill('SIGKILL');
+    await once(first, 'exit');
+    const third = serveCommand();
+    await once(createInterface({ input: third.stdout }), 'line');
+    const lock = join(environment.GLOAMING_DATA, 'server.lock');
+    expect(JSON.parse(readFileSync(lock, 'utf8'))).toMatchObject({ pid: third.pid });
+    third.kill('SIGTERM');
+    await once(third, 'exit');
+    expect(existsSync(lock)).toBe(false);
+  },
+);
+
+it('a start with too few descriptors says so in one line', { timeout: 60_000 }, async () => {
+  for (const limit of [28, 40, 64]) {
+    const argv = [`--nofile=${limit}`, process.execPath, MAIN, 'serve'];
+    const child = spawn('prlimit', argv, {
+      env: { ...process.env, ...environment, GLOAMING_PORT: '0' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const ended = once(child, 'exit');
+    const timer = setTimeout(() => child.kill('SIGKILL'), 8_000);
+    const said = await text(child.stderr);
+    const [code] = (await ended) as [number | null];
+    clearTimeout(timer);
+    // With some limits it starts.
+    if (code === null) continue;
+    expect([code, said]).toEqual([1, expect.stringMatching(/^gloaming: [^\n]*\n$/)]);
+  }
+});
 
 it(
   'a start that cannot begin its work says why, and does not stay half alive',

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -22,6 +23,18 @@ afterAll(() => small.close());
 const get = (path: string, headers: Readonly<Record<string, string>>): Promise<Response> =>
   fetch(small.url + path, { headers });
 
+/** Sends any Host, which fetch does not. */
+function post(path: string, body: string, headers: Readonly<Record<string, string>>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(small.url + path, { method: 'POST', headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
 describe('a user name from a trusted proxy', () => {
   it('signs in to the console, with the scope of the settings', async () => {
     const headers = { ...OWN, 'x-forwarded-user': 'grace' };
@@ -40,6 +53,27 @@ describe('a user name from a trusted proxy', () => {
     const headers = { 'sec-fetch-site': 'cross-site', 'x-forwarded-user': 'ada' };
     expect((await get('/console/api/system', headers)).status).toBe(401);
     expect((await get('/v1/runs', headers)).status).toBe(401);
+  });
+
+  it('counts for nothing under a host name that an attacker may point to this server', async () => {
+    const evil = {
+      origin: 'http://evil.example',
+      'x-forwarded-user': 'ada',
+      'content-type': 'application/json',
+    };
+    const key = JSON.stringify({ name: 'k', organization: 'lab', scope: 'admin' });
+    const endpoint = JSON.stringify({ url: 'http://127.0.0.1:1/', events: ['run.completed'] });
+    for (const host of [{ host: 'evil.example' }, { 'x-forwarded-host': 'evil.example' }] as Record<
+      string,
+      string
+    >[]) {
+      expect(await post('/console/api/keys', key, { ...evil, ...host })).toBe(401);
+      expect(await post('/v1/webhooks/endpoints', endpoint, { ...evil, ...host })).toBe(401);
+      const own = { ...evil, ...host, ...OWN };
+      expect(await post('/console/api/keys', key, own)).toBe(401);
+    }
+    const local = { ...evil, host: 'lab-server:8080', origin: 'http://lab-server:8080' };
+    expect(await post('/console/api/keys', key, local)).toBe(200);
   });
 
   it('counts for nothing from another address, in another header, or if invalid', () => {

@@ -40,6 +40,26 @@ async function operatorCookie(): Promise<string> {
 }
 
 describe('signing in to the console', () => {
+  it('ends the oldest session of a key that has too many, and no session of another key', async () => {
+    const operator = await operatorCookie();
+    const visitor = async (cookie: string): Promise<unknown> => {
+      const response = await send('GET', '/console/api/session', undefined, { ...OWN, cookie });
+      return ((await response.json()) as { readonly visitor: unknown }).visitor;
+    };
+    const own = await small.keyOf('busy');
+    const cookies: string[] = [];
+    for (let count = 0; count < 21; count += 1) cookies.push(cookieOf(await signIn({ key: own })));
+    expect(await visitor(cookies[0]!)).toBeNull();
+    expect(await visitor(cookies[1]!)).not.toBeNull();
+    expect(await visitor(cookies.at(-1)!)).not.toBeNull();
+    for (let count = 0; count < 1_000; count += 50)
+      await Promise.all(Array.from({ length: 50 }, () => small.appliance.console.sessions.enterByKey(own)));
+    expect(
+      small.appliance.console.sessions.list().filter(({ organizationId }) => organizationId === 'busy'),
+    ).toHaveLength(20);
+    expect(await visitor(operator)).not.toBeNull();
+  });
+
   it('gives operator rights to a key of the scope admin, as long as the key is valid', async () => {
     const { keys } = small.appliance;
     const system = async (scope: 'manage' | 'admin'): Promise<number[]> => {

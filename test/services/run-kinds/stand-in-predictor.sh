@@ -36,6 +36,29 @@ case $behaviour in
 *link*)
   ln -s /etc/passwd "$output/link.pdb"
   ;;
+*swap*)
+  rm -r "$output"
+  ln -s /etc "$output"
+  exit 0
+  ;;
+*nested*)
+  ln -s /etc "$output/folder"
+  ;;
+*log-theft*)
+  rm predictor.log
+  ln -s /etc/passwd predictor.log
+  exit 3
+  ;;
+*archive*)
+  printf 'x' >"$output/..%2f..%2fescaped.pdb"
+  ;;
+*backslash*)
+  printf 'x' >"$output/..\\..\\escaped.pdb"
+  ;;
+*packed*)
+  mkdir -p tmp/a && printf 'escaped\n' >escaped.pdb
+  tar -C tmp/a -P -cf "$output/models.tar" ../../escaped.pdb
+  ;;
 *pipe*)
   mkfifo "$output/pipe.pdb"
   ;;

@@ -153,6 +153,14 @@ describe('a prediction', () => {
     expect(foldersLeft()).toEqual([]);
   });
 
+  it('stores an archive with names outside its folder as bytes, and extracts nothing', async () => {
+    const run = await predict('packed');
+    expect(run.status, JSON.stringify(run.error)).toBe('completed');
+    const names = run.result.summary.files.map(({ path }: Json) => path);
+    expect(names).toContain(`structures/${run.id}/models.tar`);
+    expect(names.filter((name: string) => name.includes('escaped'))).toEqual([]);
+  });
+
   it('ends processes that the predictor leaves running', async () => {
     const { status, result } = await predict('leaves');
     expect(status).toBe('completed');
@@ -198,7 +206,18 @@ describe('a prediction that fails', () => {
     ['many', 'output_too_large', {}],
     ['link', 'output_invalid', {}],
     ['pipe', 'output_invalid', {}],
+    ['swap', 'output_invalid', {}],
+    ['nested', 'output_invalid', {}],
+    ['archive', 'output_invalid', {}],
+    ['backslash', 'output_invalid', {}],
   ])('because it does this: %s; fails the run, keeps the log and nothing else', expectFailed);
+
+  it('and replaces its log by a link; stores nothing of what the link names', async () => {
+    const run = await predict('log-theft');
+    expect(run).toMatchObject({ status: 'failed', error: { details: { reason: 'exit', exit_code: 3 } } });
+    expect(await textOf(run.error.details.log)).toBe('The predictor removed or replaced its log.\n');
+    expect(foldersLeft()).toEqual([]);
+  });
 
   it('because it takes too long; does so, too', async () => {
     await restart(settingsOf(6));

@@ -117,6 +117,12 @@ function at(
   };
 }
 
+/** Sums beyond the number of tokens times the largest squared norm. */
+const FORGERIES = [
+  ['the greatest int32', 'queryToTarget', 2 ** 31 - 1],
+  ['the least int32', 'targetToQuery', -(2 ** 31)],
+] as const;
+
 describe('a search whose partitions are scanned by workers', () => {
   it('gives the same bits as one machine, by either policy, with filters and any number of partitions', async () => {
     const qualification = qualifiedFor(policyDefinition(3, 2));
@@ -302,6 +308,13 @@ describe('an invalid response is refused, and the failure names the worker', () 
       ),
       'another policy',
     ],
+    ...FORGERIES.map(([name, member, value]): (typeof responses)[number] => [
+      `has a sum that no tokens give, under the right digest: ${name}`,
+      changing(
+        first((partialResult) => ({ ...partialResult, [member]: partialResult[member].map(() => value) })),
+      ),
+      'no tokens give',
+    ]),
     ['is an HTML page', ({ response }) => void response.end('<html>'), 'not partial results'],
     ['is empty', ({ response }) => void response.end(), 'too early'],
     ['is far too long', ({ response }) => void response.end(Buffer.alloc(1 << 22)), 'more than the'],

@@ -48,6 +48,21 @@ describe('stored alignments', () => {
     expect(await read('b')).toBeUndefined();
   });
 
+  it('of visitors without a key evict only those of such visitors', async () => {
+    const open = { componentCount: 1, msaCount: 2, msaBytes: 40 };
+    tables = openMsaTables(scratch.store, objects, { componentCount: 9, msaCount: 9, msaBytes: 1_000, open });
+    await keep('lab', 'of the lab');
+    for (const id of ['a', 'b', 'c', 'd']) await keep(id, `of ${id}`, 'console-open');
+    expect(['lab', 'a', 'b', 'c', 'd'].map((id) => tables.msas.get(id) !== undefined)).toEqual([
+      ...[true, false, false, true, true],
+    ]);
+    await keep('e', 'x'.repeat(30), 'console-open');
+    await keep('f', 'y'.repeat(30), 'console-open');
+    expect(['lab', 'd', 'e', 'f'].map((id) => tables.msas.get(id) !== undefined)).toEqual([
+      ...[true, false, false, true],
+    ]);
+  });
+
   it('are evicted from the oldest on, by count and by bytes; shared text stays', async () => {
     await keep('a', 'shared');
     await keep('b', 'of b');

@@ -40,6 +40,20 @@ describe('a receipt', () => {
     expect(first.isKeptLately('rcpt_b', 'lab')).toBe(false);
   });
 
+  it('is evicted for no visitor without a key, whose own oldest are', async () => {
+    const table = new ReceiptTable(scratch.store, 6, 2);
+    await table.keep(receipt('lab', 1), 'lab');
+    await table.keep(receipt('shared', 2), 'console-open');
+    await table.keep(receipt('shared', 2), 'lab');
+    for (let at = 0; at < 20; at += 1) await table.keep(receipt(`v${at}`, 3 + at), 'console-open');
+    const stored = ['lab', 'shared', 'v0', 'v17', 'v18', 'v19'].map(
+      (id) => table.get(`rcpt_${id}`) !== undefined,
+    );
+    expect(stored).toEqual([true, true, false, false, true, true]);
+    await table.keep(receipt('lab2', 40), 'lab');
+    expect(table.get('rcpt_lab')).toBeDefined();
+  });
+
   it('stays if the receipts that would evict it are refused', async () => {
     const table = new ReceiptTable(scratch.store, 2);
     await table.keep(receipt('a', 1), 'lab');

@@ -61,6 +61,7 @@ async function* readUniprotXml({ file, bytes }: FastaInput): AsyncGenerator<Sour
 function createHandler(file: string, proteins: SourceProtein[]) {
   const parser = new SaxesParser({ xmlns: false, position: true });
   const path: Element[] = [];
+  const remarks = createRemarks();
   let [text, records, quietCharacters] = ['', 0, 0];
   let open: { readonly entry: UniprotEntry; readonly place: FastaPlace } | undefined;
   parser.on('opentag', ({ name, attributes }: SaxesTagPlain) => {
@@ -95,9 +96,19 @@ function createHandler(file: string, proteins: SourceProtein[]) {
   });
   return {
     write(chunk: string): void {
-      // The parser buffers texts and tags until they end.
+      // The parser buffers texts and tags until they end, and comments letter by letter, at 32 bytes each.
       quietCharacters += chunk.length;
-      parser.write(chunk);
+      for (let at = 0; at < chunk.length; at += STEP_CHARACTERS) {
+        const step = chunk.slice(at, at + STEP_CHARACTERS);
+        if (remarks.lengthAfter(step) > REMARK_MAX_CHARACTERS) {
+          throw refuseXml(
+            file,
+            parser.line,
+            `a comment or instruction is longer than ${REMARK_MAX_CHARACTERS}`,
+          );
+        }
+        parser.write(step);
+      }
       if (quietCharacters > FASTA_LINE_MAX_BYTES) {
         throw refuseXml(file, parser.line, `an element is longer than ${FASTA_LINE_MAX_BYTES >> 20} MiB`);
       }
@@ -105,6 +116,43 @@ function createHandler(file: string, proteins: SourceProtein[]) {
     close: () => parser.close(),
     line: () => parser.line,
     records: () => records,
+  };
+}
+
+/** Characters that the parser gets at once, and the longest comment, instruction, declaration or CDATA section. */
+const STEP_CHARACTERS = 65_536;
+const REMARK_MAX_CHARACTERS = 2 * FASTA_SEQUENCE_MAX_BYTES;
+const REMARK_ENDS: Readonly<Record<string, string>> = { '<!--': '-->', '<![': ']]>', '<?': '?>', '<!': '>' };
+
+/** Measures comments, instructions, declarations and CDATA sections, of which the parser reports only the end. */
+function createRemarks() {
+  let end: string | undefined;
+  let length = 0;
+  /** Last characters of the text before, in which a mark may begin. */
+  let rest = '';
+  return {
+    /** Length of the open remark after these characters; 0 outside. */
+    lengthAfter(step: string): number {
+      const text = rest + step;
+      let at = 0;
+      for (;;) {
+        if (end === undefined) {
+          const start = /<(?:!--|!\[|!(?=[^-[])|\?)/g;
+          start.lastIndex = at;
+          const found = start.exec(text);
+          if (found === null) break;
+          [at, end, length] = [found.index + found[0].length, REMARK_ENDS[found[0]], 0];
+        }
+        const close = text.indexOf(end, at);
+        if (close === -1) {
+          length += text.length - at;
+          break;
+        }
+        [at, end] = [close + end.length, undefined];
+      }
+      rest = text.slice(Math.max(at, text.length - 3));
+      return end === undefined ? 0 : length;
+    },
   };
 }
 

@@ -57,7 +57,8 @@ async function refreshDatabase(
 function describeRefresh(slug: string, { from }: RefreshOptions, result: RefreshResult): string {
   switch (result.kind) {
     case 'source_unchanged':
-      return `${from} has not changed since ${slug} was built from it.\n`;
+      // The query of an address may hold a token.
+      return `${from.replace(/[?#].*$/s, '')} has not changed since ${slug} was built from it.\n`;
     case 'up_to_date':
       return `${slug} is up to date.\n`;
     case 'served': {

@@ -315,9 +315,10 @@ class AsyncRun(RunState):
     ) -> Path:
         """Writes the rows as a file: `m8` (BLAST outfmt 6), `tsv`, `fasta`, `a3m`, `parquet`, `arrow` and others.
 
-        The file is written to `to`, by default in the working directory, complete or not at all. `a3m` of a batch
-        needs `query_index`, from 0. `members` are further members of the input of `homology.export`, such as
-        `outfmt` or `maximum_expected_false_hits`.
+        The file is written to `to`, complete or not at all. By default its name is that of the run and the format, in
+        the working directory; an existing file stays, and the new one gets a number. `a3m` of a batch needs
+        `query_index`, from 0. `members` are further members of the input of `homology.export`, such as `outfmt` or
+        `maximum_expected_false_hits`.
 
         Examples:
             >>> run = await (await client.submit([protein], limit=5)).wait()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import os
+import re
 import tempfile
 import threading
 from concurrent.futures import Future
@@ -18,7 +20,7 @@ from .events import FINAL_STATES, EventReader
 from .hits import Hit, Hits
 from .inputs import Protein, Proteins, fasta_path, is_one_protein, read_protein, read_proteins
 from .results import Reference, SqlResult
-from .wire import Emit, Flow, Json, NoAnswer, Read, Request, Sleep, Wait
+from .wire import Emit, Flow, Json, NoAnswer, Read, Request, Sleep, T, Wait
 
 #: Called with the number of bytes transferred and the total.
 Progress = Callable[[int, int], None]
@@ -220,29 +222,38 @@ def export(
     submission = yield from create(caller, "homology.export", body, {}, key)
     run = yield from wait_for(caller, submission.run["id"])
     file = run["result"]["summary"]["file"]
-    target = Path(to) if to is not None else Path(str(file["path"]).rsplit("/", 1)[-1])
-    yield from download(caller, file, target)
-    return target
+    if to is not None:
+        yield from download(caller, file, Path(to), os.replace)
+        return Path(to)
+    # The path on the server is text of the server, and names no file here.
+    stem, suffix = (re.sub(r"[^A-Za-z0-9_-]", "_", text)[:64] for text in (run_id, file_format))
+    query = "" if query_index is None else f".query-{int(query_index)}"
+    name = Path(f"{stem}{query}.{suffix}")
+    free: Path = yield from download(caller, file, name, place_free)
+    return free
 
 
-def download(caller: Caller, file: Json, target: Path) -> Flow[None]:
-    """Writes a stored file to `target`, complete or not at all; resumes after a lost connection."""
+def download(caller: Caller, file: Json, target: Path, place: "Callable[[str, Path], T]") -> Flow[T]:
+    """Writes a stored file, complete or not at all; resumes after a lost connection. `place` moves it to `target`."""
     path = urlsplit(file["url"]).path
     digest = hashlib.sha256()
+    size = int(file["size_bytes"])
     got = 0
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as part:
         try:
             failures = 0
-            while got < file["size_bytes"]:
-                headers = {"Accept": "*/*", "Range": f"bytes={got}-"} if got > 0 else {"Accept": "*/*"}
+            while got < size:
+                headers = {"Accept": "*/*", **({"Range": f"bytes={got}-"} if got > 0 else {})}
                 stream = yield from caller.open(Request("GET", path, headers=headers))
                 while True:
                     chunk = yield Read(stream)
                     if isinstance(chunk, NoAnswer) or chunk == b"":
                         break
+                    if got + len(chunk) > size:
+                        raise DamagedDownload(f"More than the announced {size} bytes came of {file['path']}.")
                     digest.update(chunk)
                     got += part.write(chunk)
-                if got < file["size_bytes"]:
+                if got < size:
                     failures += 1
                     if failures > 8:
                         raise ConnectionFailed(f"The download of {file['path']} was interrupted too often.")
@@ -250,11 +261,25 @@ def download(caller: Caller, file: Json, target: Path) -> Flow[None]:
             part.close()
             if digest.hexdigest() != file["checksum"]:
                 raise DamagedDownload(f"The checksum of the downloaded {file['path']} differs from the stored one.")
-            os.replace(part.name, target)
+            return place(part.name, target)
         except BaseException:
             part.close()
             os.unlink(part.name)
             raise
+
+
+def place_free(written: str, target: Path) -> Path:
+    """Moves a file to `target` or, if that exists, to the first free `NAME-2.EXT`, `NAME-3.EXT` and so on."""
+    for number in itertools.count(1):
+        free = target if number == 1 else target.with_name(f"{target.stem}-{number}{target.suffix}")
+        try:
+            # The rename replaces the empty file that this call has created, and no other.
+            os.close(os.open(free, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except FileExistsError:
+            continue
+        os.replace(written, free)
+        return free
+    raise AssertionError("the count is endless")
 
 
 def upload(caller: Caller, path: Path, name: Optional[str], progress: Optional[Progress]) -> Flow[str]:

@@ -118,6 +118,14 @@ const PDB_FILE = [
 ].join('\n');
 
 describe('mmCIF', () => {
+  it('is refused if an mmCIF file ends inside a text block', async () => {
+    const text = `data_X\n_entity_poly.entity_id 1\n_entity_poly.pdbx_seq_one_letter_code\n;MKV\nLAW\n`;
+    await expect(proteins(MMCIF, text)).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining('ends inside'),
+    });
+  });
+
   it('gives a protein for each polypeptide, with chains and names, for any chunks of the file', async () => {
     for (const piece of [1, 7, 1 << 16]) {
       expect(await proteins(MMCIF, CIF, 'x.cif', piece)).toEqual([

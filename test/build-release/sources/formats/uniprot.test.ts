@@ -225,6 +225,37 @@ describe('hostile XML', () => {
     expect((await refusal(UNIPROT_XML, '<UniRef90></UniRef90>')).message).toContain('not uniprot');
   });
 
+  it.each([
+    ['comment', '<!--', '-x'],
+    ['comment with tags', '<!--', '<-x'],
+    ['instruction', '<?x ', '?x'],
+    ['section', '<name><![CDATA[', ']x'],
+    ['declaration', '<!ENTITY ', "'x"],
+  ])('is refused after a few MiB if a %s does not end', async (_, begin, unit) => {
+    let pieces = 0;
+    async function* endless() {
+      yield Buffer.from(unit === "'x" ? begin : `<uniprot><entry>${begin}`);
+      for (; pieces < 64; pieces += 1) yield Buffer.from(unit.repeat((1 << 20) / unit.length));
+    }
+    const read = async (): Promise<void> => {
+      for await (const _protein of UNIPROT_XML.read({ file: 'given', bytes: endless() }));
+    };
+    await expect(read()).rejects.toMatchObject({ code: 'invalid_input' });
+    expect(pieces).toBeLessThan(8);
+  });
+
+  it('may have comments, instructions and sections of the usual length', async () => {
+    const noise = `<!-- a <b> --> <?x y?><!---->${'<!-- padding -->'.repeat(200_000)}`;
+    const entry = '<entry><accession>P1</accession><sequence><![CDATA[MKV]]></sequence></entry>';
+    const text = `<?xml version="1.0"?><!DOCTYPE uniprot>${noise}<uniprot>${noise}${entry}</uniprot>`;
+    const ids: string[] = [];
+    async function* bytes() {
+      for (let at = 0; at < text.length; at += 65_537) yield Buffer.from(text.slice(at, at + 65_537));
+    }
+    for await (const { id } of UNIPROT_XML.read({ file: 'given', bytes: bytes() })) ids.push(id);
+    expect(ids).toEqual(['P1']);
+  });
+
   it('is refused if an element is too long', async () => {
     const piece = Buffer.alloc(1 << 20, 'x');
     async function* endless() {

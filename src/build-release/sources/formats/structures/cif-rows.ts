@@ -10,7 +10,8 @@ export interface CifReader {
   end(): void;
 }
 
-/** Errors  none here; the reader throws RangeError for a line, text, category or loop beyond its limit */
+/** Errors  none here; the reader throws RangeError for a line, text, category or loop beyond its limit, and for a text
+ *  without an end */
 export function createCifReader(onRow: (category: string, row: CifRow) => void): CifReader {
   let text: string | undefined;
   let loop: OpenLoop | undefined;
@@ -60,7 +61,10 @@ export function createCifReader(onRow: (category: string, row: CifRow) => void):
       else if (line.length > LINE_MAX_CHARACTERS) throw new RangeError('the line is too long');
       else takeTokens(line, take);
     },
-    end: closeSingle,
+    end() {
+      if (text !== undefined) throw new RangeError('the file ends inside a text block');
+      closeSingle();
+    },
   };
 }
 

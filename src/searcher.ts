@@ -1,13 +1,13 @@
-import type { ApplianceConfig } from '../config.js';
-import type { Engines } from '../engine/engines.js';
-import { backendWishOf, chooseBackend } from '../kernels/choose.js';
-import type { ReleaseManifest } from '../release/release.js';
-import { openControlStore } from '../store/control-store.js';
-import { requireSoundControlState } from '../store/probe.js';
-import { releaseEvents } from '../store/tables/release-events.js';
-import { ReleaseTable } from '../store/tables/releases.js';
-import { realWorld } from '../world.js';
-import { openEngines } from './engines.js';
+import type { ApplianceConfig } from './config.js';
+import type { Engines } from './engine/engines.js';
+import { backendWishOf, chooseBackend } from './kernels/choose.js';
+import type { ReleaseManifest } from './release/release.js';
+import { openControlStore } from './store/control-store.js';
+import { requireSoundControlState } from './store/probe.js';
+import { releaseEvents } from './store/tables/release-events.js';
+import { ReleaseTable } from './store/tables/releases.js';
+import { realWorld } from './world.js';
+import { openEngines } from './composition/engines.js';
 
 /** The part of an appliance that one search of the command line needs. */
 export interface Searcher {
@@ -33,7 +33,7 @@ export async function openSearcher(config: ApplianceConfig): Promise<Searcher> {
   return {
     releases,
     engines,
-    serverVersion: async () => (await import('./identity.js')).buildVersion(config.packageFolder),
+    serverVersion: async () => (await import('./composition/identity.js')).buildVersion(config.packageFolder),
     async close() {
       await engines.close();
       workers?.close();
@@ -43,6 +43,6 @@ export async function openSearcher(config: ApplianceConfig): Promise<Searcher> {
 }
 
 async function connectWorkers(settings: NonNullable<ApplianceConfig['workers']>) {
-  const { createWorkers } = await import('../services/workers/workers.js');
+  const { createWorkers } = await import('./services/workers/workers.js');
   return createWorkers(settings, realWorld);
 }

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { processIdentity } from '#src/processes.js';
+import { ownDataFolder } from '#src/store/owner.js';
+import { PROGRAM } from '../tools/paths.js';
+import { CAN_MOUNT, mountSmallDisk } from './small-disk.js';
+
+let folder: string;
+let lock: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gloaming-owner-'));
+  lock = join(folder, 'server.lock');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe('the owner of a data folder', () => {
+  it('is one process, until it gives the folder up', async () => {
+    const disown = await ownDataFolder(folder);
+    await expect(ownDataFolder(folder)).rejects.toMatchObject({
+      code: 'data_folder_in_use',
+      message: expect.stringContaining(`process ${process.pid}`),
+    });
+    await disown();
+    await (
+      await ownDataFolder(folder)
+    )();
+    expect(existsSync(lock)).toBe(false);
+  });
+
+  it.each([
+    ['an ended process', { pid: 2 ** 22 + 1 }],
+    ['an earlier process of the same pid', { ...processIdentity(process.pid), startTicks: '1' }],
+    ['a machine that crashed while it was written', ''],
+    ['another program', ['x']],
+  ])('takes over the lock of %s', async (_, holder) => {
+    writeFileSync(lock, holder === '' ? '' : JSON.stringify(holder));
+    const disown = await ownDataFolder(folder);
+    expect(JSON.parse(readFileSync(lock, 'utf8'))).toEqual(processIdentity(process.pid));
+    await disown();
+  });
+
+  it('is one of several processes that start at once', async () => {
+    writeFileSync(lock, JSON.stringify({ pid: 2 ** 22 + 1 }));
+    const script = `import { ownDataFolder } from '#src/store/owner.js';
+      const owned = ownDataFolder(${JSON.stringify(folder)});
+      console.log(await owned.then(() => 'owner', ({ code }) => code));
+      setTimeout(() => undefined, 3000);`;
+    const children = Array.from({ length: 6 }, () =>
+      spawn(process.execPath, ['--input-type=module', '-e', script], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      }),
+    );
+    const said = await Promise.all(children.map(({ stdout }) => text(stdout)));
+    expect(said.filter((each) => each === 'owner\n')).toHaveLength(1);
+  });
+
+  it.skipIf(!CAN_MOUNT)('takes over a lock on a full disk, too', { timeout: 60_000 }, async () => {
+    const disk = await mountSmallDisk(64);
+    try {
+      const environment = {
+        ...process.env,
+        GLOAMING_DATA: join(disk.folder, 'data'),
+        GLOAMING_INDEXES: join(disk.folder, 'indexes'),
+        GLOAMING_PORT: '0',
+      };
+      const serve = () => disk.spawn([process.execPath, PROGRAM, 'serve'], environment);
+      const first = serve();
+      await once(first.stdout!, 'data');
+      first.kill('SIGKILL');
+      await once(first, 'exit');
+      disk.fill();
+      const second = serve();
+      const said = text(second.stderr!);
+      await Promise.race([once(second.stdout!, 'data'), said.then((words) => expect(words).toBe(''))]);
+      const path = join(disk.seen, 'data', 'server.lock');
+      expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ pid: second.pid });
+      second.kill('SIGKILL');
+      await once(second, 'exit');
+    } finally {
+      disk.end();
+    }
+  });
+});
