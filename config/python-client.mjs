@@ -1,5 +1,6 @@
-// Writes the two generated modules of the Python client: codes.py, an exception class for each refusal code of the
-// contract, and client.py, the blocking twin of aio.py. The build runs it after tsc, because it reads the compiled contract.
+// Writes the three generated modules of the Python client: codes.py, an exception class for each refusal code of the
+// contract; operations.py, method and path of each operation; and client.py, the blocking twin of aio.py. The build runs
+// it after tsc, because it reads the compiled contract.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -22,8 +23,10 @@ const DOCSTRING_WIDTH = 100;
 export async function writePythonClient(root) {
   const contract = pathToFileURL(join(root, 'dist', 'src', 'contract', 'grammar', 'refusals.js'));
   const { REFUSALS } = await import(contract.href);
+  const document = JSON.parse(readFileSync(join(root, 'config', 'openapi.json'), 'utf8'));
   const folder = join(root, 'src', 'clients', 'python', 'gloaming');
   writeFileSync(join(folder, 'codes.py'), codesModule(REFUSALS));
+  writeFileSync(join(folder, 'operations.py'), operationsModule(document));
   writeFileSync(join(folder, 'client.py'), blockingModule(readFileSync(join(folder, 'aio.py'), 'utf8')));
 }
 
@@ -82,6 +85,21 @@ function codesModule(refusals) {
     `BY_CODE: Dict[str, Type[GloamingError]] = {\n${rules
       .map(({ code, name }) => `    "${code}": ${name},\n`)
       .join('')}}\n`,
+  ].join('\n');
+}
+
+/** Method and path of each operation, as client.call() sends it. */
+function operationsModule({ paths }) {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(
+      ([method, { operationId }]) => `    "${operationId}": ("${method.toUpperCase()}", "${path}"),\n`,
+    ),
+  );
+  return [
+    '"""Method and path of each operation. The build writes it from the contract: config/python-client.mjs."""\n',
+    'from __future__ import annotations\n',
+    'from typing import Dict, Tuple\n',
+    `OPERATIONS: Dict[str, Tuple[str, str]] = {\n${operations.join('')}}\n`,
   ].join('\n');
 }
 

@@ -135,6 +135,8 @@ export const RUN_BLOCK_MAX_ROWS = 500;
 export const RUN_BLOCK_MAX_BYTES = 4 * MEBIBYTE_BYTES;
 /** Bytes of one page of results. */
 export const RUN_PAGE_MAX_BYTES = 8 * MEBIBYTE_BYTES;
+/** Bytes of a page that are kept free for the members around its rows. */
+export const RUN_PAGE_HEAD_BYTES = 4_096;
 /** Concurrently open event streams. */
 export const RUN_STREAMS_MAX_COUNT = 1_000;
 /** Runs that are read for one page of a filtered list. */

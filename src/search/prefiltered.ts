@@ -92,7 +92,7 @@ export function prefilteredPlan(
     },
     rescore: (query, ranked, compared, engine) =>
       Promise.resolve({ candidates: withComparedScores(ranked, compared, query, engine) }),
-    choose: (candidates) => chooseFrontier(candidates, limit),
+    choose: (candidates) => chooseFrontier(withEvidenceRanks(candidates), limit),
   });
 }
 
@@ -223,22 +223,38 @@ async function measure(
 }
 
 /**
- * Selects the `limit` candidates with the best evidence and keeps their order. Smaller E-values are better; equal
- * E-values are ordered by affine score. A candidate without an E-value is ordered by its affine score among all.
+ * Selects the `limit` candidates with the best evidence and keeps their order.
  * Unit    ranks are counted anew
  */
 export function chooseFrontier(candidates: readonly Candidate[], limit: number): readonly Candidate[] {
   if (candidates.length <= limit) return candidates;
-  const byScore = [...candidates].sort((a, b) => b.affine.rawScore - a.affine.rawScore || a.rank - b.rank);
-  const best = byScore.slice(0, limit);
-  const unjudged = best.filter((candidate) => tailOf(candidate) === undefined);
-  const judged = byScore.filter((candidate) => tailOf(candidate) !== undefined);
-  // Sorting is stable: equal tails stay in the order of their scores.
-  judged.sort((a, b) => tailOf(a)! - tailOf(b)!);
-  const chosen = new Set([...unjudged, ...judged.slice(0, limit - unjudged.length)]);
+  const chosen = new Set(inOrderOfEvidence(candidates).slice(0, limit));
   return candidates
     .filter((candidate) => chosen.has(candidate))
     .map((candidate, above) => ({ ...candidate, rank: above + 1 }));
+}
+
+/**
+ * Adds each candidate's place in the order of evidence, in which every shorter list is the beginning of a longer one.
+ * Unit    `evidenceRank` from 1; the order of the candidates stays
+ */
+export function withEvidenceRanks(candidates: readonly Candidate[]): readonly Candidate[] {
+  const places = new Map(inOrderOfEvidence(candidates).map((candidate, above) => [candidate, above + 1]));
+  return candidates.map((candidate) => ({ ...candidate, evidenceRank: places.get(candidate) }));
+}
+
+/**
+ * Candidates by evidence, best first. Smaller E-values are better; equal E-values are ordered by affine score. A
+ * candidate without an E-value has the place of its affine score among all.
+ */
+function inOrderOfEvidence(candidates: readonly Candidate[]): readonly Candidate[] {
+  const byScore = [...candidates].sort((a, b) => b.affine.rawScore - a.affine.rawScore || a.rank - b.rank);
+  // Sorting is stable: equal tails stay in the order of their scores.
+  const judged = byScore
+    .filter((candidate) => tailOf(candidate) !== undefined)
+    .sort((a, b) => tailOf(a)! - tailOf(b)!);
+  let best = 0;
+  return byScore.map((candidate) => (tailOf(candidate) === undefined ? candidate : judged[best++]));
 }
 
 /** ln of the tail probability. It orders the candidates of one query as their E-values do. */

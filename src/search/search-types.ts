@@ -264,6 +264,11 @@ export interface ResolvedPolicy {
 /** Exact integers of one candidate, with the distances derived from them. */
 export interface Candidate {
   readonly rank: number;
+  /**
+   * Place by evidence, from 1, among all candidates that a prefilter policy rescored. Its list has the first `limit`.
+   * Absent in an exhaustive search, whose list has the first `limit` by distance.
+   */
+  readonly evidenceRank?: number;
   readonly targetIndex: number;
   readonly queryToTargetSum: number;
   readonly targetToQuerySum: number;

@@ -41,6 +41,8 @@ const SEARCH: Readonly<Record<string, string>> = {
   '.execution.policy.nearest_count': TOO_SMALL,
   '.execution.policy.striking_count': TOO_SMALL,
   '.execution.policy.known_losses': TOO_SMALL,
+  '.ranking.selection': TOO_SMALL,
+  '.candidates.[].evidence_rank': TOO_SMALL,
   '.query.relative_count': NO_FAMILIES,
   '.performance.relatives_search_ms': NO_FAMILIES,
   '.usage.billable_formula_id': 'one formula for direct searches',

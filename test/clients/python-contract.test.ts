@@ -10,7 +10,7 @@ interface Schema {
   readonly default?: unknown;
 }
 interface Document {
-  readonly paths: Readonly<Record<string, unknown>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
@@ -18,7 +18,7 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const { paths, components } = JSON.parse(read('config/openapi.json')) as Document;
 const publicApi = read('test/clients/public-api.txt');
 
-/** Paths without a method of their own: `create_run`, HTTP or the command line do what they do. */
+/** Paths that `call` serves and no method of its own does. */
 const WITHOUT_METHOD = [
   '/v1/homology/databases/{}/releases',
   '/v1/homology/target-space-compilations',
@@ -49,6 +49,16 @@ describe('the Python client', () => {
     const called = [...sources.matchAll(/"(\/v1\/[^"]+)"/g)].map(([, path]) => path);
     const expected = Object.keys(paths).filter((path) => !WITHOUT_METHOD.includes(withoutNames(path)));
     expect([...new Set(called.map(withoutNames))].sort()).toEqual(expected.map(withoutNames).sort());
+  });
+
+  it('calls every operation of the contract by its id, with the method and path of the document', () => {
+    const written = read('src/clients/python/gloaming/operations.py');
+    const operations = [...written.matchAll(/^ {4}"([\w.]+)": \("([A-Z]+)", "([^"]+)"\),$/gm)];
+    const published = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { operationId }]) => [operationId, method.toUpperCase(), path]),
+    );
+    expect(operations.map(([, ...operation]) => operation)).toEqual(published);
+    expect(publicApi.match(/^ {2}(async )?call\(self, operation: str, /gm)).toHaveLength(2);
   });
 
   it('names arguments as the contract names members, and accepts every other member by its name', () => {

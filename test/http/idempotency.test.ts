@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ROUTES } from '#src/contract/document/routes.js';
+import { IDEMPOTENCY_HEADER } from '#src/contract/grammar/headers.js';
 import { Refusal } from '#src/errors.js';
 import { IDEMPOTENCY_RETENTION_MS } from '#src/limits.js';
 import { IdempotencyTable } from '#src/store/tables/idempotency.js';
@@ -127,6 +128,10 @@ describe('a request with an Idempotency-Key', () => {
     const compiled = await post(served, '/v1/homology/target-space-compilations', body, KEYED);
     expect(compiled.status).toBe(201);
     expect(compiled.headers.get('idempotent-replayed')).toBe(null);
+    // The document says so, too.
+    const { description } = IDEMPOTENCY_HEADER['Idempotency-Key'];
+    expect(description).toContain('with another request on the same route it is refused');
+    expect(description).toContain('of one organization on one route');
   });
 
   it('runs once among concurrent duplicates; the others are asked to retry', async () => {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
@@ -15,6 +17,7 @@ import {
   serve,
   type Served,
 } from '../tools/serve.js';
+import { ROOT } from '../tools/paths.js';
 
 const RECEIPT = `/v1/receipts/rcpt_${DIGEST_64}`;
 
@@ -72,6 +75,89 @@ describe('HEAD', () => {
     const response = await ask('HEAD', RECEIPT, { authorization: '' });
     expect(response.status).toBe(401);
     expect(response.headers['service-error-type']).toBe('missing_api_key');
+  });
+});
+
+describe('HEAD', () => {
+  const VARYING = ['x-request-id', 'date', 'keep-alive', 'connection', 'transfer-encoding'];
+  const paths = [
+    '/',
+    '/healthz',
+    '/health',
+    '/readyz',
+    '/openapi.json',
+    '/docs',
+    '/docs/errors',
+    '/schemas/Problem.json',
+    '/console',
+    '/console/',
+    '/client/python/',
+    '/nowhere',
+    ...Object.values(ROUTES)
+      .filter(({ method }) => method === 'GET')
+      .map(({ path }) => path.replaceAll(/\{\w+\}/g, 'x')),
+    RECEIPT,
+    '/v1/runs',
+    '/v1/homology/databases',
+  ];
+
+  it.each([...new Set(paths)])('of %s has status and headers of GET', async (path) => {
+    for (const accept of ['*/*', 'text/html']) {
+      const [head, whole] = [await askOnce('HEAD', path, accept), await askOnce('GET', path, accept)];
+      expect(head.body).toBe('');
+      expect(head.status).toBe(whole.status);
+      const same = (headers: Headers) =>
+        Object.fromEntries([...headers].filter(([name]) => !VARYING.includes(name)));
+      const { 'content-length': length, ...others } = same(head.headers);
+      const { 'content-length': wholeLength, ...expected } = same(whole.headers);
+      expect(others).toEqual(expected);
+      // Duration and request id of an envelope change its length by a digit or two.
+      expect(Math.abs(Number(length ?? 0) - Number(wholeLength ?? 0))).toBeLessThanOrEqual(4);
+    }
+  });
+
+  async function askOnce(method: string, path: string, accept: string) {
+    const headers = { authorization: `Bearer ${KEY}`, accept };
+    const response = await fetch(served.origin + path, { method, headers, redirect: 'manual' });
+    return { status: response.status, headers: response.headers, body: await response.text() };
+  }
+});
+
+describe('Accept', () => {
+  it.each(['application/json; charset=utf-8', ', ,', 'application/json;charset="utf-8";q=0.9, text/html'])(
+    '%s is served with JSON',
+    async (accept) => {
+      const answer = await post(served, '/v1/homology', searchBody(), { accept });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toBe('application/json');
+      expect((await ask('GET', RECEIPT, { accept })).status).toBe(200);
+    },
+  );
+
+  it('that excludes JSON is refused all the same', async () => {
+    for (const accept of ['application/json;q=0', 'application/json; charset=latin1', 'text/html']) {
+      expect((await ask('GET', RECEIPT, { accept })).status, accept).toBe(406);
+    }
+  });
+});
+
+describe('a fault of a body', () => {
+  it('is a problem where the schema has it, and an envelope where the operation refuses the value', async () => {
+    const runs = (input: object) =>
+      post(served, '/v1/runs', JSON.stringify({ endpoint: 'homology.search', input }));
+    const query = { kind: 'protein_sequence', sequence: 'MKV' };
+    const problem = await runs({ query, limit: 10_001 });
+    expect(problem.status).toBe(422);
+    expect(problem.headers.get('content-type')).toBe('application/problem+json');
+    expect(await problem.json()).toMatchObject({
+      code: 'validation_failed',
+      errors: [{ location: 'body.input.limit' }],
+    });
+    const refused = await runs({ query, limit: 10 });
+    expect(refused.headers.get('content-type')).toBe('application/json');
+    expect(await refused.json()).toMatchObject({ ok: false, error: { code: 'database_not_found' } });
+    const readings = readFileSync(join(ROOT, 'src/contract/README.md'), 'utf8');
+    expect(readings).toContain('422 `validation_failed` as a problem body, also for a limit out of range');
   });
 });
 

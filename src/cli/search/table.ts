@@ -203,9 +203,11 @@ function footOf(report: SearchReport): string {
   }
   const found = formatCount(foundCount);
   const hasEValues = candidates.some((candidate) => eValueOf(candidate) !== undefined);
+  // An approximate policy lists the best evidence of what it measures.
+  const listed = result.policy.isExhaustive ? `nearest ${found}` : `${found} with the best evidence`;
   const lines = [
     isResultLimitReached
-      ? `The nearest ${found} of ${formatCount(targetSpace.searchedTargetCount)}; --limit looks at more.`
+      ? `The ${listed} of ${formatCount(targetSpace.searchedTargetCount)}; --limit looks at more.`
       : `All ${found} were looked at.`,
     ...[describeLeftOut(leftOutCount, foundCount)].filter((line) => line !== ''),
     describeOrder(sort, hasEValues),

@@ -100,7 +100,10 @@ async function* pages<Item>(
   do {
     const page = await request({ limit: PAGE_ROWS, ...(cursor !== undefined && { cursor }) });
     yield* page.data;
-    cursor = page.has_more ? (page.next_cursor ?? undefined) : undefined;
+    const next = page.has_more ? (page.next_cursor ?? undefined) : undefined;
+    if (next !== undefined && next === cursor)
+      throw new Error('The server answers with the same page again.');
+    cursor = next;
   } while (cursor !== undefined);
 }
 
@@ -120,6 +123,7 @@ async function* watch(
     const { body } = await transport.send('runs.events.stream', { params: { run_id: id }, ...options });
     try {
       for await (const event of readEvents<RunEvent>(body as ReadableStream<Uint8Array>)) {
+        if (typeof event.data?.type !== 'string') throw new Error('The server sends events without a type.');
         lastId = event.id ?? lastId;
         yield event.data;
         if (ENDS.has(event.data.type)) return;
@@ -144,6 +148,8 @@ async function* results(
     const page = await call('runs.results.list', { params: { run_id: id }, query, ...options });
     yield* page.data;
     if (!page.has_more) return;
+    const isMoved = page.next_cursor !== null && page.next_cursor !== cursor;
+    if (page.data.length > 0 && !isMoved) throw new Error('The server answers with the same page again.');
     cursor = page.next_cursor ?? cursor;
     if (page.data.length > 0) continue;
     // Further rows will come unless the run has failed or was cancelled.

@@ -33,46 +33,71 @@ export class GloamingError extends Error {
   }
 }
 
-/** Union of the three failure bodies: problem, envelope and that of the homology route. */
-interface FailureBody {
-  readonly detail?: string;
-  readonly errors?: readonly FaultyPlace[];
-  readonly error?: {
-    readonly message?: string;
-    readonly param?: string;
-    readonly details?: Readonly<Record<string, unknown>>;
-    readonly errors?: readonly { readonly loc: readonly string[]; readonly msg: string }[];
-  };
-}
+type Members = Readonly<Record<string, unknown>>;
+
+/** Longest body of a failure that is read. The server's own are smaller. */
+const FAILURE_MAX_BYTES = 1024 * 1024;
 
 /**
- * Returns the error of a failed response.
+ * Returns the error of a failed response. The response may be of any server: members of another form are left out.
  * Errors  those of reading the body
  */
 export async function failureOf(response: Response): Promise<GloamingError> {
   const { status, headers } = response;
-  const { detail, errors, error } = bodyOf(await response.text());
-  const listed = error?.details?.['errors'] as readonly FaultyPlace[] | undefined;
-  const placed = error?.errors?.map(({ loc, msg }) => ({ location: loc.join('.'), message: msg }));
+  const body = membersOf(await textOf(response));
+  const error = membersOf(body['error']);
+  const details = membersOf(error['details']);
   const retryAfter = headers.get('Retry-After');
   return new GloamingError(
-    error?.message ?? detail ?? `The server answered with status ${status}.`,
+    stringOf(error['message']) ?? stringOf(body['detail']) ?? `The server answered with status ${status}.`,
     headers.get('Service-Error-Type') ?? 'unknown_answer',
     status,
     headers.get('Service-Retryable') === 'true',
     retryAfter === null || !/^\d+$/.test(retryAfter) ? undefined : Number(retryAfter),
     headers.get('X-Request-ID') ?? undefined,
-    error?.param === '' ? undefined : error?.param,
-    placed ?? errors ?? (Array.isArray(listed) ? listed : []),
-    error?.details ?? {},
+    stringOf(error['param']) || undefined,
+    [error['errors'], body['errors'], details['errors']].map(placesOf).find(({ length }) => length > 0) ?? [],
+    details,
   );
 }
 
-function bodyOf(text: string): FailureBody {
+/** The beginning of the body as text, however long the body is. */
+async function textOf({ body }: Response): Promise<unknown> {
+  if (body === null) return undefined;
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  let sizeBytes = 0;
   try {
-    return JSON.parse(text) as FailureBody;
-  } catch {
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      sizeBytes += piece.value.length;
+      if (sizeBytes > FAILURE_MAX_BYTES) return undefined;
+      text += decoder.decode(piece.value, { stream: true });
+    }
+    return JSON.parse(text) as unknown;
+  } catch (error) {
     // Not JSON: only the status is known.
-    return {};
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  } finally {
+    await reader.cancel().catch(() => undefined);
   }
+}
+
+function membersOf(value: unknown): Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
+}
+
+function stringOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Places in the form of the envelope (`loc`, `msg`) or of the other failures (`location`, `message`). */
+function placesOf(value: unknown): readonly FaultyPlace[] {
+  if (!Array.isArray(value)) return [];
+  return value.map(membersOf).flatMap(({ loc, msg, location, message }) => {
+    const place = Array.isArray(loc) ? loc.map(String).join('.') : stringOf(location);
+    const why = stringOf(msg) ?? stringOf(message);
+    return place === undefined || why === undefined ? [] : [{ location: place, message: why }];
+  });
 }

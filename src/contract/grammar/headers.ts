@@ -11,8 +11,9 @@ export const IDEMPOTENCY_HEADER = {
     minLength: 1,
     maxLength: IDEMPOTENCY_KEY_MAX_CHARACTERS,
     description:
-      'Retry identity, kept for 24 hours. The same key with the same request returns the first response again, byte ' +
-      'for byte, with `Idempotent-Replayed: true`; with another request it is refused.',
+      'Retry identity of one organization on one route, kept for 24 hours. The same key with the same ' +
+      'request returns the first response again, byte for byte, with `Idempotent-Replayed: true`; ' +
+      'with another request on the same route it is refused. On another route it is another key.',
   }),
 };
 

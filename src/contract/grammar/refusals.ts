@@ -236,7 +236,11 @@ export const REFUSALS = {
   response_too_large: invalid(422, 'The answer exceeds 16 MiB; the message says how many rows would fit.'),
 
   // Time and rate.
-  idempotency_key_reused: refusal(422, 'idempotency_error', 'The key was used before for another request.'),
+  idempotency_key_reused: refusal(
+    422,
+    'idempotency_error',
+    'The key was used before for another request on the same route.',
+  ),
   idempotency_key_in_use: refusal(
     409,
     'idempotency_error',

@@ -89,6 +89,14 @@ export const HomologyCandidate = named(
   'HomologyCandidate',
   closed({
     rank: count('1 is the closest.', { minimum: 1 }),
+    evidence_rank: Type.Optional(
+      count(
+        'Place by evidence among all targets that the approximate policy measured: by E-value, then by affine score; ' +
+          'without an E-value, by affine score. A list has the places 1 to `limit`, so that one of fewer candidates ' +
+          'and the same `policy_id` is its beginning in this order. Absent where every eligible target was compared.',
+        { minimum: 1 },
+      ),
+    ),
     target: closed({
       id: text('Id of the target in its release.'),
       sequence: text('Its normalised sequence, as it was encoded.'),
@@ -224,7 +232,10 @@ const Execution = closed({
       ),
     ),
     known_losses: Type.Optional(
-      text('What that card says the approximate policy misses of the exhaustive answer, for people.'),
+      text(
+        'What that card says the approximate policy misses of the exhaustive answer before a list is selected, ' +
+          'and how it is selected, for people.',
+      ),
     ),
   }),
 });
@@ -266,6 +277,17 @@ export const HomologyCandidateSet = named(
         order: constant('ascending'),
         primary_measurement: constant('maxsim.bidirectional'),
         scope: constant('resolved_policy_frontier'),
+        selection: Type.Optional(
+          enumeration(
+            {
+              nearest: 'the first `limit` of this ranking',
+              best_evidence:
+                'the `limit` with the best `evidence_rank` of all that the approximate policy measured, then ranked: ' +
+                'a target that is nearer and has a larger E-value can be absent',
+            },
+            { chosen: true },
+          ),
+        ),
         tie_breakers: Type.Array(
           closed({ field: text('Member of the candidate.'), order: text('`ascending`.') }),
         ),

@@ -71,7 +71,7 @@ export function consoleFiles({ basePath }: Pick<Shell, 'basePath'>): readonly In
 
 /** Redirects a browser that opens the root address to the console. Returns true if it did. */
 export function leadToConsole({ basePath }: Pick<Shell, 'basePath'>, context: ShellContext): boolean {
-  if (context.method !== 'GET' || consoleFileNames() === undefined) return false;
+  if (!['GET', 'HEAD'].includes(context.method) || consoleFileNames() === undefined) return false;
   if (context.accepts('json', 'html') !== 'html') return false;
   context.redirect(`${basePath}/console/`);
   context.state.operation = 'internal.console_address';

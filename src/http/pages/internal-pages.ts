@@ -15,7 +15,9 @@ import type { Shell, ShellContext } from '../shell.js';
 export function internalPages(shell: Shell): readonly InternalPage[] {
   const openApi = once(() => JSON.stringify({ ...shell.openApi, servers: [{ url: shell.baseUrl() }] }));
   return [
+    // Monitors ask for either name.
     page('internal.healthz', '/healthz', (context) => sendJson(context, { status: 'ok' })),
+    page('internal.health', '/health', (context) => sendJson(context, { status: 'ok' })),
     page('internal.readyz', '/readyz', (context) => sendReadiness(shell, context)),
     page('internal.metrics', '/metrics', async (context) => {
       context.set('Content-Type', shell.metrics.registry.contentType);

@@ -6,6 +6,7 @@ import type { RouteValidator } from '../../contract/document/validation.js';
 import { Refusal } from '../../errors.js';
 import { faultAt, type RefusalLocation } from '../../places.js';
 import { BODY_IN_TURNS_BYTES, BODY_MAX_BYTES } from '../../limits.js';
+import { readAccept } from '../accept.js';
 import { hasBody, readBody, requireJson } from '../body/body.js';
 import { parseStrictJson, parseStrictJsonInTurns } from '../../json/strict.js';
 import { TIMEOUTS } from '../listener.js';
@@ -47,6 +48,8 @@ function acceptedType(context: ShellContext, { success }: Route): string {
   const { mediaType = 'application/json', otherMediaType } = success;
   if (mediaType === ANY_TYPE) return mediaType;
   const types = otherMediaType === undefined ? [mediaType] : [mediaType, otherMediaType];
+  const { headers } = context.req;
+  headers.accept &&= readAccept(headers.accept);
   const accepted = context.accepts(types);
   if (typeof accepted === 'string') return accepted;
   throw new Refusal(

@@ -1,3 +1,4 @@
+import { isExactDecimal } from '../../decimals.js';
 import type { AttributeType, AttributeValue } from '../release.js';
 
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
@@ -9,7 +10,7 @@ export type ReadValue = { readonly text: string } | { readonly expected: string 
 /**
  * Reads a filter's value by the type of its field and returns its canonical text, which equal values share. A number is
  * the shortest decimal of its binary64 value: `1.0`, `1e0` and `+1` become `1`, and `-0` becomes `0`.
- * Range   integers within ±(2⁵³ − 1), numbers that binary64 can hold; never rounded to infinity
+ * Range   integers within ±(2⁵³ − 1), decimals that binary64 tells from every other one; no value is rounded
  */
 export function readValue(text: string, type: AttributeType): ReadValue {
   switch (type) {
@@ -31,6 +32,12 @@ function readNumber(text: string, type: 'integer' | 'number'): ReadValue {
       return { expected: 'an integer in decimal notation, at most 2^53 - 1 in size' };
   } else if (!Number.isFinite(value)) {
     return { expected: 'a number in decimal notation' };
+  }
+  if (!isExactDecimal(text)) {
+    const nearest = `the nearest is ${String(value)}`;
+    return {
+      expected: `a number that binary64 holds, as each of at most 15 significant digits is (${nearest})`,
+    };
   }
   return { text: String(value === 0 ? 0 : value) };
 }

@@ -58,7 +58,7 @@ async function preparePrediction(
 ): Promise<PreparedRun<Plan>> {
   requirePredictor(dependencies);
   const source = sourceOf(input, context, dependencies);
-  openSource(source, context, dependencies).close();
+  await requireA3m(openSource(source, context, dependencies));
   const sourceId = 'msaId' in source ? source.msaId : source.fileId;
   const folder = input.folder?.replace(/\/$/, '');
   if (folder !== undefined) dependencies.writer.placeOf(`${folder}/${LOG_FILE}`, context);
@@ -149,6 +149,35 @@ function openSource(
   file.close();
   throw new Refusal('msa_too_large', `The alignment has more than ${MSA_MAX_BYTES} bytes.`);
 }
+
+/**
+ * Checks the first record, as far as the first piece of the file has it. The predictor reads the rest.
+ * Errors  Refusal `invalid_sequence`; those of the file system
+ */
+async function requireA3m({ bytes, close }: OpenContent): Promise<void> {
+  try {
+    for await (const piece of bytes) {
+      const [start = '', ...rows] = Buffer.from(piece.subarray(0, A3M_START_BYTES))
+        .toString('latin1')
+        .split(/\r?\n/)
+        .filter((line) => line.trim() !== '' && !line.startsWith('#'));
+      const end = rows.findIndex((row) => row.startsWith('>'));
+      const residues = rows.slice(0, end === -1 ? undefined : end);
+      if (start.startsWith('>') && residues.every((row) => A3M_ROW.test(row))) return;
+      break;
+    }
+  } finally {
+    close();
+  }
+  throw new Refusal(
+    'invalid_sequence',
+    'The file is no A3M alignment: it must begin with a line ">name" and the residues of the query.',
+    { param: 'input.a3m_url' },
+  );
+}
+
+const A3M_START_BYTES = 65_536;
+const A3M_ROW = /^[A-Za-z.*-]+[ \t]*$/;
 
 /** Writes the input and returns its SHA-256. Errors  those of the file system */
 async function writeInput({ bytes, close }: OpenContent, path: string): Promise<string> {

@@ -2,7 +2,7 @@ import type { Run, RunProgress } from '../../contract/runs/runs.js';
 import type { RunEndpointKey } from '../../contract/runs/run-kinds.js';
 import { isFinal } from '../../contract/runs/run-states.js';
 import { Refusal } from '../../errors.js';
-import { RUN_PAGE_MAX_BYTES, RUN_WAIT_MAX_SECONDS } from '../../limits.js';
+import { RUN_PAGE_HEAD_BYTES, RUN_PAGE_MAX_BYTES, RUN_WAIT_MAX_SECONDS } from '../../limits.js';
 import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import type { Page, PageRequest, Pages } from '../pages.js';
 
@@ -70,15 +70,17 @@ export async function resultPage(
   };
 }
 
+const ROW_SEPARATOR_BYTES = 1;
+
 async function readRows(runId: string, start: number, count: number, table: RunTable): Promise<unknown[]> {
   const rows: unknown[] = [];
-  let bytes = 0;
+  let bytes = RUN_PAGE_HEAD_BYTES;
   while (rows.length < count) {
     const block = await table.rows.blockAt(runId, start + rows.length);
     if (block === undefined) break;
     const from = start + rows.length - block.firstRow;
     for (const row of block.rows.slice(from, from + count - rows.length)) {
-      bytes += JSON.stringify(row).length;
+      bytes += Buffer.byteLength(JSON.stringify(row)) + ROW_SEPARATOR_BYTES;
       // The first row is returned whatever its size, so that every page makes progress.
       if (rows.length > 0 && bytes > RUN_PAGE_MAX_BYTES) return rows;
       rows.push(row);

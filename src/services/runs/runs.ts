@@ -262,7 +262,8 @@ function waitBeforeAttempt({ fruitlessAttemptCount, claimedAt }: RunRow, at: Dat
   const slowed = fruitlessAttemptCount - RUN_PROMPT_ATTEMPTS_MAX_COUNT;
   if (slowed < 0 || claimedAt === undefined) return 0;
   const waitMs = Math.min(RUN_ATTEMPT_WAIT_MAX_MS, 1_000 * 2 ** slowed);
-  return Date.parse(claimedAt) + waitMs - at.getTime();
+  // The clock may have been set back since the claim.
+  return Math.min(waitMs, Date.parse(claimedAt) + waitMs - at.getTime());
 }
 
 async function* oncePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

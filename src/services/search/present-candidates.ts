@@ -16,6 +16,7 @@ export function presentCandidate(
   const { maxsim, affine, alignment } = candidate;
   return {
     rank: candidate.rank,
+    ...(candidate.evidenceRank !== undefined && { evidence_rank: candidate.evidenceRank }),
     target: {
       id: targets.id(candidate.targetIndex),
       sequence: targets.sequence(candidate.targetIndex),

@@ -74,7 +74,7 @@ export async function presentSearch(searched: Searched): Promise<LastingAnswer> 
     execution: presentExecution(engine, result, serverVersion),
     is_result_limit_reached: found.is_result_limit_reached,
     query: found.query,
-    ranking: RANKING,
+    ranking: presentRanking(result.policy),
     result_sha256: found.result_sha256,
     warnings: searchWarnings(engine, request.targetSpace, result.kernelRetry?.servedBy),
   };
@@ -91,13 +91,20 @@ export async function presentExecuted(
   return { ...answer, execution, receipt, result_sha256, warnings };
 }
 
-const RANKING: CandidateSet['ranking'] = {
-  comparability: 'within_query_only',
-  order: 'ascending',
-  primary_measurement: 'maxsim.bidirectional',
-  scope: 'resolved_policy_frontier',
-  tie_breakers: [{ field: 'target.id', order: 'ascending' }],
-};
+function presentRanking({ isExhaustive }: SearchResult['policy']): CandidateSet['ranking'] {
+  return {
+    comparability: 'within_query_only',
+    order: 'ascending',
+    primary_measurement: 'maxsim.bidirectional',
+    scope: 'resolved_policy_frontier',
+    selection: isExhaustive ? 'nearest' : 'best_evidence',
+    tie_breakers: [{ field: 'target.id', order: 'ascending' }],
+  };
+}
+
+/** Selection of the list by a prefilter policy, which follows its measured losses in one sentence. */
+const SELECTED_BY_EVIDENCE =
+  'of the targets that it measures, it lists the best by E-value, in the order of their distances';
 
 function presentQuery(
   { sequence, normalizationId }: ProteinQuery,
@@ -157,7 +164,7 @@ export function presentExecution(
         qualification_id: policy.sampled.qualificationId,
         nearest_count: policy.sampled.nearestCount,
         striking_count: policy.sampled.localCount,
-        known_losses: policy.sampled.losses,
+        known_losses: `${policy.sampled.losses}; ${SELECTED_BY_EVIDENCE}`,
       }),
     },
   };

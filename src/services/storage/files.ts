@@ -71,7 +71,7 @@ export class Files {
     if (wantsVersion && query.version !== file.version) {
       throw new Refusal('url_expired', 'The file has been replaced since the URL was made.');
     }
-    const wanted = wantedOf(file, headers);
+    const wanted = wantedOf(file, headers, this.#dependencies.now());
     const common = { status: wanted.status, headers: fileHeaders(file) };
     if (wanted.status === 304) return common;
     const { start, end, status } = wanted;

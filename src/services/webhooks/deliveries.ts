@@ -11,7 +11,8 @@ import type { WebhookDeliveryRow, WebhookEndpointRow, WebhookTable } from '../..
 import { realWorld, type World } from '../../world.js';
 import { ForbiddenAddress, type AddressRules } from './address.js';
 import { sendWebhook } from './send.js';
-import { givenUp, settle, type Outcome } from './settle.js';
+import { SILENT_AGAIN_WAIT_MS, WAIT_MAX_MS } from './schedule.js';
+import { givenUp, givenUpRemoved, settle, type Outcome } from './settle.js';
 import { signatureHeaders } from './sign.js';
 import { Turns, type Lane } from './turns.js';
 
@@ -37,6 +38,20 @@ const POLL_MAX_MS = 5_000;
 /** Lower bound on the pause between two rounds, so that a disk that refuses outcomes is not retried without a pause. */
 const POLL_MIN_MS = 1_000;
 const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
+
+/**
+ * Whether a time is still to come. A time that lies further ahead than any wait is of a clock that was set back since,
+ * so that it counts as past.
+ */
+function isAhead(time: string, nowMs: number, waitMaxMs: number): boolean {
+  const aheadMs = Date.parse(time) - nowMs;
+  return aheadMs > 0 && aheadMs <= waitMaxMs;
+}
+
+/** Due time, or now for a time of a clock that was set back. */
+function dueMsOf(dueAt: string, nowMs: number): number {
+  return isAhead(dueAt, nowMs, WAIT_MAX_MS) ? Date.parse(dueAt) : nowMs;
+}
 
 /** Sends due deliveries, with a fair schedule over endpoints. */
 export class WebhookDeliveries {
@@ -78,6 +93,7 @@ export class WebhookDeliveries {
    */
   async deliverDue(): Promise<void> {
     await this.#sweep();
+    await this.#giveUpOrphans();
     this.#unwritten.clear();
     while (!this.#isStopping) {
       this.#serveDue();
@@ -111,6 +127,7 @@ export class WebhookDeliveries {
 
   async #round(): Promise<void> {
     await this.#sweep().catch(this.#dependencies.onFault);
+    await this.#giveUpOrphans().catch(this.#dependencies.onFault);
     if (this.#isStopping) return;
     this.#unwritten.clear();
     const nextMs = this.#faultless(() => this.#serveDue()) ?? Infinity;
@@ -131,9 +148,27 @@ export class WebhookDeliveries {
 
   async #sweep(): Promise<void> {
     const at = this.#dependencies.now();
-    if (at.getTime() - this.#sweptAtMs < SWEEP_INTERVAL_MS) return;
+    // The clock may have been set back.
+    if (Math.abs(at.getTime() - this.#sweptAtMs) < SWEEP_INTERVAL_MS) return;
     while (await this.#table.sweep(at));
     this.#sweptAtMs = at.getTime();
+  }
+
+  /**
+   * Gives up all pending deliveries of a removed endpoint.
+   * Errors  those of the disk; the next round then gives up the rest
+   */
+  async giveUpRemoved(lane: Pick<Lane, 'organizationId' | 'endpointId'>): Promise<void> {
+    const { now } = this.#dependencies;
+    while (await this.#table.giveUp(lane, (delivery) => givenUpRemoved(delivery, now())));
+  }
+
+  /** Gives up what a process has left that ended between the removal of an endpoint and the end of its deliveries. */
+  async #giveUpOrphans(): Promise<void> {
+    const orphans = [...this.#table.waiting()].filter(
+      ({ endpointId }) => this.#table.endpoint(endpointId) === undefined,
+    );
+    for (const lane of orphans) await this.giveUpRemoved(lane);
   }
 
   /** Starts all attempts that may start. Returns the time when the next endpoint has a due delivery. */
@@ -141,7 +176,7 @@ export class WebhookDeliveries {
     const nowMs = this.#dependencies.now().getTime();
     let nextMs = Infinity;
     for (const { organizationId, endpointId, dueAt } of this.#table.waiting()) {
-      const dueMs = Date.parse(dueAt);
+      const dueMs = dueMsOf(dueAt, nowMs);
       if (dueMs <= nowMs) this.#want({ organizationId, endpointId });
       else nextMs = Math.min(nextMs, dueMs);
     }
@@ -168,9 +203,10 @@ export class WebhookDeliveries {
     const now = this.#dependencies.now();
     const { silence } = this.#table.endpoint(lane.endpointId) ?? {};
     if (silence !== undefined) {
-      if (silence.retryAt > now.toISOString() || this.#turns.atWork(lane.endpointId) > 0) return undefined;
+      const isPaused = isAhead(silence.retryAt, now.getTime(), SILENT_AGAIN_WAIT_MS);
+      if (isPaused || this.#turns.atWork(lane.endpointId) > 0) return undefined;
     }
-    return this.#table.due(lane, now, this.#atWork);
+    return this.#table.due(lane, now, this.#atWork, WAIT_MAX_MS);
   }
 
   #serve(delivery: WebhookDeliveryRow, lane: Lane): void {
@@ -199,9 +235,12 @@ export class WebhookDeliveries {
     const { now, random } = this.#dependencies;
     const startedAt = now().toISOString();
     const endpoint = this.#table.endpoint(delivery.endpointId);
-    if (endpoint === undefined || endpoint.disabledReason !== undefined) {
-      const lastError = endpoint === undefined ? 'The endpoint was removed.' : 'The endpoint is disabled.';
-      await this.#table.settle(givenUp({ ...delivery, lastError }, now()), {});
+    if (endpoint === undefined) {
+      await this.#table.settle(givenUpRemoved(delivery, now()), {});
+      return;
+    }
+    if (endpoint.disabledReason !== undefined) {
+      await this.#table.settle(givenUp({ ...delivery, lastError: 'The endpoint is disabled.' }, now()), {});
       return;
     }
     const outcome = await this.#send(delivery, endpoint);
@@ -209,7 +248,9 @@ export class WebhookDeliveries {
     if (this.#isStopping) return;
     const after = this.#table.endpoint(endpoint.id);
     const settlement = settle({ delivery, startedAt, endpoint: after, outcome }, now(), random);
-    await this.#table.settle(settlement.delivery, settlement.endpoint);
+    const isOver = after !== undefined || settlement.delivery.status !== 'pending';
+    const settled = isOver ? settlement.delivery : givenUpRemoved(settlement.delivery, now());
+    await this.#table.settle(settled, settlement.endpoint);
   }
 
   async #send(delivery: WebhookDeliveryRow, { url: text, secrets }: WebhookEndpointRow): Promise<Outcome> {

@@ -26,6 +26,9 @@ export const SILENT_AGAIN_WAIT_MS = 5 * MINUTE_MS;
 /** Each wait is lengthened by at most this share, so that a recovered receiver does not get all deliveries at once. */
 export const JITTER_MAX_RATIO = 0.1;
 
+/** Longest wait for the next attempt of a delivery. */
+export const WAIT_MAX_MS = 6 * HOUR_MS * (1 + JITTER_MAX_RATIO);
+
 /**
  * Wait after this many attempts; undefined after the last one.
  * @param random in [0, 1)

@@ -57,6 +57,10 @@ export function givenUp(delivery: WebhookDeliveryRow, at: Date): WebhookDelivery
   return { ...rest, status: 'failed', failedAt: time, updatedAt: time };
 }
 
+export function givenUpRemoved(delivery: WebhookDeliveryRow, at: Date): WebhookDeliveryRow {
+  return givenUp({ ...delivery, lastError: 'The endpoint was removed.' }, at);
+}
+
 function attemptedAt(
   { nextAttemptAt: _, lastError: __, responseStatusCode: ___, ...rest }: WebhookDeliveryRow,
   time: string,
@@ -74,10 +78,14 @@ function attemptedAt(
 /** Increases the pause once per round. If many deliveries wait, all attempts share one schedule. */
 function silenceAfter({ endpoint, startedAt }: Attempt, at: Date): Partial<WebhookEndpointRow> {
   if (endpoint === undefined) return {};
-  const { silence, lastSuccessAt = '' } = endpoint;
-  // A concurrent attempt has counted already, or the endpoint has responded meanwhile.
-  if (lastSuccessAt >= startedAt || (silence !== undefined && silence.since >= startedAt)) return {};
   const time = at.toISOString();
+  // Times after this one are of a clock that was set back since, so that they say nothing.
+  const silence =
+    endpoint.silence !== undefined && endpoint.silence.since <= time ? endpoint.silence : undefined;
+  const { lastSuccessAt = '' } = endpoint;
+  const isAnswered = lastSuccessAt >= startedAt && lastSuccessAt <= time;
+  // A concurrent attempt has counted already, or the endpoint has responded meanwhile.
+  if (isAnswered || (silence !== undefined && silence.since >= startedAt)) return {};
   const { since = time, attemptCount: before = 0 } = silence ?? {};
   const attemptCount = before + 1;
   const waitMs = before === 0 ? SILENT_WAIT_MS : SILENT_AGAIN_WAIT_MS;

@@ -102,6 +102,7 @@ export class Webhooks {
   async deleteEndpoint(id: string, context: RequestContext): Promise<Reply<WebhookEndpoint>> {
     const row = this.#findEndpoint(id, context);
     await this.#table.removeEndpoint(id);
+    await this.#deliveries.giveUpRemoved({ organizationId: row.organizationId, endpointId: id });
     return { value: presentEndpoint(row), inputRefs: [id] };
   }
 

@@ -217,7 +217,7 @@ function requireSame(first: string, fingerprint: string): void {
   if (first === fingerprint) return;
   throw new Refusal(
     'idempotency_key_reused',
-    'The Idempotency-Key was used for another request within 24 hours. Send a new key.',
+    'The Idempotency-Key was used on this route for another request within 24 hours. Send a new key.',
     { param: 'Idempotency-Key' },
   );
 }

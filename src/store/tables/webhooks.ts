@@ -73,6 +73,7 @@ interface DeliveryPage {
 
 const LIST_MAX_SCANNED = 2_000;
 const SWEEP_MAX_DELIVERIES = 256;
+const GIVEN_UP_AT_ONCE = 256;
 
 /**
  * Endpoints and deliveries: the tables `webhook-…`. A delivery is written in the transaction of its event, or not at
@@ -141,6 +142,27 @@ export class WebhookTable {
     return this.#store.freeing(() => void this.#endpoints.removeSync(id));
   }
 
+  /**
+   * Writes the end of pending deliveries of one endpoint, GIVEN_UP_AT_ONCE at a time. Returns true if there are more.
+   * @param ended  the row of a delivery that is given up
+   */
+  giveUp(
+    { organizationId, endpointId }: Pick<WaitingEndpoint, 'organizationId' | 'endpointId'>,
+    ended: (delivery: WebhookDeliveryRow) => WebhookDeliveryRow,
+  ): Promise<boolean> {
+    return this.#store.freeing(() => {
+      const start = `${organizationId} ${endpointId} `;
+      const ids = this.#due.getRange({
+        start,
+        end: `${organizationId} ${endpointId}!`,
+        limit: GIVEN_UP_AT_ONCE,
+      });
+      const pending = [...ids].map(({ value: id }) => this.#deliveries.get(id) as WebhookDeliveryRow);
+      for (const delivery of pending) this.#put(ended(delivery));
+      return pending.length === GIVEN_UP_AT_ONCE;
+    });
+  }
+
   /** Organizations with an endpoint that takes events of this type. */
   listeners(type: string): readonly string[] {
     const rows = [...this.#endpoints.getRange().map(({ value }) => value)];
@@ -198,15 +220,26 @@ export class WebhookTable {
     }
   }
 
-  /** Returns the longest waiting due delivery of an endpoint that is not in progress. */
+  /**
+   * Returns the longest waiting due delivery of an endpoint that is not in progress. A delivery that is due later than
+   * `waitMaxMs` from now has waited since before the clock was set back, and is due.
+   */
   due(
     { organizationId, endpointId }: Pick<WaitingEndpoint, 'organizationId' | 'endpointId'>,
     now: Date,
     atWork: ReadonlySet<string>,
+    waitMaxMs = Infinity,
   ): WebhookDeliveryRow | undefined {
     const start = `${organizationId} ${endpointId} `;
-    for (const { value: id } of this.#due.getRange({ start, end: `${start}${now.toISOString()}!` })) {
-      if (!atWork.has(id)) return this.#deliveries.get(id);
+    const ranges = [{ start, end: `${start}${now.toISOString()}!` }];
+    if (Number.isFinite(waitMaxMs)) {
+      const latest = new Date(now.getTime() + waitMaxMs).toISOString();
+      ranges.push({ start: `${start}${latest}!`, end: `${organizationId} ${endpointId}!` });
+    }
+    for (const range of ranges) {
+      for (const { value: id } of this.#due.getRange(range)) {
+        if (!atWork.has(id)) return this.#deliveries.get(id);
+      }
     }
     return undefined;
   }
@@ -226,7 +259,8 @@ export class WebhookTable {
     beside: () => void,
   ): Promise<void> {
     return this.#store.transaction(() => {
-      this.#settle(delivery, endpoint);
+      if (this.#deliveries.get(delivery.id) !== undefined) this.#put(delivery);
+      this.#change(delivery.endpointId, endpoint);
       beside();
     });
   }
@@ -250,7 +284,8 @@ export class WebhookTable {
   #settle(delivery: WebhookDeliveryRow, endpoint: Partial<WebhookEndpointRow>): void {
     const { id, endpointId, attemptCount, scheduleStartedAt } = delivery;
     const known = this.#deliveries.get(id);
-    const isAnew = known !== undefined && known.scheduleStartedAt > scheduleStartedAt;
+    // The clock may have been set back between the two starts.
+    const isAnew = known !== undefined && known.scheduleStartedAt !== scheduleStartedAt;
     if (known !== undefined) this.#put(isAnew ? { ...known, attemptCount } : delivery);
     this.#change(endpointId, endpoint);
   }

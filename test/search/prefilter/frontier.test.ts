@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Candidate } from '#src/search/search-types.js';
-import { chooseFrontier } from '#src/search/prefiltered.js';
+import { chooseFrontier, withEvidenceRanks } from '#src/search/prefiltered.js';
 
 /** Candidates by rank, each with its affine score and, if judged, its ln P. */
 function candidates(...given: readonly (readonly [score: number, logP?: number])[]): readonly Candidate[] {
@@ -53,5 +53,16 @@ describe('the list of a prefilter policy', () => {
       expect(chosen(list, limit + 1)).toEqual(expect.arrayContaining([...chosen(list, limit)]));
     }
     expect(chooseFrontier(list, 6)).toBe(list);
+  });
+
+  it('is the beginning of the list of every larger limit in the order of evidence ranks', () => {
+    const list = withEvidenceRanks(candidates([5, -3], [8], [7, -1], [9, -2], [2, -9], [6], [2, -9]));
+    expect(list.map(({ targetIndex }) => targetIndex)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    const inOrder = [...list].sort((a, b) => a.evidenceRank! - b.evidenceRank!);
+    expect(inOrder.map(({ evidenceRank }) => evidenceRank)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    for (let limit = 1; limit <= 7; limit += 1) {
+      const listed = chooseFrontier(list, limit).map(({ evidenceRank }) => evidenceRank!);
+      expect(listed.sort((a, b) => a - b)).toEqual(inOrder.slice(0, limit).map((one) => one.evidenceRank));
+    }
   });
 });

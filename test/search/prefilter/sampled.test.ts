@@ -18,7 +18,7 @@ import { bestLocal } from '#src/search/prefiltered.js';
 import { sampledRows, sampleTokens } from '#src/search/sampling.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
-import { presentExecution } from '#src/services/search/present-search.js';
+import { presentExecution, presentSearch } from '#src/services/search/present-search.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
 import { contextEncoder, makeHomologs, homologsOf } from '../../tools/relatives.js';
 
@@ -84,7 +84,8 @@ describe('the sampled policy', () => {
     found.forEach(({ candidates }, query) => {
       const exact = new Map(all[query]!.candidates.map((candidate) => [candidate.targetIndex, candidate]));
       for (const candidate of candidates) {
-        expect({ ...candidate, rank: 0 }).toEqual({ ...exact.get(candidate.targetIndex), rank: 0 });
+        const { evidenceRank: _, ...measured } = candidate;
+        expect({ ...measured, rank: 0 }).toEqual({ ...exact.get(candidate.targetIndex), rank: 0 });
       }
       // In the contract's order.
       const ranks = candidates.map(({ targetIndex }) => exact.get(targetIndex)!.rank);
@@ -92,6 +93,37 @@ describe('the sampled policy', () => {
       const family = homologsOf(proteins, queries[query]!.sequence);
       expect(new Set(candidates.map(({ targetIndex }) => targetIndex))).toEqual(new Set(family));
     });
+    engine.store.close();
+  });
+
+  it('says how it selects a list, and lists of limits 10, 20 and 40 begin alike in that order', async () => {
+    const engine = await engineOf(nativeBackend());
+    const targetSpace = unfilteredSpace(release);
+    const answer = async (limit: number, guarantee: 'approximate' | 'exhaustive') => {
+      const request = { ...settings, guarantee, targetSpace, limit, query: queries[0]! };
+      const [result] = await searchMany([request.query], request, engine);
+      const database = { databaseId: 'db_1', releaseId: release.id, slug: 'test' };
+      return presentSearch({ engine, request, result: result!, database, serverVersion: '' });
+    };
+    const [ten, twenty, forty] = await Promise.all([10, 20, 40].map((limit) => answer(limit, 'approximate')));
+    for (const { ranking, candidates, is_result_limit_reached } of [ten!, twenty!, forty!]) {
+      expect(ranking.selection).toBe('best_evidence');
+      expect(candidates.map(({ rank }) => rank)).toEqual(candidates.map((_, above) => above + 1));
+      const distances = candidates.map(({ measurements }) => measurements.maxsim.bidirectional);
+      expect(distances).toEqual([...distances].sort((a, b) => a - b));
+      expect(is_result_limit_reached).toBe(true);
+    }
+    const byEvidence = ({ candidates }: typeof ten) =>
+      [...candidates].sort((a, b) => a.evidence_rank! - b.evidence_rank!).map(({ target }) => target.id);
+    expect(byEvidence(forty!).slice(0, 20)).toEqual(byEvidence(twenty!));
+    expect(byEvidence(twenty!).slice(0, 10)).toEqual(byEvidence(ten!));
+    expect(ten!.candidates.map(({ evidence_rank }) => evidence_rank!).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 10 }, (_, above) => above + 1),
+    );
+    const [exact, longer] = await Promise.all([10, 40].map((limit) => answer(limit, 'exhaustive')));
+    expect(exact!.ranking.selection).toBe('nearest');
+    expect(exact!.candidates).toEqual(longer!.candidates.slice(0, 10));
+    expect(exact!.candidates.every((candidate) => !('evidence_rank' in candidate))).toBe(true);
     engine.store.close();
   });
 
@@ -185,7 +217,9 @@ describe('the sampled policy', () => {
       qualification_id: 'qual_test',
       nearest_count: 40,
       striking_count: 20,
-      known_losses: 'misses none of the 10 nearest, none of the 100 nearest and none of all with E <= 0.001',
+      known_losses:
+        'misses none of the 10 nearest, none of the 100 nearest and none of all with E <= 0.001; of the targets that ' +
+        'it measures, it lists the best by E-value, in the order of their distances',
     });
     for (const limit of [41, 60]) {
       expect(policyOf(limit)).toMatchObject({

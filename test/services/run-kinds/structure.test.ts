@@ -51,10 +51,14 @@ afterAll(async () => {
 });
 
 /** Uploads an alignment that selects a behaviour of the stub, and returns its URL. */
-async function alignment(behaviour: string): Promise<string> {
-  const bytes = Buffer.from(`>${behaviour}\n${bench.sequences[0]}\n`);
+function alignment(behaviour: string): Promise<string> {
+  return uploaded(`${behaviour.replaceAll(' ', '-')}.a3m`, `>${behaviour}\n${bench.sequences[0]}\n`);
+}
+
+async function uploaded(fileName: string, text: string): Promise<string> {
+  const bytes = Buffer.from(text);
   const path = '/v1/storage/uploads';
-  const body = { file_name: `${behaviour.replaceAll(' ', '-')}.a3m`, size_bytes: bytes.length };
+  const body = { file_name: fileName, size_bytes: bytes.length };
   const { id } = (await serving.call('POST', path, { body })).body.data;
   const urls = await serving.call('POST', `${path}/${id}/part-urls`, { body: { part_numbers: [1] } });
   await fetch(urls.body.data.urls[0].url, { method: 'PUT', body: bytes as never });
@@ -273,6 +277,13 @@ describe('a prediction is refused', () => {
     expect(await codeOf({ a3m_url, folder: '../outside' })).toBe('invalid_path');
     expect(await codeOf({})).toBe('validation_failed');
   });
+
+  it.each(['no alignment', '>name\n<html>', '{"a": 1}', '\0\0', '#1\n\n', 'MKV\n>name\n'])(
+    'before it is accepted where its alignment is no A3M: %j',
+    async (text) => {
+      expect(await codeOf({ a3m_url: await uploaded('no.a3m', text) })).toBe('invalid_sequence');
+    },
+  );
 
   it('where the operator has configured no predictor', async () => {
     const a3m_url = await alignment('fine');

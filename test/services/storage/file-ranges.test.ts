@@ -87,3 +87,17 @@ describe('the conditions of a request', () => {
     expect(() => wantedOf(file, { ...headers, 'If-Match': '"other"' })).toThrow(failed);
   });
 });
+
+it('a range may end behind the file, however far', () => {
+  const far = '9'.repeat(400);
+  expect(wantedOf(fileOf(10), { Range: `bytes=3-${far}` })).toEqual({ status: 206, start: 3, end: 10 });
+  expect(wantedOf(fileOf(10), { Range: `bytes=-${far}` })).toEqual({ status: 206, start: 0, end: 10 });
+  expect(() => wantedOf(fileOf(10), { Range: `bytes=${far}-` })).toThrow(Refusal);
+});
+
+it('a condition with a date to come is ignored: the clock was set back, and the file may be another', () => {
+  const later = { 'If-Modified-Since': 'Fri, 02 Jan 2026 00:00:00 GMT' };
+  const now = new Date('2026-01-01T00:00:01Z');
+  expect(wantedOf(fileOf(10), later, now)).toMatchObject({ status: 200 });
+  expect(wantedOf(fileOf(10), later, new Date('2026-01-02T00:00:00Z'))).toEqual({ status: 304 });
+});

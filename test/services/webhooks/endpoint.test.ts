@@ -67,6 +67,38 @@ describe('an endpoint', () => {
     });
   });
 
+  it('that was removed leaves no delivery pending, whatever it waits for', async () => {
+    const { id } = await scene.endpoint();
+    const other = await scene.endpoint({ url: `${scene.origin}/other` });
+    scene.answer = (response) => response.writeHead(500).end();
+    for (let run = 0; run < 3; run += 1) await scene.endRun();
+    await scene.webhooks.deliverDue();
+    for (let run = 0; run < 300; run += 1) await scene.endRun();
+    const pending = { endpoint_id: id, status: 'pending' };
+    expect(scene.deliveries('lab', pending)).toHaveLength(100);
+    await scene.webhooks.deleteEndpoint(id, context());
+    expect(scene.deliveries('lab', pending)).toEqual([]);
+    for (const delivery of scene.deliveries('lab', { endpoint_id: id })) {
+      expect(delivery).toMatchObject({ status: 'failed', last_error: 'The endpoint was removed.' });
+      expect(delivery.next_attempt_at).toBeUndefined();
+    }
+    expect(scene.deliveries('lab', { ...pending, endpoint_id: other.id })).toHaveLength(100);
+  });
+
+  it('that is removed during an attempt is not attempted again', async () => {
+    const { id } = await scene.endpoint();
+    await scene.endRun();
+    scene.answer = (response) =>
+      void scene.webhooks.deleteEndpoint(id, context()).then(() => response.writeHead(500).end());
+    await scene.webhooks.deliverDue();
+    expect(scene.deliveries()[0]).toMatchObject({
+      status: 'failed',
+      attempt_count: 1,
+      response_status_code: 500,
+      last_error: 'The endpoint was removed.',
+    });
+  });
+
   it('is refused if its URL is forbidden, or the organization has the maximum number', async () => {
     for (const url of [
       'ftp://x.example/',

@@ -1,3 +1,4 @@
+import { isExactDecimal, isIntegralDecimal } from '../../../decimals.js';
 import type { AttributeType, AttributeValue } from '../../../release/release.js';
 
 export interface MetadataColumn {
@@ -33,7 +34,10 @@ export function parseColumn(cell: string): Pick<MetadataColumn, 'name' | 'type'>
     : { name: cell };
 }
 
-/** Returns the value of a cell; undefined if it is empty or not of the type. Integers must be exact as doubles. */
+/**
+ * Returns the value of a cell; undefined if it is empty or not of the type. Whole numbers must be exact as doubles, so
+ * that no two ids become one. A fraction becomes its nearest double.
+ */
 export function parseCell(type: AttributeType, cell: string): AttributeValue | undefined {
   if (cell === '') return undefined;
   switch (type) {
@@ -42,7 +46,7 @@ export function parseCell(type: AttributeType, cell: string): AttributeValue | u
     case 'integer':
       return INTEGER.test(cell) && Number.isSafeInteger(Number(cell)) ? Number(cell) : undefined;
     case 'number':
-      return NUMBER.test(cell) && Number.isFinite(Number(cell)) ? Number(cell) : undefined;
+      return NUMBER.test(cell) && isHeldAsDouble(cell) ? Number(cell) : undefined;
     case 'boolean': {
       const word = cell.toLowerCase();
       return word === 'true' ? true : word === 'false' ? false : undefined;
@@ -53,6 +57,10 @@ export function parseCell(type: AttributeType, cell: string): AttributeValue | u
         .map((item) => item.trim())
         .filter((item) => item !== '');
   }
+}
+
+function isHeldAsDouble(cell: string): boolean {
+  return Number.isFinite(Number(cell)) && (!isIntegralDecimal(cell) || isExactDecimal(cell));
 }
 
 /** Cells with a leading zero or plus are codes, so their column is text. Lists are never inferred. */

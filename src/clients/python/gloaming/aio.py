@@ -211,6 +211,29 @@ class AsyncGloaming(ClientState):
         """
         return await self._transport.run(flows.sql(self._caller, self._sql, statement, parameters, limit))
 
+    async def call(
+        self,
+        operation: str,
+        *,
+        params: Optional[Mapping[str, str]] = None,
+        query: Optional[Mapping[str, Any]] = None,
+        body: Optional[Mapping[str, Any]] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Any:
+        """Calls any operation of the contract by its id, with the names of the contract (`/docs` lists both).
+
+        Returns the JSON body, or bytes of another media type. `params` fills the path. A POST carries an
+        Idempotency-Key, so that it can be retried.
+
+        Examples:
+            >>> answer = await client.call("homology.databases.releases.list", params={"database": "demo"})
+            >>> answer["data"][0]["object"]
+            'homology_database_release'
+        """
+        asked = (params or {}, query or {}, body, headers or {}, idempotency_key)
+        return await self._transport.run(flows.call(self._caller, operation, *asked))
+
     async def upload(
         self,
         path: "Union[str, os.PathLike[str]]",

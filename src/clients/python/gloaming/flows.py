@@ -5,20 +5,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
+import json
 import os
 import re
 import tempfile
 import threading
+import uuid
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from .calls import Caller, derived_key
 from .errors import ConnectionFailed, DamagedDownload, GloamingError, RunCancelled, RunFailed
 from .events import FINAL_STATES, EventReader
 from .hits import Hit, Hits
 from .inputs import Protein, Proteins, fasta_path, is_one_protein, read_protein, read_proteins
+from .operations import OPERATIONS
 from .results import Reference, SqlResult
 from .wire import Emit, Flow, Json, NoAnswer, Read, Request, Sleep, T, Wait
 
@@ -335,6 +338,32 @@ def put_part(caller: Caller, upload_id: str, part: Json, chunk: bytes) -> Flow[N
 def resolve(caller: Caller, query: str, limit: int) -> Flow[List[Reference]]:
     answer = yield from caller.post("/v1/refs/resolve", {"query": query, "limit": limit})
     return [Reference.of(each) for each in answer["data"]["references"]]
+
+
+def call(
+    caller: Caller,
+    operation: str,
+    params: Mapping[str, str],
+    query: Mapping[str, Any],
+    body: Optional[Mapping[str, Any]],
+    headers: Mapping[str, str],
+    key: Optional[str],
+) -> Flow[Any]:
+    """Returns the JSON body of any operation of the contract, or the bytes of another media type."""
+    if operation not in OPERATIONS:
+        raise ValueError(f"The contract has no operation {operation!r}.")
+    method, path = OPERATIONS[operation]
+    filled = re.sub(r"\{(\w+)\}", lambda name: quote(params[name[1]], safe=""), path)
+    sent = {name: _query_text(value) for name, value in query.items() if value is not None}
+    keyed = {"Idempotency-Key": key or uuid.uuid4().hex} if method == "POST" else {}
+    content = None if body is None else json.dumps(body).encode()
+    response = yield from caller.send(Request(method, filled, sent, {**keyed, **headers}, content))
+    is_json = response.headers.get("content-type", "").partition(";")[0] == "application/json"
+    return response.json() if is_json else response.body
+
+
+def _query_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def databases(caller: Caller) -> Flow[None]:

@@ -8,7 +8,8 @@ from gloaming import ConnectionFailed, NotFoundError, RateLimitError
 from gloaming.calls import Caller
 from gloaming.codes import BY_CODE, DatabaseNotFound
 from gloaming.events import EventReader
-from gloaming.flows import SqlSession, results, watch
+from gloaming.flows import SqlSession, call, results, watch
+from gloaming.operations import OPERATIONS
 from gloaming.wire import Emit, NoAnswer, Open, Read, Response, Send, Sleep, Stream, Wait
 
 
@@ -75,6 +76,22 @@ def test_no_answer_at_all_is_an_exception_of_its_own():
     with pytest.raises(ConnectionFailed) as caught:
         play(Caller(0.1).get("/v1/x"), [NoAnswer(OSError("refused"))])
     assert isinstance(caught.value.__cause__, OSError)
+
+
+def test_any_operation_is_called_by_its_id():
+    for operation, (method, path) in OPERATIONS.items():
+        filled = {name[1:-1]: "a/../b" for name in path.split("/") if name.startswith("{")}
+        asked = (filled, {"limit": 2, "is_new": True, "cursor": None}, {"a": 1}, {}, None)
+        answer = Response(200, {"content-type": "application/json"}, b'{"ok": true}')
+        [request], _, _, result = play(call(Caller(60), operation, *asked), [answer])
+        assert result == {"ok": True} and request.method == method
+        assert request.query == {"limit": "2", "is_new": "true"} and request.body == b'{"a": 1}'
+        assert "{" not in request.path and request.path.count("/") == path.count("/")
+        assert ("Idempotency-Key" in request.headers) == (method == "POST")
+    _, _, _, text = play(call(Caller(60), "runs.list", {}, {}, None, {}, None), [Response(200, {}, b"bytes")])
+    assert text == b"bytes"
+    with pytest.raises(ValueError):
+        play(call(Caller(60), "runs.unknown", {}, {}, None, {}, None), [])
 
 
 def test_every_code_has_one_class():
