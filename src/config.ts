@@ -55,6 +55,8 @@ export interface ApplianceConfig {
   /** Port of the PostgreSQL protocol; absent = not served. */
   readonly postgresPort?: number;
   readonly logLevel: string;
+  /** Whether a file or the environment sets the log level. */
+  readonly isLogLevelSet: boolean;
   /** Whether visitors may search in the console without signing in. They can never manage. */
   readonly isConsoleOpen: boolean;
   /** Origins whose pages may use the contract from a browser, in the spelling of browsers. */
@@ -155,11 +157,8 @@ export function loadConfig(environment: Environment): ApplianceConfig {
   const packageFolder = findPackageFolder();
   const shipped = join(packageFolder, 'config', 'appliance.json');
   const chosen = environment.GLOAMING_CONFIG;
-  const settings: Record<string, unknown> = {
-    ...readJson(shipped),
-    ...(chosen === undefined ? {} : readJson(resolve(chosen))),
-    ...fromEnvironment(environment),
-  };
+  const own = { ...(chosen === undefined ? {} : readJson(resolve(chosen))), ...fromEnvironment(environment) };
+  const settings: Record<string, unknown> = { ...readJson(shipped), ...own };
   const file = validate<SettingsFile>(
     settings,
     readJson(join(packageFolder, 'config', 'appliance.schema.json')),
@@ -199,6 +198,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     sqlTimeoutMs: file.sql_timeout_seconds * 1000,
     postgresPort: file.postgres_port,
     logLevel: file.log_level,
+    isLogLevelSet: 'log_level' in own,
     isConsoleOpen: file.console?.open ?? false,
     corsOrigins: originsOf(file),
     webhookNetworks: file.webhook_networks,

@@ -18,7 +18,7 @@ const PICTURE_MAX_BYTES = 200_000;
 describe('the documents', () => {
   const pages = [
     ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
-    ...['src', 'bench', 'test', 'kernels', 'indexes', 'config', 'docs'].flatMap((top) =>
+    ...['src', 'bench', 'test', 'kernels', 'indexes', 'config', 'docs', 'examples'].flatMap((top) =>
       filesBelow(top, /\.md$/),
     ),
   ].filter((path) => !path.includes('node_modules'));

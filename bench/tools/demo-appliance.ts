@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { openAppliance, type Appliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
-import { buildDemo, DEMO_SLUG } from '../../src/demo/demo.js';
 import { simulateProteins, type SimulatedProtein } from '../../src/demo/simulate.js';
+import { buildSimulated, SIMULATED_SLUG } from '../../src/demo/simulated.js';
 
 interface DemoAppliance {
   readonly appliance: Appliance;
@@ -13,7 +13,7 @@ interface DemoAppliance {
 
 /**
  * Opens an appliance in a folder and publishes a database of simulated proteins in it. Nothing is served yet.
- * Errors  those of openAppliance and buildDemo
+ * Errors  those of openAppliance and buildSimulated
  */
 export async function openDemoAppliance(
   folder: string,
@@ -32,10 +32,11 @@ export async function openDemoAppliance(
   );
   const demo = simulateProteins(1, proteinCount);
   const encoder = await appliance.loadEncoder('baseline-1');
-  const { release } = await buildDemo(demo, encoder, appliance.config.indexesFolder);
+  const { release } = await buildSimulated(demo, encoder, appliance.config.indexesFolder);
   await encoder.close();
   const { id, manifest } = release;
-  await appliance.releases.publish({ id, slug: DEMO_SLUG, publishedAt: new Date().toISOString(), manifest });
+  const publishedAt = new Date().toISOString();
+  await appliance.releases.publish({ id, slug: SIMULATED_SLUG, publishedAt, manifest });
   const { key } = await appliance.keys.create('bench', 'bench');
   return { appliance, proteins: demo.proteins, key };
 }

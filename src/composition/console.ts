@@ -1,6 +1,7 @@
 import { readCalibrationCard } from '../significance/sidecar.js';
 import { selfCheckOf } from '../demo/check.js';
-import { demoProteins } from '../demo/demo.js';
+import { EXAMPLE_ID } from '../demo/example.js';
+import { simulatedProteins } from '../demo/simulated.js';
 import { createConsole, type Console } from '../services/console/console.js';
 import { Sessions } from '../services/console/sessions.js';
 import type { Keys } from '../services/keys.js';
@@ -23,8 +24,9 @@ export function composeConsole(
     keys,
     catalog,
     engines,
-    // The homologs in the demo are known by construction. Its example is the query of its self-check.
-    exampleOf: ({ manifest }) => (manifest.is_simulated ? selfCheckOf(demoProteins()).query.id : undefined),
+    // The homologs of simulated proteins are known by construction. Their example is the query of the self-check.
+    exampleOf: ({ manifest }) =>
+      manifest.is_simulated ? selfCheckOf(simulatedProteins()).query.id : EXAMPLE_ID,
     readCalibration: (releaseId) => readCalibrationCard(releaseFolder(ground, releaseId)),
   });
 }

@@ -1,101 +1,54 @@
-import { canonicalSha256 } from '../canonical.js';
-import type { AttributeValue } from '../release/release.js';
-import { lineageOf, type Taxonomy } from '../release/taxonomy.js';
-import type { Encoder } from '../encoder/encoder.js';
+import { join } from 'node:path';
 import type { BuildProgress, BuildReport } from '../build-release/build-options.js';
-import type {
-  ProteinInput,
-  ProteinSource,
-  SourceField,
-  SourceProtein,
-} from '../build-release/sources/protein-source.js';
 import { buildRelease } from '../build-release/release.js';
-import {
-  SIMULATED_DESCRIPTION,
-  SIMULATED_TITLE,
-  simulateProteins,
-  type SimulatedDatabase,
-  type SimulatedProtein,
-} from './simulate.js';
-import { ROOT_TAXID } from './taxonomy.js';
+import { filesInput } from '../build-release/sources/input-files.js';
+import type { Encoder } from '../encoder/encoder.js';
+import type { ReleaseManifest } from '../release/release.js';
 
+/** Name of the database that a first start builds. */
 export const DEMO_SLUG = 'demo';
-const DEMO_SEED = 20_260_808;
-const DEMO_PROTEINS = 2_000;
+const TITLE = 'Real proteins of six organisms';
+const DESCRIPTION =
+  '2,000 proteins of UniProt from a gut bacterium, yeast, two cyanobacteria, a planctomycete and a malaria parasite. ' +
+  'Remote families are among them; examples/README.md lists them.';
 
-const FIELDS: readonly SourceField[] = [
-  { name: 'name', type: 'string' },
-  { name: 'organism', type: 'string' },
-  { name: 'taxid', type: 'integer', isTaxonomy: true },
-  { name: 'lineage', type: 'string_list' },
-  { name: 'ec_class', type: 'string' },
-  { name: 'length', type: 'integer' },
-  { name: 'reviewed', type: 'boolean' },
-];
+/** Folders that the demo is read from and built in. */
+export interface DemoFolders {
+  readonly packageFolder: string;
+  readonly indexesFolder: string;
+}
 
-/** Simulates the proteins of the demo database, which are the same on every machine. */
-export function demoProteins(): SimulatedDatabase {
-  return simulateProteins(DEMO_SEED, DEMO_PROTEINS);
+/** Returns the folder of the package with the demo's proteins, its example query and what programs find for it. */
+export function examplesFolder(packageFolder: string): string {
+  return join(packageFolder, 'examples');
+}
+
+/** Whether a release of the database `demo` is the demo, and not a database of the lab with that name. */
+export function isDemo({ title }: Pick<ReleaseManifest, 'title'>): boolean {
+  return title === TITLE;
 }
 
 /**
- * Builds the demo release by the same code as any other release.
- * Errors  those of `buildRelease`
+ * Builds the demo release from its committed proteins, by the same code as any other release.
+ * Errors  those of `filesInput` and `buildRelease`
  */
-export function buildDemo(
-  database: SimulatedDatabase,
+export async function buildDemo(
   encoder: Encoder,
-  indexesFolder: string,
+  { packageFolder, indexesFolder }: DemoFolders,
   onProgress?: (progress: BuildProgress) => void,
 ): Promise<BuildReport> {
+  const folder = examplesFolder(packageFolder);
+  const input = await filesInput({
+    proteins: [join(folder, 'proteins.fasta.gz')],
+    taxonomy: { nodes: join(folder, 'nodes.dmp'), names: join(folder, 'names.dmp') },
+  });
   return buildRelease({
     indexesFolder,
     slug: DEMO_SLUG,
-    title: SIMULATED_TITLE,
-    description: SIMULATED_DESCRIPTION,
-    isSimulated: true,
-    input: simulatedInput(database),
+    title: TITLE,
+    description: DESCRIPTION,
+    input,
     encoder,
     onProgress,
   });
-}
-
-function simulatedInput(database: SimulatedDatabase): ProteinInput {
-  return {
-    digest: canonicalSha256({ seed: database.seed, proteins: database.proteins }),
-    open: async () => simulatedSource(database),
-  };
-}
-
-function simulatedSource({ proteins, taxonomy: tree }: SimulatedDatabase): ProteinSource {
-  const taxonomy: Taxonomy = new Map(tree.nodes.map((node) => [node.taxid, node]));
-  const attributesOf = (protein: SimulatedProtein): Record<string, AttributeValue> => ({
-    name: protein.name,
-    organism: protein.organism,
-    taxid: protein.taxid,
-    lineage: lineageOf(taxonomy, protein.taxid)
-      .filter(({ taxid }) => taxid !== ROOT_TAXID)
-      .map(({ name }) => name)
-      .reverse(),
-    ...(protein.ecClass === undefined ? {} : { ec_class: protein.ecClass }),
-    length: protein.sequence.length,
-    reviewed: protein.reviewed,
-  });
-  return {
-    fields: FIELDS,
-    taxonomy,
-    totalBytes: proteins.reduce((sum, { sequence }) => sum + sequence.length, 0),
-    async *proteins(onBytes): AsyncGenerator<SourceProtein> {
-      let bytes = 0;
-      for (const protein of proteins) {
-        bytes += protein.sequence.length;
-        onBytes?.(bytes);
-        yield { id: protein.id, text: protein.sequence, attributes: attributesOf(protein) };
-      }
-    },
-    notes: () => [],
-    close() {
-      // The proteins are in memory, so that there is nothing to close.
-    },
-  };
 }

@@ -316,6 +316,8 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
   it('lists databases, and shows the system and its keys to the operator', async () => {
     await go('databases');
     await page.locator('.release .plain-table').waitFor();
+    expect(await page.locator('.cards h2 .badge').allTextContents()).toEqual(['default database']);
+    expect(await page.locator('.cards li li .badge').allTextContents()).toEqual(['no E-values']);
     expect(await seriousFindings(page)).toEqual([]);
     await page.goto('about:blank');
     await page.goto(`${served.url}/console/#/enter/${served.link}`);

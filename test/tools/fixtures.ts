@@ -2,7 +2,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rm
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import { loadConfig } from '#src/config.js';
-import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
+import { DEMO_SLUG } from '#src/demo/demo.js';
+import { buildSimulated } from '#src/demo/simulated.js';
 import { simulateProteins } from '#src/demo/simulate.js';
 import { findEncoder } from '#src/encoder/find.js';
 import { loadEncoder } from '#src/encoder/load.js';
@@ -11,7 +12,7 @@ import { readManifest } from '#src/release/manifest.js';
 
 /* Folders that many tests need, made once for one version of the code. Each caller gets a copy, which it may change. */
 
-/** A release of `count` simulated proteins in a folder of indexes, as `buildDemo` writes it. */
+/** A release of `count` simulated proteins in a folder of indexes, as `buildSimulated` writes it. */
 export async function copyDemoRelease(
   indexesFolder: string,
   seed: number,
@@ -26,7 +27,7 @@ export async function copyDemoRelease(
 export async function buildDemoIn(indexesFolder: string, seed: number, count: number): Promise<void> {
   const encoder = await loadEncoder(await findEncoder('baseline-1', loadConfig({})));
   try {
-    await buildDemo(simulateProteins(seed, count), encoder, indexesFolder);
+    await buildSimulated(simulateProteins(seed, count), encoder, indexesFolder, { slug: DEMO_SLUG });
   } finally {
     await encoder.close();
   }

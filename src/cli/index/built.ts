@@ -26,7 +26,8 @@ export function describeBuild(report: BuildReport, isServerDefault: boolean): st
   const head = report.isKnown ? `${slug} is this release already; nothing was built.` : `Built ${slug}.`;
   const lines = facts.map(([name, value]) => `  ${name.padEnd(16)}  ${value}`);
   const option = isServerDefault ? '' : ` --database ${slug}`;
-  return `${head}\n${lines.join('\n')}\n\nSearch it:  gloaming search query.fasta${option}\n`;
+  const isDefault = isServerDefault ? `Searches that name no database search ${slug}.\n` : '';
+  return `${head}\n${lines.join('\n')}\n\nSearch it:  gloaming search query.fasta${option}\n${isDefault}`;
 }
 
 function describeEncoding({ encodedResidues, encodeMs }: BuildReport): string {

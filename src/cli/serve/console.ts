@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../../config.js';
+import { loadConfig, type ApplianceConfig } from '../../config.js';
 import { Keys } from '../../services/keys.js';
 import { Sessions } from '../../services/console/sessions.js';
 import { openControlStore } from '../../store/control-store.js';
@@ -25,14 +25,14 @@ async function printLink({ environment, stdout }: CommandContext, organization: 
   try {
     const keys = new Keys(new ApiKeyTable(store), realWorld.now);
     const sessions = new Sessions(new SessionTable(store), keys, realWorld, config.isConsoleOpen);
-    stdout.write(`${consoleUrl(config)}#/enter/${await sessions.newLink(organization)}\n`);
+    stdout.write(`${consoleUrl(config, config.port)}#/enter/${await sessions.newLink(organization)}\n`);
   } finally {
     await store.close();
   }
 }
 
-/** URL of the console for a browser on this machine, or by the public address. */
-function consoleUrl({ publicUrl, tls, host, port }: ReturnType<typeof loadConfig>): string {
+/** URL of the console for a browser on this machine, or by the public address. @param port at which it listens */
+export function consoleUrl({ publicUrl, tls, host }: ApplianceConfig, port: number | string): string {
   const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const name = reached.includes(':') ? `[${reached}]` : reached;
   return `${publicUrl ?? `${tls === undefined ? 'http' : 'https'}://${name}:${port}`}/console/`;

@@ -24,11 +24,15 @@ export function DatabasesView({ selected, isOperator }: DatabasesViewProps) {
   const [round, setRound] = useState(0);
   const loaded = useLoaded(
     async (signal) => {
-      const databases = await allOf(gloaming.databases({ signal }));
+      const asked = ask<{ readonly releases: readonly string[] }>('GET', 'calibrated', undefined, signal);
+      const [databases, calibrated] = await Promise.all([allOf(gloaming.databases({ signal })), asked]);
       return Promise.all(
         databases.map(async (database) => ({
           database,
-          releases: await allOf(gloaming.releases(database.slug, { signal })),
+          releases: (await allOf(gloaming.releases(database.slug, { signal }))).map((release) => ({
+            ...release,
+            hasEValues: calibrated.releases.includes(release.id),
+          })),
         })),
       );
     },
@@ -45,10 +49,14 @@ export function DatabasesView({ selected, isOperator }: DatabasesViewProps) {
   );
 }
 
+interface ListedRelease extends HomologyRelease {
+  readonly hasEValues: boolean;
+}
+
 interface ReleasesProps {
   readonly all: readonly {
     readonly database: HomologyDatabase;
-    readonly releases: readonly HomologyRelease[];
+    readonly releases: readonly ListedRelease[];
   }[];
   readonly selected: string | undefined;
 }
@@ -70,8 +78,11 @@ function Releases({ all, selected }: ReleasesProps) {
       <ul class="cards">
         {all.map(({ database, releases: own }) => (
           <li key={database.id}>
-            <h2>{database.slug}</h2>
-            <p class="muted">{database.description || database.title}</p>
+            <h2>
+              {database.slug}
+              {database.is_default && <span class="badge">default database</span>}
+            </h2>
+            <Description {...database} />
             <ul class="plain">
               {own.map((release) => (
                 <li key={release.id}>
@@ -81,7 +92,10 @@ function Releases({ all, selected }: ReleasesProps) {
                   >
                     {counted(release.target_count, 'protein')}, {moment(release.published_at)}
                   </a>
-                  {release.is_default && <span class="badge">default</span>}
+                  <span class={release.hasEValues ? 'badge completed' : 'badge'}>
+                    {release.hasEValues ? 'E-values' : 'no E-values'}
+                  </span>
+                  {release.is_default && own.length > 1 && <span class="badge">default release</span>}
                 </li>
               ))}
             </ul>
@@ -89,6 +103,20 @@ function Releases({ all, selected }: ReleasesProps) {
         ))}
       </ul>
       {shown !== undefined && <ReleaseView key={shown.id} release={shown} />}
+    </>
+  );
+}
+
+/** Title and description, without what repeats the name of the database. */
+function Description({ slug, title, description }: HomologyDatabase) {
+  const lines = [title, description].filter((line) => line !== '' && line !== slug);
+  return (
+    <>
+      {[...new Set(lines)].map((line) => (
+        <p key={line} class="muted">
+          {line}
+        </p>
+      ))}
     </>
   );
 }
@@ -110,7 +138,6 @@ function ReleaseView({ release }: { readonly release: HomologyRelease }) {
     ['Residues', count(release.residue_count)],
     ['Encoder', `${release.encoder_id}, ${release.dimension} dimensions per residue`],
     ['Published', moment(release.published_at)],
-    ['Release', release.id],
   ];
   const call = `for await (const { id } of gloaming.releases('${release.database_slug}')) console.log(id);`;
   return (
@@ -125,6 +152,13 @@ function ReleaseView({ release }: { readonly release: HomologyRelease }) {
             <dd>{value}</dd>
           </div>
         ))}
+        <div>
+          <dt>Release</dt>
+          <dd>
+            <span title={release.id}>{shortId(release.id)}</span>{' '}
+            <CopyButton text={release.id} label="Copy id" />
+          </dd>
+        </div>
       </dl>
       <h3>Attributes to filter by</h3>
       <div class="attributes">

@@ -63,6 +63,9 @@ export function consolePages(shell: Shell): readonly InternalPage[] {
     asked('GET', 'calibration', 'visitor', async ({ state: { query } }, { organizationId }) => ({
       card: (await console.calibration(query.release ?? '', organizationId)) ?? null,
     })),
+    asked('GET', 'calibrated', 'visitor', async (_context, { organizationId }) => ({
+      releases: await console.calibrated(organizationId),
+    })),
     asked('GET', 'system', 'operator', async () => ({
       ...(await console.system()),
       executions: shell.admission.executions.counts(),

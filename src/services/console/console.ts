@@ -1,3 +1,4 @@
+import { isQualified } from '../../significance/calibration.js';
 import type { CalibrationCard } from '../../significance/card.js';
 import type { Release } from '../../release/release.js';
 import type { ApiKeyRow } from '../../store/tables/api-keys.js';
@@ -30,6 +31,8 @@ export interface Console {
   protein(releaseId: string, id: string | undefined, organizationId: string): Promise<ConsoleProtein>;
   /** Calibration behind the E-values of a release; undefined if it has none. */
   calibration(releaseId: string, organizationId: string): Promise<CalibrationCard | undefined>;
+  /** Ids of the visible releases whose searches give E-values. A damaged calibration gives none. */
+  calibrated(organizationId: string): Promise<readonly string[]>;
   system(): ReturnType<typeof describeSystem>;
   /** Progress of commands on this machine. */
   jobs(): readonly JobReport[];
@@ -41,8 +44,8 @@ export interface ConsoleParts extends SystemParts {
   readonly keys: Keys;
   readonly catalog: Catalog;
   readonly engines: Engines;
-  /** Id of a good first query of a release, if one is configured. */
-  readonly exampleOf: (release: Release) => string | undefined;
+  /** Id of a good first query; a release need not have it. */
+  readonly exampleOf: (release: Release) => string;
   readonly readCalibration: (releaseId: string) => Promise<CalibrationCard | undefined>;
 }
 
@@ -68,9 +71,26 @@ export function createConsole(parts: ConsoleParts): Console {
       catalog.release(releaseId, organizationId);
       return parts.readCalibration(releaseId);
     },
+    calibrated: (organizationId) => calibratedReleases(organizationId, parts),
     jobs: () => listJobs(parts.config.dataFolder),
     system: () => describeSystem(parts, organizationsOf(keys.list())),
   };
+}
+
+async function calibratedReleases(
+  organizationId: string,
+  { catalog, readCalibration }: ConsoleParts,
+): Promise<readonly string[]> {
+  const ids = catalog
+    .databases(organizationId)
+    .flatMap(({ slug }) => catalog.releases(slug, organizationId).map(({ id }) => id));
+  const calibrated = await Promise.all(
+    ids.map(async (id) => {
+      const card = await readCalibration(id).catch(() => undefined);
+      return card !== undefined && isQualified(card);
+    }),
+  );
+  return ids.filter((_, at) => calibrated[at]);
 }
 
 function organizationsOf(keys: readonly ApiKeyRow[]): readonly string[] {

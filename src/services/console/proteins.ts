@@ -19,9 +19,9 @@ export function proteinOf(release: Release, id: string): ConsoleProtein {
   throw new Refusal('validation_failed', 'The release has no protein of that id.', { param: 'id' });
 }
 
-/** @param wanted id of a good first query, if one is configured; otherwise the first protein of a common length */
-export function exampleProtein(release: Release, wanted: string | undefined): ConsoleProtein {
-  const known = wanted === undefined ? undefined : release.targets.find(wanted);
+/** @param wanted id of a good first query; if the release lacks it, the first protein of a common length is taken */
+export function exampleProtein(release: Release, wanted: string): ConsoleProtein {
+  const known = release.targets.find(wanted);
   return presented(release, known ?? exampleOf(release.targets));
 }
 

@@ -36,6 +36,8 @@ export interface ReleaseObservers {
 }
 
 const DEFAULT_DATABASE = 'default-database';
+/** Setting with the slug of a default database that the next database replaces. */
+const PROVISIONAL_DEFAULT = 'provisional-default-database';
 
 /** Databases by slug, releases by id and slug, and the database that is searched when a request names none. */
 export class ReleaseTable<Manifest = unknown> {
@@ -102,8 +104,9 @@ export class ReleaseTable<Manifest = unknown> {
   /**
    * Adds a release, and makes it the default of its database unless `isDefault` is false. The first database becomes
    * the server's default. A release that exists keeps its time of publication.
+   * @param isProvisional  whether the next new database replaces this one as the server's default
    */
-  publish(row: ReleaseRow<Manifest>, { isDefault = true } = {}): Promise<void> {
+  publish(row: ReleaseRow<Manifest>, { isDefault = true, isProvisional = false } = {}): Promise<void> {
     return this.#store.transaction(() => {
       const key = keyOf(row.id, row.slug);
       const isNew = this.#releases.get(key) === undefined;
@@ -117,9 +120,17 @@ export class ReleaseTable<Manifest = unknown> {
       };
       this.#databases.putSync(row.slug, database);
       if (isNew) this.#observers?.onPublished(row, database);
-      if (this.#settings.get(DEFAULT_DATABASE) === undefined)
-        this.#settings.putSync(DEFAULT_DATABASE, row.slug);
+      const serverDefault = this.#settings.get(DEFAULT_DATABASE);
+      const isReplaced = standing === undefined && serverDefault === this.#settings.get(PROVISIONAL_DEFAULT);
+      if (serverDefault === undefined || isReplaced) this.#putDefault(row.slug, isProvisional);
     });
+  }
+
+  /** To be called in a transaction. */
+  #putDefault(slug: string, isProvisional: boolean): void {
+    this.#settings.putSync(DEFAULT_DATABASE, slug);
+    if (isProvisional) this.#settings.putSync(PROVISIONAL_DEFAULT, slug);
+    else this.#settings.removeSync(PROVISIONAL_DEFAULT);
   }
 
   /**
@@ -149,11 +160,11 @@ export class ReleaseTable<Manifest = unknown> {
     });
   }
 
-  /** Returns false if there is no such database. */
+  /** Sets the server's default, which later databases do not replace. Returns false if there is no such database. */
   setDefaultDatabase(slug: string): Promise<boolean> {
     return this.#store.transaction(() => {
       if (this.#databases.get(slug) === undefined) return false;
-      this.#settings.putSync(DEFAULT_DATABASE, slug);
+      this.#putDefault(slug, false);
       return true;
     });
   }
@@ -180,7 +191,9 @@ export class ReleaseTable<Manifest = unknown> {
       const [newest] = this.releases(slug);
       if (newest === undefined) {
         this.#databases.removeSync(slug);
-        if (this.#settings.get(DEFAULT_DATABASE) === slug) this.#settings.removeSync(DEFAULT_DATABASE);
+        for (const setting of [DEFAULT_DATABASE, PROVISIONAL_DEFAULT]) {
+          if (this.#settings.get(setting) === slug) this.#settings.removeSync(setting);
+        }
       } else if (database.defaultReleaseId === releaseId) {
         this.#databases.putSync(slug, { ...database, defaultReleaseId: newest.id });
       }

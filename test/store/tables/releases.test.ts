@@ -108,6 +108,31 @@ describe('the release table', () => {
     expect(table.database(table.database('coli')!.id)?.slug).toBe('coli');
   });
 
+  it('replaces a provisional default of the server by the next new database, once', async () => {
+    await table.publish(row(A, 'demo', 1), { isProvisional: true });
+    expect(table.defaultDatabase()?.slug).toBe('demo');
+    await table.publish(row(B, 'demo', 2));
+    expect(table.defaultDatabase()?.slug).toBe('demo');
+    await table.publish(row(A, 'yeast', 3));
+    await table.publish(row(A, 'coli', 4));
+    expect(table.defaultDatabase()?.slug).toBe('yeast');
+  });
+
+  it('keeps a provisional default that the operator has chosen, too', async () => {
+    await table.publish(row(A, 'demo', 1), { isProvisional: true });
+    expect(await table.setDefaultDatabase('demo')).toBe(true);
+    await table.publish(row(A, 'yeast', 2));
+    expect(table.defaultDatabase()?.slug).toBe('demo');
+  });
+
+  it('forgets a provisional default that is removed', async () => {
+    await table.publish(row(A, 'demo', 1), { isProvisional: true });
+    await table.remove(A, 'demo');
+    await table.publish(row(A, 'demo', 2));
+    await table.publish(row(A, 'yeast', 3));
+    expect(table.defaultDatabase()?.slug).toBe('demo');
+  });
+
   it('keeps the first time of publication of a release that is published again', async () => {
     await table.publish(row(A, 'yeast', 1));
     await table.publish(row(A, 'yeast', 5));
