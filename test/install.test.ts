@@ -202,6 +202,6 @@ describe.skipIf(!hasYaml)('the conda recipe', () => {
 });
 
 it('every part has the version of package.json', () => {
-  expect(readText('src/cli/main.ts')).toContain(`.version('${manifest.version}')`);
+  expect(readText('src/cli/program/program.ts')).toContain(`const VERSION = '${manifest.version}';`);
   expect(readText('src/clients/python/pyproject.toml')).toContain(`version = "${manifest.version}"`);
 });
