@@ -20,6 +20,7 @@ export async function welcome(
 ): Promise<void> {
   const { config } = appliance;
   const isTerminal = stdout.isTTY === true;
+  const program = programName(environment);
   const first = await firstSearch(appliance);
   const checked = first && (await first.check().catch(whyUnchecked));
   const isLocal = isLoopbackHost(config.host);
@@ -27,10 +28,10 @@ export async function welcome(
     `Gloaming ${appliance.serverVersion} serves on ${url} (${appliance.backend.variant} kernels)`,
     ...(checked === undefined ? [] : [checked]),
     '',
-    ...(await browserLines(appliance, url, isTerminal)),
-    ...(first === undefined ? [] : commandLines(config.packageFolder, first, programName(environment))),
+    ...(await browserLines(appliance, url, isTerminal, program)),
+    ...(first === undefined ? [] : commandLines(config.packageFolder, first, program)),
     ...(isLocal
-      ? await keyLines(appliance, isTerminal, programName(environment))
+      ? await keyLines(appliance, isTerminal, program)
       : ['Others can reach this address: make keys with "gloaming keys create <name>".']),
     ...(isLocal && first !== undefined ? [curlLine(url, first)] : []),
     '',
@@ -69,8 +70,9 @@ async function browserLines(
   { config, console }: Appliance,
   url: string,
   isTerminal: boolean,
+  program: string,
 ): Promise<readonly string[]> {
-  if (!isTerminal) return ['In a browser: "gloaming console" prints a link that signs one browser in.', ''];
+  if (!isTerminal) return [`In a browser: "${program} console" prints a link that signs one browser in.`, ''];
   try {
     const token = await console.sessions.newLink(DEMO_ORGANIZATION);
     return [
