@@ -2,10 +2,11 @@ import { join, relative } from 'node:path';
 import type { Appliance } from '../../appliance.js';
 import { selfCheckOf } from '../../demo/check.js';
 import { DEMO_SLUG, examplesFolder, isDemo } from '../../demo/demo.js';
-import { exampleFile, readExample } from '../../demo/example.js';
+import { readExample } from '../../demo/example.js';
 import { SIMULATED_SLUG, simulatedProteins } from '../../demo/simulated.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
 import type { CommandContext } from '../terminal/command.js';
+import { programName } from '../terminal/program-name.js';
 import { isLoopbackHost } from './address.js';
 import { consoleUrl } from './console.js';
 import { checkByExample, checkBySimulation, DEMO_ORGANIZATION } from './self-check.js';
@@ -15,22 +16,23 @@ import type { RunningServer } from './serve.js';
 export async function welcome(
   appliance: Appliance,
   { url }: RunningServer,
-  { stdout }: CommandContext,
+  { stdout, environment }: CommandContext,
 ): Promise<void> {
   const { config } = appliance;
   const isTerminal = stdout.isTTY === true;
   const first = await firstSearch(appliance);
   const checked = first && (await first.check().catch(whyUnchecked));
   const isLocal = isLoopbackHost(config.host);
+  const program = programName(environment);
   const text = [
     `Gloaming ${appliance.serverVersion} serves on ${url} (${appliance.backend.variant} kernels)`,
     ...(checked === undefined ? [] : [checked]),
     '',
-    ...(await browserLines(appliance, url, isTerminal)),
-    ...(first === undefined ? [] : commandLines(config.packageFolder, first)),
+    ...(await browserLines(appliance, url, isTerminal, program)),
+    ...(first === undefined ? [] : commandLines(config.packageFolder, first, program)),
     ...(isLocal
-      ? await keyLines(appliance, isTerminal)
-      : ['Others can reach this address: make keys with "gloaming keys create <name>".']),
+      ? await keyLines(appliance, isTerminal, program)
+      : [`Others can reach this address: make keys with "${program} keys create <name>".`]),
     ...(isLocal && first !== undefined ? [curlLine(url, first)] : []),
     '',
     `Documentation: ${url}/docs   Stop: Ctrl-C`,
@@ -53,8 +55,7 @@ async function firstSearch(appliance: Appliance): Promise<FirstSearch | undefine
   const [demo] = releases.releases(DEMO_SLUG);
   if (demo !== undefined && isDemo(demo.manifest)) {
     const example = await readExample(config.packageFolder);
-    const file = exampleFile(config.packageFolder);
-    const { sequence } = example;
+    const { sequence, queryFile: file } = example;
     return { slug: DEMO_SLUG, sequence, file, check: () => checkByExample(appliance, example) };
   }
   if (releases.database(SIMULATED_SLUG) === undefined) return undefined;
@@ -68,8 +69,9 @@ async function browserLines(
   { config, console }: Appliance,
   url: string,
   isTerminal: boolean,
+  program: string,
 ): Promise<readonly string[]> {
-  if (!isTerminal) return ['In a browser: "gloaming console" prints a link that signs one browser in.', ''];
+  if (!isTerminal) return [`In a browser: "${program} console" prints a link that signs one browser in.`, ''];
   try {
     const token = await console.sessions.newLink(DEMO_ORGANIZATION);
     return [
@@ -83,12 +85,16 @@ async function browserLines(
   }
 }
 
-function commandLines(packageFolder: string, { slug, file }: FirstSearch): readonly string[] {
+function commandLines(
+  packageFolder: string,
+  { slug, file }: FirstSearch,
+  program: string,
+): readonly string[] {
   if (file === undefined) return [];
   const table = join(examplesFolder(packageFolder), 'README.md');
   return [
     'On the command line:',
-    `gloaming search ${pathFromHere(file)} --database ${slug}`,
+    `${program} search ${pathFromHere(file)} --database ${slug}`,
     `The finds beside those of BLASTP and MMseqs2: ${pathFromHere(table)}`,
     '',
   ];
@@ -107,8 +113,12 @@ function curlLine(url: string, { slug, sequence }: FirstSearch): string {
 }
 
 /** Shows the demo key once, and on a terminal only. The key survives a restart. */
-async function keyLines({ keys }: Appliance, isTerminal: boolean): Promise<readonly string[]> {
-  const another = 'export GLOAMING_API_KEY=$(gloaming keys create me)';
+async function keyLines(
+  { keys }: Appliance,
+  isTerminal: boolean,
+  program: string,
+): Promise<readonly string[]> {
+  const another = `export GLOAMING_API_KEY=$(${program} keys create me)`;
   if (keys.hasDemoKey()) {
     return ['Over HTTP, with the API key that the first start showed. For another key:', another];
   }
