@@ -1,11 +1,11 @@
 // Builds the native kernels with plain CMake into dist/kernels. Idempotent, and quiet after the first time: CMake does
-// nothing where nothing changed.
-import { spawnSync } from 'node:child_process';
+// nothing where nothing changed. A build of more than 5 seconds says how far it is.
 import { existsSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { availableParallelism } from 'node:os';
+import { runWithHeartbeat } from '../config/heartbeat.mjs';
 
 const source = dirname(fileURLToPath(import.meta.url));
 const build = join(source, '..', 'build', 'kernels');
@@ -28,23 +28,24 @@ const configure = [
   `-DNODE_HEADERS=${headers.join(';')}`,
 ];
 // A build folder that was moved, or made by another CMake, fails here. Deletes it and configures again.
-if (spawnSync('cmake', configure).status !== 0) {
+const CONFIGURING = 'looking at the compiler';
+if ((await runWithHeartbeat(CONFIGURING, 'cmake', configure)).status !== 0) {
   rmSync(build, { recursive: true, force: true });
-  run('cmake', configure);
+  await run(CONFIGURING, configure);
 }
-run('cmake', ['--build', build, '--parallel', String(availableParallelism())]);
+await run('compiling the kernels', ['--build', build, '--parallel', String(availableParallelism())]);
 
-function run(command, args) {
-  const { status, error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
+async function run(what, args) {
+  const { status, error, stdout, stderr } = await runWithHeartbeat(what, 'cmake', args);
   if (status === 0) return;
-  process.stderr.write(`${stdout ?? ''}${stderr ?? ''}`);
-  const isCompilerMissing = /CMAKE_CXX_COMPILER not set|CMAKE_MAKE_PROGRAM is not set/.test(stderr ?? '');
+  process.stderr.write(`${stdout}${stderr}`);
+  const isCompilerMissing = /CMAKE_CXX_COMPILER not set|CMAKE_MAKE_PROGRAM is not set/.test(stderr);
   const reason =
     error?.code === 'ENOENT'
-      ? `${command} was not found; install CMake 3.18 or newer and a C++17 compiler`
+      ? `cmake was not found; install CMake 3.18 or newer and a C++17 compiler`
       : isCompilerMissing
         ? 'there is no C++17 compiler, or no make; Debian has both in build-essential'
-        : `${command} failed`;
+        : 'cmake failed';
   process.stderr.write(`gloaming: the native kernels could not be built: ${reason}\n`);
   process.exit(1);
 }

@@ -41,6 +41,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   composition: 8,
   pipelines: 8,
   'appliance.ts': 9,
+  'searcher.ts': 9,
   cli: 10,
 };
 /** The only places that may import these packages. */

@@ -15,41 +15,47 @@ import { candidateScores, logEValueOf } from '../tools/candidate-scores.js';
 import { quartileOf, readLabels, windowEntropy, type DomainLabel } from '../tools/labels.js';
 import { isInstalled, PEERS } from '../tools/homology-peers.js';
 import { benchProteins } from './proteins.js';
-import { createFalsePairs, readRelatedFolds, type AreRelated, type FalsePairs } from './false-pairs.js';
+import { createFalsePairs, type FalsePairs } from './false-pairs.js';
 import { benchDecoys, decoysOf, eachResult, type Decoys } from './decoys.js';
-import { createRanking, createTally, THRESHOLDS, type Ranking, type Tally } from './tally.js';
+import {
+  createDomainTally,
+  createRanking,
+  createTally,
+  THRESHOLDS,
+  type DomainTally,
+  type Ranking,
+  type Tally,
+} from './tally.js';
 import type { Bench } from '../main.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { median } from '../tools/statistics.js';
+import { readTruths, type Truths } from '../tools/truth.js';
 
 /*
  * Measures how accurate E-values are on real proteins: observed false hits against claimed ones. The queries are
  * domains
- * of folds that the encoder was not trained on; the targets are all domains. A pair is false if the fold groups differ.
- * The calibration does not use the labels.
+ * of folds that the encoder was not trained on; the targets are all domains. The calibration does not use the labels.
  *
  *   npm run bench -- calibration [queries] [folder to keep databases in]
  *   npm run bench -- calibration --decoys [queries] [targets] [folder]      whole proteins (decoys.ts)
  *   npm run bench -- calibration --proteins [queries per band] [targets] [folder]   (proteins.ts)
  *
- * Some different SCOPe folds contain homologs of each other (related-folds.tsv). Ratios are given with and without
- * them.
- * The best false pairs are printed for inspection.
+ * Each figure is given for both truths of tools/truth.ts: SCOPe as it is, and curated. The best false pairs of SCOPe
+ * that the curated truth does not leave out are printed for inspection.
  */
 
 const DECOY_QUERIES = 200;
 const TIMED_QUERIES = 20;
 const FRACTIONS: readonly number[] = [4, 16, 64];
-/** Stratum of all pairs except those of related-folds.tsv. */
-const ASIDE = 'all, without related folds';
 /** Number of best false pairs in the printed list. */
 const LISTED_PAIRS = 60;
 const FILTER = { op: 'lte', field: 'length', value: '150' };
 
 interface Session {
   readonly labels: ReadonlyMap<string, DomainLabel>;
+  readonly truths: Truths;
   readonly tally: Tally;
-  readonly areRelated: AreRelated;
+  readonly domains: DomainTally;
   readonly falsePairs: FalsePairs;
 }
 
@@ -61,12 +67,9 @@ export const run: Bench = async (options) => {
   const labels = readLabels(join(shared, 'data', 'scope40', 'labels.tsv'));
   const { list } = await readProteins(join(shared, 'data', 'scope40', 'domains.fasta'));
   return withAppliance(folderOption, async (appliance, folder) => {
-    const session = {
-      labels,
-      tally: createTally(),
-      areRelated: readRelatedFolds(join(packageFolder(), 'bench', 'calibration', 'related-folds.tsv')),
-      falsePairs: createFalsePairs(),
-    };
+    const [truths, tally] = [readTruths(), createTally()];
+    const domains = createDomainTally(tally, truths);
+    const session: Session = { labels, truths, tally, domains, falsePairs: createFalsePairs() };
     const dev = list.filter(({ id }) => labels.get(id)?.isDev);
     const chosen = sampleDistinct(dev.length, Number(queryCount), seededRandom(1));
     const queries = Array.from(chosen, (index) => dev[index]);
@@ -138,6 +141,7 @@ async function withAppliance<Result>(
 const RANKED_BY = ['evalue', 'affine', 'normalized', 'maxsim'] as const;
 
 interface DomainResults {
+  /** By truth and score. */
   readonly rankings: Readonly<Record<string, Ranking>>;
   readonly trueCount: number;
   readonly trueAtHundredth: number;
@@ -149,14 +153,17 @@ interface DomainResults {
 async function tallyWhole(
   queries: readonly BenchProtein[],
   engine: SearchEngine,
-  { labels, tally, areRelated, falsePairs }: Session,
+  { labels, truths, domains, falsePairs }: Session,
 ): Promise<DomainResults> {
   const { targets } = engine.release;
   const queryLengths = ascending(queries.map(({ sequence }) => sequence.length));
   const targetLengths = ascending(Array.from({ length: targets.count }, (_, index) => targets.length(index)));
   const entropies = ascending(queries.map(({ sequence }) => windowEntropy(sequence)));
   const lowest = entropies[Math.floor(entropies.length / 10)];
-  const rankings = Object.fromEntries(RANKED_BY.map((name) => [name, createRanking(queries.length)]));
+  const rankings: Record<string, Ranking> = {};
+  for (const { name } of Object.values(truths)) {
+    for (const score of RANKED_BY) rankings[rankingName(score, name)] = createRanking(queries.length);
+  }
   let [trueCount, trueAtHundredth, judged, returned] = [0, 0, 0, 0];
   await eachResult(queries, unfilteredSpace(engine.release), engine, (query, candidates) => {
     const label = labels.get(query.id)!;
@@ -166,8 +173,9 @@ async function tallyWhole(
       `query length quartile ${quartileOf(query.sequence.length, queryLengths) + 1}`,
       ...(windowEntropy(query.sequence) <= lowest ? ['low-complexity query'] : []),
     ];
-    for (const stratum of [...strata, ASIDE]) tally.expect(stratum);
-    for (const quartile of [1, 2, 3, 4]) tally.expect(`target length quartile ${quartile}`, 0.25);
+    const quartiles = [1, 2, 3, 4].map((quartile) => `target length quartile ${quartile}`);
+    domains.expect(strata);
+    domains.expect(quartiles, 0.25);
     for (const candidate of candidates) {
       const id = targets.id(candidate.targetIndex);
       if (id === query.id) continue;
@@ -175,23 +183,30 @@ async function tallyWhole(
       returned += 1;
       if (log !== undefined) judged += 1;
       const target = labels.get(id)!;
-      const isTrue = target.superfamily === label.superfamily;
-      const isFalse = target.foldGroup !== label.foldGroup;
+      const isTrue = truths.scope.kindOf(label, target) === 'true';
       if (isTrue) trueCount += 1;
       if (isTrue && log !== undefined && log <= Math.log(0.01)) trueAtHundredth += 1;
-      if (!isTrue && !isFalse) continue;
-      // A pair without an E-value ranks behind all others.
-      for (const name of RANKED_BY) rankings[name].add(candidateScores[name](candidate) ?? -Infinity, isTrue);
-      if (!isFalse || log === undefined) continue;
-      falsePairs.add({ query: query.id, target: id, logEValue: log });
-      const counted = areRelated(label, target) ? strata : [...strata, ASIDE];
-      for (const stratum of counted) tally.observe(stratum, log);
-      const quartile = quartileOf(targets.length(candidate.targetIndex), targetLengths) + 1;
-      tally.observe(`target length quartile ${quartile}`, log);
+      for (const truth of Object.values(truths)) {
+        if (truth.kindOf(label, target) === 'left out') continue;
+        // A pair without an E-value ranks behind all others.
+        for (const score of RANKED_BY) {
+          const value = candidateScores[score](candidate) ?? -Infinity;
+          rankings[rankingName(score, truth.name)].add(value, isTrue);
+        }
+      }
+      const quartile = quartiles[quartileOf(targets.length(candidate.targetIndex), targetLengths)];
+      domains.observe(label, target, log, [...strata, quartile]);
+      const isFalse = truths.curated.kindOf(label, target) === 'false';
+      if (isFalse && log !== undefined) falsePairs.add({ query: query.id, target: id, logEValue: log });
     }
   });
   const judgeUs = await timeJudge(queries, engine);
   return { rankings, trueCount, trueAtHundredth, coverage: judged / returned, judgeUs };
+}
+
+/** Returns the name of a ranking by a score under a truth. */
+function rankingName(score: string, truth: string): string {
+  return `${score}, ${truth}`;
 }
 
 async function tallyDecoys(decoys: Decoys, engine: SearchEngine, { tally }: Session): Promise<void> {
@@ -227,14 +242,13 @@ async function tallyFalse(
   queries: readonly BenchProtein[],
   space: TargetSpace,
   engine: SearchEngine,
-  { labels, tally }: Session,
+  { labels, domains }: Session,
 ): Promise<void> {
   await eachResult(queries, space, engine, (query, candidates) => {
-    tally.expect(stratum);
+    domains.expect([stratum]);
     for (const candidate of candidates) {
       const target = labels.get(engine.release.targets.id(candidate.targetIndex))!;
-      if (target.foldGroup === labels.get(query.id)!.foldGroup) continue;
-      tally.observe(stratum, logEValueOf(candidate) ?? Infinity);
+      domains.observe(labels.get(query.id)!, target, logEValueOf(candidate), [stratum]);
     }
   });
 }
@@ -250,24 +264,28 @@ interface PeerSearches {
 /** Tallies the E-values of other tools for the same queries, decoys and domains. */
 async function tallyPeers(
   { queries, decoys, list, folder, trueCount }: PeerSearches,
-  { labels, tally }: Session,
+  { labels, truths, tally, domains }: Session,
 ): Promise<void> {
   for (const peer of PEERS) {
     if (!(await isInstalled(peer))) {
       console.log(`${peer.name} is not installed here and was left out.`);
       continue;
     }
-    for (let query = 0; query < queries.length; query += 1) tally.expect(peer.name);
-    const ranking = createRanking(queries.length);
+    for (let query = 0; query < queries.length; query += 1) domains.expect([peer.name]);
+    const ranked = Object.values(truths).map((truth) => ({ truth, ranking: createRanking(queries.length) }));
     for (const { queryId, targetId, eValue } of await peer.search(queries, list, folder, THRESHOLDS[0])) {
       if (queryId === targetId) continue;
       const [query, target] = [labels.get(queryId)!, labels.get(targetId)!];
-      const isTrue = query.superfamily === target.superfamily;
-      if (!isTrue && query.foldGroup === target.foldGroup) continue;
-      ranking.add(-eValue, isTrue);
-      if (!isTrue) tally.observe(peer.name, Math.log(eValue));
+      for (const { truth, ranking } of ranked) {
+        const kind = truth.kindOf(query, target);
+        if (kind !== 'left out') ranking.add(-eValue, kind === 'true');
+      }
+      domains.observe(query, target, Math.log(eValue), [peer.name]);
     }
-    console.log(`${peer.name}: SEPQ1 by its E-value ${ranking.sensitivity(trueCount).toFixed(4)}`);
+    const shares = ranked.map(
+      ({ truth, ranking }) => `${ranking.sensitivity(trueCount).toFixed(4)} (${truth.name})`,
+    );
+    console.log(`${peer.name}: SEPQ1 by its E-value ${shares.join(', ')}`);
     for (const [kind, changed] of Object.entries(decoys)) {
       const stratum = `${peer.name}, ${kind}`;
       for (let query = 0; query < changed.length; query += 1) tally.expect(stratum);
@@ -304,7 +322,6 @@ function report(
   targetCount: number,
 ): Readonly<Record<string, unknown>> {
   console.log(`\nFalse hits observed ÷ claimed (claimed), by E-value; ! marks a ratio outside the bounds:`);
-  console.log(`  ${''.padEnd(28)}${THRESHOLDS.map((threshold) => String(threshold).padStart(14)).join('')}`);
   for (const line of tally.lines(targetCount)) console.log(line);
   const sensitivity = Object.fromEntries(
     Object.entries(results.rankings).map(([name, ranking]) => [name, ranking.sensitivity(results.trueCount)]),

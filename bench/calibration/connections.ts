@@ -7,6 +7,7 @@ import { canonicalJson, sha256Hex } from '../../src/canonical.js';
 import { addTo } from '../tools/groups.js';
 import { PEERS } from '../tools/homology-peers.js';
 import type { DomainLabel } from '../tools/labels.js';
+import { readTruths } from '../tools/truth.js';
 import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 
 /*
@@ -49,6 +50,8 @@ export interface NamedProtein extends BenchProtein {
 export interface Connections {
   /** Returns the targets that are connected with the query, by kind of evidence. */
   of(queryId: string): Readonly<Record<ConnectionKind, ReadonlySet<string>>>;
+  /** Returns the targets with a domain that the curated truth does not count as a false hit of one of the query. */
+  related(queryId: string): ReadonlySet<string>;
   /** Returns whether a tool gives the pair an E-value between HIT_E and FAINT_E. */
   isFaint(queryId: string, targetId: string): boolean;
   /** Returns the SCOPe fold groups that were found in a protein. */
@@ -92,16 +95,28 @@ export async function findConnections(connectable: Connectable): Promise<Connect
     const hits = await blastp.search(from, to, searched, FAINT_E);
     for (const { queryId, targetId, eValue } of hits) addHit([queryId, targetId, String(eValue)]);
   }
+  const labelsOf = new Map<string, Map<string, DomainLabel>>();
   for (const [id, domain] of await readRows(join(searched, 'domains.tsv'))) {
-    marks.folds.add(id, labels.get(domain)!.foldGroup);
+    const label = labels.get(domain)!;
+    marks.folds.add(id, label.foldGroup);
+    labelsOf.set(id, (labelsOf.get(id) ?? new Map<string, DomainLabel>()).set(label.superfamily, label));
   }
   const targetIds = new Set(targets.map(({ id }) => id));
+  const { scope, curated } = readTruths();
+  const isLeftOut = (a: DomainLabel, b: DomainLabel): boolean =>
+    scope.kindOf(a, b) === 'false' && curated.kindOf(a, b) !== 'false';
   return {
     of: (id) => ({
       tools: marks.tools.sharing(id, targetIds),
       folds: marks.folds.sharing(id, targetIds),
       names: marks.names.sharing(id, targetIds),
     }),
+    related: (id) => {
+      const own = [...(labelsOf.get(id)?.values() ?? [])];
+      const isRelated = (target: string): boolean =>
+        [...(labelsOf.get(target)?.values() ?? [])].some((b) => own.some((a) => isLeftOut(a, b)));
+      return new Set(own.length === 0 ? [] : [...targetIds].filter(isRelated));
+    },
     isFaint: (query, target) => faint.has(`${query} ${target}`) || faint.has(`${target} ${query}`),
     folds: (id) => [...marks.folds.of(id)],
   };

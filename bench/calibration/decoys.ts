@@ -9,7 +9,7 @@ import { openCalibrated } from '../tools/calibrated-database.js';
 import { logEValueOf } from '../tools/candidate-scores.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { quartileOf } from '../tools/labels.js';
-import { createTally, THRESHOLDS, type Tally } from './tally.js';
+import { createTally, type Tally } from './tally.js';
 
 /*
  * Measures how accurate E-values of whole proteins are. The queries are reversed and shuffled proteins, so that every
@@ -96,7 +96,6 @@ export async function benchDecoys(
   console.log(
     `\n${queries.length} queries (${source}), ${targets.length} targets: false hits observed ÷ claimed, by E-value`,
   );
-  console.log(`  ${''.padEnd(28)}${THRESHOLDS.map((threshold) => String(threshold).padStart(14)).join('')}`);
   for (const line of tally.lines(targets.length)) console.log(line);
   const pairs = queries.length * targets.length;
   for (const [kind, count] of Object.entries(far)) {

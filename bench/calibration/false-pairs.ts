@@ -1,12 +1,8 @@
-import { readFileSync } from 'node:fs';
 import type { DomainLabel } from '../tools/labels.js';
 
 /*
- * The false pairs with the smallest E-values. Many are homologs that SCOPe classifies in different folds;
- * related-folds.tsv lists such folds with reasons from the literature and from these lists. Most of the best false
- * pairs
- * of dev are P-loops of c.37 and the dinucleotide-binding folds c.2, c.3 and c.66. They still count as false, because
- * only a fragment is thought to be homologous.
+ * The false pairs with the smallest E-values. Many are homologs that SCOPe classifies in different folds. The curated
+ * truth (tools/truth.ts) leaves out those that related-folds.tsv lists.
  */
 
 /** Number of pairs in memory, far more than are printed. */
@@ -16,26 +12,6 @@ interface FalsePair {
   readonly query: string;
   readonly target: string;
   readonly logEValue: number;
-}
-
-/** Returns whether two domains of different fold groups are thought to be homologs. */
-export type AreRelated = (a: DomainLabel, b: DomainLabel) => boolean;
-
-/**
- * Reads lines `one <tab> other <tab> reason`. Each side is a fold, superfamily or family (`c.23`, `a.4.1.12`), with
- * everything below it.
- */
-export function readRelatedFolds(path: string): AreRelated {
-  const [, ...lines] = readFileSync(path, 'utf8').split('\n').filter(Boolean);
-  const pairs = lines.map((line) => line.split('\t'));
-  const isWithin = (family: string, group: string): boolean =>
-    family === group || family.startsWith(`${group}.`);
-  return (a, b) =>
-    pairs.some(
-      ([one, other]) =>
-        (isWithin(a.family, one) && isWithin(b.family, other)) ||
-        (isWithin(a.family, other) && isWithin(b.family, one)),
-    );
 }
 
 /** A bounded collection of the best false pairs. */

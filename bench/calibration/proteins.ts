@@ -12,12 +12,12 @@ import type { DomainLabel } from '../tools/labels.js';
 import type { BenchProtein } from '../tools/proteins.js';
 import { findConnections, type Connections, type NamedProtein } from './connections.js';
 import { eachResult, wholeTargets } from './decoys.js';
-import { createTally, THRESHOLDS, type Tally } from './tally.js';
+import { createTally, curatedName, type Tally } from './tally.js';
 
 /*
  * Measures how accurate E-values of natural multi-domain proteins are, by length. A hit of a natural query is false if
- * no
- * evidence of homology connects the pair (connections.ts). Every hit of a reversed query is false.
+ * no evidence of homology connects the pair (connections.ts). The curated rows also leave out pairs with domains of
+ * related folds (tools/truth.ts). Every hit of a reversed query is false.
  *
  *   npm run bench -- calibration --proteins [queries per band] [targets] [folder to keep the database in]
  */
@@ -66,7 +66,6 @@ export async function benchProteins(
   console.log(
     `\n${queries.length} queries, ${targets.length} targets: false hits observed ÷ claimed (claimed), by E-value`,
   );
-  console.log(`  ${''.padEnd(28)}${THRESHOLDS.map((threshold) => String(threshold).padStart(14)).join('')}`);
   for (const line of tally.lines(targets.length)) console.log(line);
   console.log('\nThe best unconnected pairs: E-value, then length, name and folds of both');
   for (const line of pairLines(pairs, connections)) console.log(line);
@@ -119,14 +118,22 @@ async function tallyNatural(
     const sizes = { tools: tools.size, folds: folds.size, names: names.size, any: connected.size };
     for (const kind of Object.keys(sizes) as (keyof typeof sizes)[]) connectedCounts[kind] += sizes[kind];
     const strata = [ALL, `natural, ${bandOf(query.sequence.length)}`];
+    const related = connections.related(id);
     const share = (targets.length - connected.size) / targets.length;
-    for (const stratum of [...strata, NOT_FAINT]) tally.expect(stratum, share);
+    const curatedShare = (targets.length - new Set([...connected, ...related]).size) / targets.length;
+    for (const stratum of [...strata, NOT_FAINT]) {
+      tally.expect(stratum, share);
+      tally.expect(curatedName(stratum), curatedShare);
+    }
     for (const candidate of candidates) {
       const target = byId.get(engine.release.targets.id(candidate.targetIndex))!;
       const logEValue = logEValueOf(candidate);
       if (logEValue === undefined || connected.has(target.id)) continue;
       const counted = connections.isFaint(id, target.id) ? strata : [...strata, NOT_FAINT];
-      for (const stratum of counted) tally.observe(stratum, logEValue);
+      for (const stratum of counted) {
+        tally.observe(stratum, logEValue);
+        if (!related.has(target.id)) tally.observe(curatedName(stratum), logEValue);
+      }
       if (logEValue < 0) best.push({ query, target, logEValue });
     }
     best = best.sort((a, b) => a.logEValue - b.logEValue).slice(0, LISTED_PAIRS);

@@ -1,3 +1,6 @@
+import type { DomainLabel } from '../tools/labels.js';
+import type { Truths } from '../tools/truth.js';
+
 /** E-values at which observed and expected numbers of false hits per query are compared. */
 export const THRESHOLDS: readonly number[] = [10, 1, 0.1, 0.01, 0.001];
 
@@ -15,10 +18,12 @@ export interface Tally {
   observe(stratum: string, logEValue: number): void;
   /** Returns observed ÷ expected by stratum and threshold. */
   ratios(): Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** Returns the table with expected counts. A mark shows each ratio outside the bounds. */
+  /** Returns a head and one line per stratum with expected counts. A mark shows each ratio outside the bounds. */
   lines(searchedTargets: number): readonly string[];
 }
 
+const NAME_WIDTH = 36;
+const CELL_WIDTH = 14;
 const BOUNDS = { low: 0.5, high: 2, smallestEValue: 50, largestShare: 0.01 };
 
 /** Creates an empty tally. */
@@ -52,18 +57,60 @@ export function createTally(): Tally {
           ),
         ]),
       ),
-    lines: (searchedTargets) =>
-      [...strata].map(([name, { expected, observed }]) => {
+    lines: (searchedTargets) => [
+      `  ${''.padEnd(NAME_WIDTH)}${THRESHOLDS.map((threshold) => String(threshold).padStart(CELL_WIDTH)).join('')}`,
+      ...[...strata].map(([name, { expected, observed }]) => {
         const cells = THRESHOLDS.map((threshold, index) => {
           const ratio = observed[index] / expected[index];
           const { low, high, smallestEValue, largestShare } = BOUNDS;
           const isBounded = expected[index] >= smallestEValue && threshold <= largestShare * searchedTargets;
           const mark = isBounded && (ratio < low || ratio > high) ? '!' : ' ';
-          return `${ratio.toFixed(2)}${mark}(${expected[index].toFixed(0)})`.padStart(14);
+          return `${ratio.toFixed(2)}${mark}(${expected[index].toFixed(0)})`.padStart(CELL_WIDTH);
         });
-        return `  ${name.padEnd(28)}${cells.join('')}`;
+        return `  ${name.padEnd(NAME_WIDTH)}${cells.join('')}`;
       }),
+    ],
   };
+}
+
+/** Counts of labelled domains. Each stratum has a row for SCOPe's truth and a row `…, curated`. */
+export interface DomainTally {
+  /** Adds the expected false hits of one query to these strata. Default share: 1 */
+  expect(strata: readonly string[], share?: number): void;
+  /**
+   * Counts a hit under both truths, if its pair is false. A hit without an E-value does not count.
+   */
+  observe(
+    query: DomainLabel,
+    target: DomainLabel,
+    logEValue: number | undefined,
+    strata: readonly string[],
+  ): void;
+}
+
+/** Creates the counts of labelled domains as rows of a tally. */
+export function createDomainTally(tally: Tally, truths: Truths): DomainTally {
+  const rows = [
+    { truth: truths.scope, nameOf: (stratum: string) => stratum },
+    { truth: truths.curated, nameOf: curatedName },
+  ];
+  return {
+    expect(strata, share) {
+      for (const stratum of strata) for (const { nameOf } of rows) tally.expect(nameOf(stratum), share);
+    },
+    observe(query, target, logEValue, strata) {
+      if (logEValue === undefined) return;
+      for (const { truth, nameOf } of rows) {
+        if (truth.kindOf(query, target) !== 'false') continue;
+        for (const stratum of strata) tally.observe(nameOf(stratum), logEValue);
+      }
+    },
+  };
+}
+
+/** Returns the name of a stratum's row under the curated truth. */
+export function curatedName(stratum: string): string {
+  return `${stratum}, curated`;
 }
 
 /** Pairs pooled over all queries and ranked by score, down to a given number of false pairs. */

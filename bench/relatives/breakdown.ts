@@ -1,5 +1,6 @@
 import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
 import type { DomainLabel } from '../tools/labels.js';
+import type { Truths } from '../tools/truth.js';
 
 /** Inclusive ranges of the number of homologs of a protein. */
 const BINS: readonly (readonly [number, number])[] = [
@@ -17,38 +18,50 @@ export function homologsBin(count: number): string {
   return most === Infinity ? `${least} or more` : least === most ? `${least}` : `${least} to ${most}`;
 }
 
-/** Computes the sensitivity at superfamily level by the number of homologs of the query. */
+/** Computes the sensitivity at superfamily level, under both truths, by the number of homologs of the query. */
 export function byQueryHomologs(
   hits: readonly Hit[],
   queryIds: ReadonlySet<string>,
   labels: ReadonlyMap<string, DomainLabel>,
   homologs: ReadonlyMap<string, number>,
-): readonly { readonly relatives: string; readonly queries: number; readonly superfamily: number }[] {
+  truths: Truths,
+): readonly {
+  readonly relatives: string;
+  readonly queries: number;
+  readonly superfamily: number;
+  readonly curated: number;
+}[] {
   return BINS.map(([least, most]) => {
     const ids = new Set([...queryIds].filter((id) => within(homologs.get(id) ?? 0, least, most)));
-    const { to1stFP_superfamily: superfamily } = measureSensitivity(hits, ids, labels);
-    return { relatives: homologsBin(least), queries: ids.size, superfamily };
+    const [superfamily, curated] = [truths.scope, truths.curated].map(
+      (truth) => measureSensitivity(hits, ids, labels, truth).to1stFP_superfamily,
+    );
+    return { relatives: homologsBin(least), queries: ids.size, superfamily, curated };
   });
 }
 
 /**
- * Counts pairs of one superfamily and different families, and how many of them rank before the first target of another
- * fold. The four cells are whether query and target have FEWEST_HOMOLOGS homologs.
+ * Counts pairs of one superfamily and different families, and how many of them rank before the first false target. The
+ * four cells are whether query and target have FEWEST_HOMOLOGS homologs.
  */
 export function byPairHomologs(
   hits: readonly Hit[],
   queryIds: ReadonlySet<string>,
   labels: ReadonlyMap<string, DomainLabel>,
   homologs: ReadonlyMap<string, number>,
+  truths: Truths,
 ): readonly {
   readonly query: boolean;
   readonly target: boolean;
   readonly pairs: number;
+  /** Pairs before the first false target of SCOPe's truth. */
   readonly found: number;
+  /** Pairs before the first false target of the curated truth. */
+  readonly curated: number;
 }[] {
   const hasHomologs = (id: string): boolean => (homologs.get(id) ?? 0) >= FEWEST_HOMOLOGS;
   const cells = [false, true].flatMap((query) =>
-    [false, true].map((target) => ({ query, target, pairs: 0, found: 0 })),
+    [false, true].map((target) => ({ query, target, pairs: 0, found: 0, curated: 0 })),
   );
   const cellOf = (query: string, target: string) =>
     cells[2 * Number(hasHomologs(query)) + Number(hasHomologs(target))];
@@ -67,10 +80,15 @@ export function byPairHomologs(
     const list = (lists.get(id) ?? [])
       .filter(({ targetId }) => targetId !== id)
       .sort((a, b) => b.score - a.score);
-    for (const { targetId } of list) {
-      const target = labels.get(targetId)!;
-      if (target.foldGroup !== query.foldGroup) break;
-      if (counts(target)) cellOf(id, targetId).found += 1;
+    for (const [column, truth] of [
+      ['found', truths.scope],
+      ['curated', truths.curated],
+    ] as const) {
+      for (const { targetId } of list) {
+        const target = labels.get(targetId)!;
+        if (truth.kindOf(query, target) === 'false') break;
+        if (counts(target)) cellOf(id, targetId)[column] += 1;
+      }
     }
   }
   return cells;

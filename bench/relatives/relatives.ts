@@ -19,7 +19,7 @@ import { searchMany } from '../../src/search/search.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import type { Bench } from '../main.js';
-import { createTally, THRESHOLDS, type Tally } from '../calibration/tally.js';
+import { createDomainTally, createTally, curatedName, type DomainTally } from '../calibration/tally.js';
 import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
 import { candidateScores, logEValueOf } from '../tools/candidate-scores.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
@@ -27,13 +27,15 @@ import { benchHomologs, ownHomologs } from '../tools/homologs.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, spaced, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { hasNatural } from '../tools/natural.js';
+import { readTruths, type Truths } from '../tools/truth.js';
 import { HOMOLOG_SOURCE_KINDS, writeHomologSource, type HomologSourceKind } from './homolog-source.js';
 import { byPairHomologs, byQueryHomologs, homologsBin } from './breakdown.js';
 
 /*
  * Measures what homologs of the proteins add to sensitivity and accuracy. The labelled domains are searched against
  * themselves, with homologs from one of several sources. They come from mmseqs in two rounds (homolog-source.ts), from
- * our own search among the domains (`self`), or there are none (`plain`). Queries get homologs as on the server.
+ * our own search among the domains (`self`), or there are none (`plain`). Queries get homologs as on the server. Each
+ * figure is given for both truths of tools/truth.ts.
  *
  *   npm run bench -- relatives [queries, evenly spaced, or "all"] [kinds, with commas between] [folder to keep] [every]
  *
@@ -54,6 +56,7 @@ interface Session {
   readonly targets: readonly BenchProtein[];
   readonly queries: readonly BenchProtein[];
   readonly labels: ReadonlyMap<string, DomainLabel>;
+  readonly truths: Truths;
   readonly data: string;
   readonly folder: string;
   /** Encoders to close at the end: their threads would keep the process alive. */
@@ -88,7 +91,8 @@ export const run: Bench = async ([
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
   const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
   const encoders = new Set<Encoder>();
-  const session: Session = { appliance, targets, queries, labels, data, folder, encoders };
+  const truths = readTruths();
+  const session: Session = { appliance, targets, queries, labels, truths, data, folder, encoders };
   try {
     console.log(
       `${queries.length} queries, ${targets.length} targets, the best ${CANDIDATES} by MaxSim of each`,
@@ -112,25 +116,28 @@ async function measureKind(kind: Kind, session: Session): Promise<unknown> {
     return result;
   };
   const { engine, relatives: homologs } = await openKind(kind, session, timed);
+  const { labels, truths } = session;
   const tally = createTally();
-  const rankings = await timed('search', () => measureRankings(engine, session, homologs, tally));
+  const domains = createDomainTally(tally, truths);
+  const rankings = await timed('search', () => measureRankings(engine, session, homologs, domains));
   const figuresByRanking: Record<string, unknown> = {};
   const queryIds = new Set(session.queries.map(({ id }) => id));
   const best = rankings['E-value'] ?? rankings.affine;
   for (const [ranking, hits] of Object.entries(rankings)) {
-    const figures = measureSensitivity(hits, queryIds, session.labels);
-    figuresByRanking[ranking] = figures;
-    console.log(
-      `${kind}, ${ranking}: ${Object.entries(figures)
-        .map(([name, value]) => `${name} ${value.toFixed(4)}`)
-        .join(', ')}`,
-    );
+    for (const truth of [truths.scope, truths.curated]) {
+      const name = truth === truths.scope ? ranking : curatedName(ranking);
+      const figures = measureSensitivity(hits, queryIds, labels, truth);
+      figuresByRanking[name] = figures;
+      console.log(
+        `${kind}, ${name}: ${Object.entries(figures)
+          .map(([metric, value]) => `${metric} ${value.toFixed(4)}`)
+          .join(', ')}`,
+      );
+    }
   }
-  const ofQueries = byQueryHomologs(best, queryIds, session.labels, homologs);
-  const ofPairs = byPairHomologs(best, queryIds, session.labels, homologs);
-  console.log(
-    `false hits observed ÷ claimed (claimed), at E = ${THRESHOLDS.join(', ')}, by homologs of the query`,
-  );
+  const ofQueries = byQueryHomologs(best, queryIds, labels, homologs, truths);
+  const ofPairs = byPairHomologs(best, queryIds, labels, homologs, truths);
+  console.log(`false hits observed ÷ claimed (claimed), by E-value and homologs of the query`);
   for (const line of tally.lines(session.targets.length)) console.log(line);
   console.table(ofQueries);
   console.table(ofPairs.map((cell) => ({ ...cell, share: cell.found / Math.max(1, cell.pairs) })));
@@ -208,7 +215,7 @@ async function measureRankings(
   engine: SearchEngine,
   { queries, labels }: Session,
   homologs: ReadonlyMap<string, number>,
-  tally: Tally,
+  domains: DomainTally,
 ): Promise<Readonly<Record<string, readonly Hit[]>>> {
   const scores = {
     MaxSim: candidateScores.maxsim,
@@ -229,14 +236,10 @@ async function measureRankings(
     for (const [index, { candidates }] of (await searchMany(batch, settings, engine)).entries()) {
       const { id } = chunk[index];
       const strata = ['all', homologsBin(homologs.get(id) ?? 0)];
-      for (const stratum of strata) tally.expect(stratum);
+      domains.expect(strata);
       for (const candidate of candidates) {
         const targetId = engine.release.targets.id(candidate.targetIndex);
-        const logEValue = logEValueOf(candidate);
-        const isFalse = labels.get(targetId)!.foldGroup !== labels.get(id)!.foldGroup;
-        if (isFalse && logEValue !== undefined) {
-          for (const stratum of strata) tally.observe(stratum, logEValue);
-        }
+        domains.observe(labels.get(id)!, labels.get(targetId)!, logEValueOf(candidate), strata);
         for (const [ranking, scoreOf] of Object.entries(scores)) {
           const score = scoreOf(candidate);
           if (score !== undefined) (hits[ranking] ??= []).push({ queryId: id, targetId, score });

@@ -1,4 +1,5 @@
 import type { DomainLabel } from '../tools/labels.js';
+import type { Truth } from '../tools/truth.js';
 
 /** A pair with its score; higher is better. */
 export interface Hit {
@@ -16,11 +17,13 @@ const DEPTHS = [1, 10, 100];
 /**
  * Computes the metrics of evaluate.py, with the same order of ties: by query id, then by target id. Absent pairs count
  * as not found.
+ * @param truth  SCOPe's, as evaluate.py has it, or the curated one, whose pairs of related folds count nowhere
  */
 export function measureSensitivity(
   hits: readonly Hit[],
   queryIds: ReadonlySet<string>,
   labels: ReadonlyMap<string, DomainLabel>,
+  truth: Truth,
 ): Sensitivity {
   const pooled = hits
     .filter(({ queryId, targetId }) => queryId !== targetId && queryIds.has(queryId))
@@ -30,10 +33,14 @@ export function measureSensitivity(
   for (const id of queryIds) truePairs += sizes.superfamily.get(labels.get(id)!.superfamily)! - 1;
   const sepq = (isFalse: (query: DomainLabel, target: DomainLabel) => boolean): readonly number[] =>
     pooledSensitivity(pooled, queryIds.size, truePairs, labels, isFalse);
-  const otherSuperfamily = sepq((query, target) => query.superfamily !== target.superfamily);
-  const otherFold = sepq((query, target) => query.foldGroup !== target.foldGroup);
+  const isOfOtherFold = (query: DomainLabel, target: DomainLabel): boolean =>
+    truth.kindOf(query, target) === 'false';
+  const otherSuperfamily = sepq(
+    (query, target) => query.foldGroup === target.foldGroup || isOfOtherFold(query, target),
+  );
+  const otherFold = sepq(isOfOtherFold);
   return {
-    ...toFirstFalse(pooled, queryIds, labels, sizes),
+    ...toFirstFalse(pooled, queryIds, labels, sizes, truth),
     ...Object.fromEntries(MARKS.map((mark, index) => [`sf2_SEPQ${mark}`, otherSuperfamily[index]])),
     ...Object.fromEntries(MARKS.map((mark, index) => [`sf3_SEPQ${mark}`, otherFold[index]])),
   };
@@ -89,6 +96,7 @@ function toFirstFalse(
   queryIds: ReadonlySet<string>,
   labels: ReadonlyMap<string, DomainLabel>,
   sizes: Sizes,
+  truth: Truth,
 ): Sensitivity {
   const lists = new Map<string, DomainLabel[]>();
   for (const { queryId, targetId } of pooled) {
@@ -106,7 +114,7 @@ function toFirstFalse(
       sizes.named.get(query.superfamily) ?? 0,
     ];
     const family = sizes.family.get(query.family)!;
-    const got = beforeFirstFalse(query, list);
+    const got = beforeFirstFalse(query, list, truth);
     means.family.add(got.family, query.isFamily ? family - 1 : 0);
     means.superfamily.add(got.superfamily, query.isFamily ? named - family : 0);
     means.fold.add(got.fold, sizes.foldGroup.get(query.foldGroup)! - superfamily);
@@ -126,10 +134,12 @@ function toFirstFalse(
 function beforeFirstFalse(
   query: DomainLabel,
   list: readonly DomainLabel[],
+  truth: Truth,
 ): Readonly<Record<'family' | 'superfamily' | 'fold', number>> {
   const got = { family: 0, superfamily: 0, fold: 0 };
   for (const target of list) {
-    if (target.foldGroup !== query.foldGroup) break;
+    if (truth.kindOf(query, target) === 'false') break;
+    if (target.foldGroup !== query.foldGroup) continue;
     if (target.superfamily !== query.superfamily) got.fold += 1;
     else if (query.isFamily && target.family === query.family) got.family += 1;
     else if (query.isFamily && target.isFamily) got.superfamily += 1;

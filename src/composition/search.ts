@@ -1,17 +1,16 @@
-import { releaseDirectory } from '../release/catalog.js';
-import { openRelease } from '../release/open.js';
 import type { Encoder } from '../encoder/encoder.js';
+import { storeEncoder } from '../encoder/encoder-store.js';
 import { findEncoder } from '../encoder/find.js';
-import { findEncoderVersion, storeEncoder } from '../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
 import { createCatalog, type Catalog } from '../services/search/catalog.js';
-import { createEngines, type Engines } from '../engine/engines.js';
 import { createHomology, type Homology } from '../services/search/homology.js';
 import { createReceipts, type Receipts } from '../services/search/receipts.js';
 import { createTargetSpaces, type TargetSpaces } from '../services/search/target-spaces.js';
 import { ReleaseWatch } from '../services/search/release-watch.js';
 import { createPartitionResults, type PartitionResults } from '../services/workers/partition-results.js';
 import { createWorkers, type Workers } from '../services/workers/workers.js';
+import type { Engines } from '../engine/engines.js';
+import { folderOfRelease, openEngines, type EngineGround } from './engines.js';
 import type { Ground } from './ground.js';
 
 /** Searches releases. Releases and encoders open at their first use. */
@@ -38,7 +37,7 @@ export function composeSearch(ground: Ground): SearchCapability {
   const catalog = createCatalog(tables.releases);
   const releaseWatch = new ReleaseWatch();
   const workers = config.workers && createWorkers(config.workers, ground.world);
-  const engines = openEngines(ground, releaseWatch, workers);
+  const engines = watchedEngines(ground, releaseWatch, workers);
   const targetSpaces = createTargetSpaces({ table: tables.targetSpaces, catalog, engines });
   const receipts = createReceipts(tables.receipts, catalog);
   const parts = { catalog, engines, targetSpaces, receipts };
@@ -54,41 +53,13 @@ export function composeSearch(ground: Ground): SearchCapability {
 }
 
 /** Returns the folder of a release, within the folder of a database that contains it. */
-export function releaseFolder({ config, tables }: Ground, releaseId: string): string {
-  const [holder] = tables.releases.holders(releaseId);
-  return releaseDirectory(config.indexesFolder, holder.slug, releaseId);
+export function releaseFolder(ground: Ground, releaseId: string): string {
+  return folderOfRelease(groundOfEngines(ground), releaseId);
 }
 
-function openEngines(ground: Ground, watch: ReleaseWatch, workers: Workers | undefined): Engines {
-  const { config, backend, tables } = ground;
-  const engines = createEngines({
-    backend,
-    threads: config.threads,
-    indexesFolder: config.indexesFolder,
-    async openRelease(releaseId) {
-      const release = await openRelease(releaseFolder(ground, releaseId));
-      watch.add(release);
-      return release;
-    },
-    calibrationOf: (releaseId) => {
-      const holders = tables.releases.holders(releaseId);
-      const holder = holders.find(({ calibrationId }) => calibrationId !== undefined) ?? holders.at(0);
-      return (
-        holder && {
-          id: holder.calibrationId,
-          qualificationId: holder.qualificationId,
-          releaseDirectory: releaseDirectory(config.indexesFolder, holder.slug, releaseId),
-        }
-      );
-    },
-    scanOf(releaseId) {
-      const databases = config.workers?.databases;
-      const isForwarded = ({ slug }: { readonly slug: string }): boolean => databases?.includes(slug) ?? true;
-      return tables.releases.holders(releaseId).some(isForwarded) ? workers?.scan : undefined;
-    },
-    loadEncoder: async (id, digest) =>
-      loadEncoder(await findEncoderVersion(id, digest, config), encoderOptionsOf(config)),
-  });
+/** Verifies the bytes of every open release, and refuses those that are damaged. */
+function watchedEngines(ground: Ground, watch: ReleaseWatch, workers: Workers | undefined): Engines {
+  const engines = openEngines(groundOfEngines(ground), workers, (release) => watch.add(release));
   return {
     ...engines,
     async open(releaseId, part) {
@@ -96,4 +67,8 @@ function openEngines(ground: Ground, watch: ReleaseWatch, workers: Workers | und
       return engines.open(releaseId, part);
     },
   };
+}
+
+function groundOfEngines({ config, backend, tables }: Ground): EngineGround {
+  return { config, backend, releases: tables.releases };
 }

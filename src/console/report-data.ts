@@ -1,4 +1,5 @@
 import type { HomologyCandidate, HomologyCandidateSet } from '../clients/typescript/types/homology.js';
+import { RANK_ORDER, type Order } from './result/columns.js';
 import { hitOf, type ResultSet } from './result/hits.js';
 
 /** Content of a report file, as src/cli/report/report.ts writes it. */
@@ -6,6 +7,8 @@ interface ReportFile {
   readonly format: 'gloaming-report/1';
   readonly title: string;
   readonly made_by: string;
+  /** Absent in reports of earlier versions, which were ordered by distance. */
+  readonly sort?: ReportSort;
   readonly results: readonly {
     readonly query: ResultSet['query'];
     readonly database: HomologyCandidateSet['database'];
@@ -17,17 +20,21 @@ interface ReportFile {
   }[];
 }
 
+type ReportSort = 'rank' | 'evalue' | 'score';
+
 export interface Report {
   readonly title: string;
   readonly madeBy: string;
+  readonly sort: ReportSort;
   readonly results: readonly ResultSet[];
 }
 
 export function readReport(text: string): Report {
-  const { title, made_by: madeBy, results } = JSON.parse(text) as ReportFile;
+  const { title, made_by: madeBy, sort = 'rank', results } = JSON.parse(text) as ReportFile;
   return {
     title,
     madeBy,
+    sort,
     results: results.map((each) => ({
       query: each.query,
       hits: each.candidates.map(hitOf),
@@ -43,4 +50,11 @@ export function readReport(text: string): Report {
       warnings: [],
     })),
   };
+}
+
+/** Order of the table at first: by score where no hit has an E-value. */
+export function firstOrder(sort: ReportSort, { hits }: Pick<ResultSet, 'hits'>): Order {
+  const hasEValues = hits.some(({ logE }) => logE !== undefined);
+  if (sort === 'evalue' && hasEValues) return { column: 'evalue', isDescending: false };
+  return sort === 'rank' ? RANK_ORDER : { column: 'score', isDescending: true };
 }

@@ -3,12 +3,12 @@ import { useState } from 'preact/hooks';
 import { counted } from './parts/format.js';
 import type { ResultSet } from './result/hits.js';
 import { ResultView } from './result/result-view.js';
-import { readReport, type Report } from './report-data.js';
+import { firstOrder, readReport, type Report } from './report-data.js';
 import { surprise } from './result/colour.js';
 
 /** Shows the results of a file without a server: a list of the queries beside the selected one. */
 function ReportView({ report }: { readonly report: Report }) {
-  const { results, title, madeBy } = report;
+  const { results, title, madeBy, sort } = report;
   const [at, setAt] = useState(0);
   const [text, setText] = useState('');
   const chosen = results[at];
@@ -52,7 +52,7 @@ function ReportView({ report }: { readonly report: Report }) {
           {chosen === undefined ? (
             <p class="muted">The report has no queries.</p>
           ) : (
-            <ResultView key={at} result={chosen} tools={{}} />
+            <ResultView key={at} result={chosen} tools={{}} firstOrder={firstOrder(sort, chosen)} />
           )}
         </div>
       </main>

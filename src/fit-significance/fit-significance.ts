@@ -25,7 +25,7 @@ import { FEWEST_PAIRS, measureShapes } from './fit.js';
 import { measureHubnesses, measureSampleHubness, REFERENCE_SET_COUNT } from './hubness.js';
 import { measureMoments, momentBasis, readSampleMoments } from './moments.js';
 import { fitNull, type NullFit } from './null.js';
-import { calibratePhases, phaseMeter, type CalibrateOptions } from './options.js';
+import { calibratePhases, phaseMeter, type CalibrateOptions, type CalibratePhase } from './options.js';
 import { scorePairs } from './pairs.js';
 import { decoyCountOf, observePopulations } from './populations.js';
 import { createNullSample, ROLE_FIT, ROLE_HOLDOUT } from './sample.js';
@@ -138,18 +138,30 @@ function checkpointFolderOf(
   return { folder, identity: canonicalSha256(identity) };
 }
 
+/**
+ * Returns the phases of a calibration of a release.
+ * @param targetCount  proteins of the release
+ * @param sampleCount  proteins whose pairs are scored. Default: as many as a calibration without options samples
+ */
+export function plannedPhases(
+  targetCount: number,
+  sampleCount = Math.min(DEFAULT_SAMPLE_COUNT, targetCount),
+): readonly CalibratePhase[] {
+  return calibratePhases({
+    sampleCount,
+    targetCount,
+    reversedCount: isSmallSample((sampleCount * (sampleCount - 1)) / 2) ? sampleCount : 0,
+    decoyCount: decoyCountOf(sampleCount),
+    referenceSetCount: Math.min(REFERENCE_SET_COUNT, sampleCount),
+  });
+}
+
 /** Announces all phases, and returns the function that reports the progress of each. */
 function planPhases(
   { release, onPlan, onProgress }: CalibrateOptions,
   sampleCount: number,
 ): ReturnType<typeof phaseMeter> {
-  const phases = calibratePhases({
-    sampleCount,
-    targetCount: release.targets.count,
-    reversedCount: isSmallSample((sampleCount * (sampleCount - 1)) / 2) ? sampleCount : 0,
-    decoyCount: decoyCountOf(sampleCount),
-    referenceSetCount: Math.min(REFERENCE_SET_COUNT, sampleCount),
-  });
+  const phases = plannedPhases(release.targets.count, sampleCount);
   onPlan?.(phases);
   return phaseMeter(phases, onProgress);
 }

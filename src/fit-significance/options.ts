@@ -47,6 +47,8 @@ export interface CalibrateProgress {
   readonly phase: CalibratePhase['name'];
   readonly done: number;
   readonly total: number;
+  /** True for the first report of a phase whose first units an earlier, interrupted run had finished. */
+  readonly isResumed?: boolean;
 }
 
 type PhaseName = CalibratePhase['name'];
@@ -94,12 +96,22 @@ export function phaseMeter(
   onProgress: ((progress: CalibrateProgress) => void) | undefined,
 ): (name: PhaseName, done: number) => void {
   const total = Math.round(phases.reduce((sum, { weight }) => sum + weight, 0));
+  const started = new Set<PhaseName>();
   return (name, done) => {
+    // runPhase reports the restored steps of a phase first.
+    const isResumed = done > 0 && !started.has(name);
+    started.add(name);
     const at = phases.findIndex((phase) => phase.name === name);
     const phase = phases.at(at);
     if (at === -1 || phase === undefined) return;
     const before = phases.slice(0, at).reduce((sum, { weight }) => sum + weight, 0);
     const reached = Math.round(before + (phase.weight * done) / phase.count);
-    onProgress?.({ stage: 'calibrate', phase: name, done: Math.min(reached, total), total });
+    const progress: CalibrateProgress = {
+      stage: 'calibrate',
+      phase: name,
+      done: Math.min(reached, total),
+      total,
+    };
+    onProgress?.(isResumed ? { ...progress, isResumed } : progress);
   };
 }

@@ -77,9 +77,10 @@ export interface QualifiedRelease {
  */
 export async function qualifyRelease(options: QualifyOptions): Promise<QualifiedRelease> {
   const { release, calibration } = options.engine;
-  const trial = TRIALS[options.policy ?? 'sampled'];
+  const policy = options.policy ?? 'sampled';
+  const trial = TRIALS[policy];
   const counts = trial.nearestCounts.filter((count) => count <= release.targets.count * trial.largestShare);
-  if (counts.length === 0) throw tooSmall(release.id, release.targets.count, trial);
+  if (counts.length === 0) throw tooSmall(release.id, release.targets.count, policy);
   const seed = options.seed ?? 1;
   const random = seededRandom(seed);
   const queries = chooseQueries(options, random);
@@ -215,12 +216,17 @@ function strataOf(
   }));
 }
 
-function tooSmall(releaseId: string, targetCount: number, { nearestCounts, largestShare }: Trial): Refusal {
-  const least = nearestCounts[0] / largestShare;
+/** Smallest number of targets for which an approximate policy saves time. */
+export function leastTargets(policy: PolicyKind): number {
+  const { nearestCounts, largestShare } = TRIALS[policy];
+  return nearestCounts[0] / largestShare;
+}
+
+function tooSmall(releaseId: string, targetCount: number, policy: PolicyKind): Refusal {
   return new Refusal(
     'qualification_impossible',
-    `Release ${releaseId} has ${targetCount} proteins; this approximate policy saves time only from ${least} on. ` +
-      'Searches compare all of them.',
+    `Release ${releaseId} has ${targetCount} proteins; this approximate policy saves time only from ` +
+      `${leastTargets(policy)} on. Searches compare all of them.`,
     { targets: targetCount },
   );
 }

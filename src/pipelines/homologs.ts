@@ -34,7 +34,7 @@ export function checkHomologOptions({ homologs, alignments }: HomologOptions): v
   if (alignments === undefined || homologs === 'none') return;
   throw new Refusal(
     'invalid_option',
-    'Homologs come from --relatives or from --alignments; name one of them.',
+    'Homologs come from --homologs or from --alignments; name one of them.',
   );
 }
 
@@ -199,7 +199,8 @@ async function nameSource(
     throw new Refusal(
       'background_not_found',
       `There is no database ${name} by the encoder ${card.id} and no homolog source of that name. ` +
-        '"gloaming index list" lists the databases; "gloaming background add" makes a homolog source from FASTA files.',
+        '"gloaming index list" lists the databases; "gloaming homolog-source add" makes a homolog source from ' +
+        'FASTA files.',
     );
   }
   const version = await mmseqsVersion();

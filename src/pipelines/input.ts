@@ -39,6 +39,11 @@ export interface OpenInput {
   remove(): Promise<void>;
 }
 
+/** Size of the files of an input; 0 for standard input. Errors  Refusal `file_not_found` */
+export async function inputSize({ paths, standardInput: _, ...options }: InputOptions): Promise<number> {
+  return inputBytes({ ...options, proteins: paths.filter((path) => path !== STANDARD_INPUT) });
+}
+
 /**
  * Recognises and digests all files before hours of work. Notice: `input_recognised`. Stage: `digest`.
  * Errors  Refusal `invalid_option` where `-` is named twice; those of spoolStandardInput and filesInput

@@ -21,16 +21,21 @@ export type {
   SignificanceRequirement,
 } from '../search/search-types.js';
 
+/** Receives the id of a query and the counts of its replaced letters, by letter. */
+type OnReplaced = (queryId: string, replaced: Readonly<Record<string, number>>) => void;
+
 /**
  * Reads and normalises the proteins of a FASTA input.
+ * @param onReplaced  called for each query with letters that normalisation replaces
  * Errors  the refusals of reading and normalising, with file, line, record and id
  */
-export async function* readQueries(input: FastaInput): AsyncGenerator<NamedQuery> {
+export async function* readQueries(input: FastaInput, onReplaced?: OnReplaced): AsyncGenerator<NamedQuery> {
   for await (const record of readFasta(input)) {
     const { id, name, description } = parseFastaHeader(record.header);
     const named = { id: id === '' ? `query_${record.place.record}` : id, description: name ?? description };
     try {
-      const { sequence, normalizationId } = normaliseProtein(record.text);
+      const { sequence, normalizationId, replaced } = normaliseProtein(record.text);
+      if (Object.keys(replaced).length > 0) onReplaced?.(named.id, replaced);
       yield { ...named, sequence, normalizationId };
     } catch (cause) {
       throw cause instanceof Refusal ? refuseRecord(cause, record, named.id) : cause;
@@ -46,7 +51,7 @@ export async function* onlyQuery(queries: AsyncIterable<NamedQuery>): AsyncGener
       throw new Refusal(
         'invalid_option',
         `An A3M file holds the alignment of one query, but ${only.id} is followed by ${query.id}. ` +
-          'Search them one by one.',
+          'Name a folder/ or a file.tar with --output for the alignments of many queries.',
       );
     }
     only = query;

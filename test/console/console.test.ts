@@ -133,10 +133,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
       await bash(/^\/\/ (curl .*)$/m.exec(typescript)![1]!);
       const lines = (await bash(`${process.execPath} snippet.mjs`)).split('\n');
       expect(lines.slice(0, 3).map((line) => line.split(' ')[1])).toEqual(wanted);
-      const command = (await codeOf('Command line')).replace(
-        'npx gloaming',
-        `${process.execPath} ${PROGRAM}`,
-      );
+      const command = (await codeOf('Command line')).replace('gloaming', `${process.execPath} ${PROGRAM}`);
       const table = await bash(command);
       for (const id of wanted) expect(table).toContain(id);
     } finally {
@@ -282,7 +279,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     const notice = other.locator('.notice', { hasText: 'choose Export' });
     await notice.waitFor();
     expect(await notice.textContent()).toContain('large_44 is not listed');
-    expect(await notice.textContent()).toContain(`npx gloaming runs export ${runId}`);
+    expect(await notice.textContent()).toContain(`gloaming runs export ${runId}`);
     await other.locator('.hit').first().waitFor();
     expect(await other.locator('.queries a').count()).toBe(41);
     await other.close();

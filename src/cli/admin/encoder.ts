@@ -60,7 +60,7 @@ async function add(context: CommandContext, model: string, options: AddOptions):
   context.stdout.write(
     `Installed ${id} in ${directory}.\n` +
       `${dimension} components per residue; ${speed} residues per second and core.\n` +
-      `Build with it: npx gloaming index build <fasta> --name <slug> --encoder ${id}\n`,
+      `Build with it: gloaming index build <fasta> --name <slug> --encoder ${id}\n`,
   );
 }
 

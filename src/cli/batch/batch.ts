@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import { BATCH_MAX_TASKS, RETAINED_MAX_CANDIDATES } from '../../limits.js';
@@ -19,24 +19,19 @@ import { readFilterExpressions } from '../search/filter.js';
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
 import { runPipeline } from '../terminal/pipeline.js';
+import { addSearchSettings, type SearchSettingFlags } from '../terminal/search-settings.js';
 
-type Settings = BatchOptions['settings'];
-
-interface BatchFlags {
+interface BatchFlags extends SearchSettingFlags {
   readonly database: string;
   readonly output: string;
-  readonly limit: number;
-  readonly filter: readonly string[];
-  readonly evidence: Settings['evidence'];
-  readonly guarantee: Settings['guarantee'];
-  readonly significance: Settings['significance'];
-  readonly relatives: NonNullable<Settings['relatives']>;
   readonly parts?: number;
   /** GiB. */
   readonly memory?: number;
   readonly tasks?: number;
   readonly slurm?: string;
 }
+
+const DEFAULT_LIMIT = 100;
 
 const HELP = `
 Every node must see the indexes folder and the one of the output. Killed at any moment, the same command goes on.
@@ -69,9 +64,7 @@ export function register(program: Command, context: CommandContext): void {
 }
 
 function addSearch(batch: Command, context: CommandContext): void {
-  const choice = (flag: string, text: string, choices: readonly string[], chosen: string): Option =>
-    new Option(flag, text).choices(choices).default(chosen);
-  batch
+  const command = batch
     .command('search')
     .description('search a database with the proteins of a FASTA file, into a Parquet file')
     .argument('<fasta>', 'FASTA file, plain or gzip')
@@ -79,40 +72,11 @@ function addSearch(batch: Command, context: CommandContext): void {
     .requiredOption(
       '-o, --output <file.parquet>',
       'where the candidates go; <file>.work lies beside it until then',
-    )
-    .option('-l, --limit <count>', 'nearest candidates of each query', positiveInteger, 100)
-    .addOption(
-      new Option('--filter <expression>', 'as "gloaming search" takes it; repeated: all must hold')
-        .argParser((value: string, earlier: readonly string[]) => [...earlier, value])
-        .default([], 'none'),
-    )
-    .addOption(
-      choice(
-        '--evidence <kind>',
-        'what to compute beside the ranking',
-        ['candidate_measurement', 'pairwise_sequence_alignment'],
-        'pairwise_sequence_alignment',
-      ),
-    )
-    .addOption(
-      choice('--guarantee <kind>', 'what the ranking must be', ['approximate', 'exhaustive'], 'approximate'),
-    )
-    .addOption(
-      choice(
-        '--significance <kind>',
-        'whether E-values are wanted',
-        ['not_requested', 'if_available', 'required'],
-        'if_available',
-      ),
-    )
-    .addOption(
-      choice(
-        '--relatives <kind>',
-        'whether homologs of the queries are searched, where the targets have homologs',
-        ['as_release', 'none'],
-        'as_release',
-      ),
-    )
+    );
+  addSearchSettings(command, {
+    limit: 'nearest candidates of each query (default: 100)',
+    evidence: 'what to compute beside the ranking (default: pairwise_sequence_alignment)',
+  })
     .option('--parts <count>', 'divide the database into so many parts (default: 1)', positiveInteger)
     .option('--memory <GiB>', 'divide it into parts whose tokens fit, where it is larger than memory', Number)
     .option(
@@ -140,14 +104,16 @@ async function search(fasta: string, flags: BatchFlags, context: CommandContext)
 }
 
 function batchOptionsOf(flags: BatchFlags): BatchOptions {
-  const { database, limit, evidence, guarantee, significance, relatives, parts, memory } = flags;
+  const { database, limit = DEFAULT_LIMIT, parts, memory } = flags;
+  const { evidence = 'pairwise_sequence_alignment', guarantee = 'approximate' } = flags;
+  const { significance = 'if_available', homologs = 'as_release' } = flags;
   if (limit > RETAINED_MAX_CANDIDATES) {
     throw new Refusal('invalid_option', `--limit goes up to ${RETAINED_MAX_CANDIDATES}.`);
   }
   return {
     database,
     output: resolve(flags.output),
-    settings: { limit, evidence, guarantee, significance, relatives },
+    settings: { limit, evidence, guarantee, significance, relatives: homologs },
     filter: readFilterExpressions(flags.filter) ?? null,
     parts,
     memory,

@@ -1,17 +1,22 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { Refusal } from '../../errors.js';
 import { build, type BuildOptions } from '../../pipelines/build.js';
+import { estimateBuild } from '../../pipelines/estimate.js';
 import { selectOneRelease, type IndexCatalog } from '../../pipelines/catalog.js';
 import type { PolicyKind } from '../../recall/policy-card.js';
 import { readShardFlags, thisProgram, type ShardFlags } from '../cluster/options.js';
 import { describePendingShards } from '../cluster/shards.js';
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
+import { interruptible } from '../terminal/interrupt.js';
 import { runPipeline } from '../terminal/pipeline.js';
+import { formerName } from '../terminal/search-settings.js';
 import { withCatalog } from './catalog.js';
 import { noticeText } from './notices.js';
+import { describeEstimate } from './estimate.js';
 import { addInputOptions, inputOptionsOf, type InputFlags } from './options.js';
 import { policyOption } from './qualify.js';
+import { wholeBuild } from './whole-build.js';
 
 /** Flags of `index build`. */
 interface BuildFlags extends InputFlags, ShardFlags {
@@ -25,13 +30,19 @@ interface BuildFlags extends InputFlags, ShardFlags {
   readonly calibration: boolean;
   readonly qualification: boolean;
   readonly policy: PolicyKind;
-  readonly relatives: string;
+  readonly homologs: string;
   readonly alignments?: string;
   /** False with --no-default: the new release does not become the database's default. */
   readonly default: boolean;
+  readonly estimate?: boolean;
 }
 
 export function addBuildCommand(index: Command, context: CommandContext): void {
+  const homologs = new Option(
+    '--homologs <name>',
+    'find homologs of each protein in this database or homolog source; self: in the proteins themselves; ' +
+      'none; auto: self if a sample of the proteins has enough homologs',
+  ).default('auto');
   const command = index
     .command('build')
     .description('build a database from files of proteins; the same command resumes an interrupted build')
@@ -44,16 +55,16 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
     .option('--title <text>', 'title for people (default: the name)')
     .option('--description <text>', 'what it holds and where it comes from')
     .option('--encoder <id>', 'encoder of the new release (default: the configured one)')
+    .option(
+      '--estimate',
+      'say how long it will take and how much disk and memory it needs, and build nothing',
+    )
     .option('--no-default', 'leave the default release of the database as it is')
     .option('--no-calibration', 'do not fit significance: answers have no E-values')
     .option('--no-qualification', 'do not measure the approximate policy: searches stay exhaustive')
     .addOption(policyOption())
-    .option(
-      '--relatives <name>',
-      'find homologs of each protein in this database or homolog source; self: in the proteins themselves; ' +
-        'none; auto: self if a sample of the proteins has enough homologs',
-      'auto',
-    )
+    .addOption(homologs)
+    .addOption(formerName(homologs, '--relatives <name>'))
     .option(
       '--alignments <folder>',
       'take the homologs of each protein from its alignment <id>.a3m, .sto or .stk',
@@ -78,15 +89,35 @@ async function buildDatabase(
   flags: BuildFlags,
   context: CommandContext,
 ): Promise<void> {
+  if (flags.estimate === true) return estimate(catalog, paths, flags, context);
   const options = buildOptionsOf(catalog, paths, flags, context);
   const { dataFolder } = catalog.config;
+  const whole = await wholeBuild(catalog.config, options);
   const result = await runPipeline(
     context,
-    { command: 'index build', database: options.slug, dataFolder },
+    { command: 'index build', database: options.slug, dataFolder, whole },
     noticeText,
     (events) => build(catalog, options, events),
   );
   if (result.kind === 'divided') context.stdout.write(describePendingShards(result));
+}
+
+async function estimate(
+  { config }: IndexCatalog,
+  paths: readonly string[],
+  flags: BuildFlags,
+  context: CommandContext,
+): Promise<void> {
+  const { encoder, calibration: calibrates, qualification, policy } = flags;
+  const options = {
+    input: inputOptionsOf(paths, flags, context.stdin),
+    encoder,
+    calibrates,
+    qualifies: calibrates && qualification,
+    policy,
+  };
+  const estimated = await interruptible((signal) => estimateBuild(config, options, { signal }));
+  context.stdout.write(describeEstimate(estimated, flags.homologs));
 }
 
 function buildOptionsOf(
@@ -113,7 +144,7 @@ function buildOptionsOf(
     description,
     encoder,
     embeddings,
-    homologs: flags.relatives,
+    homologs: flags.homologs,
     alignments,
     isDefault: flags.default,
     calibrates: flags.calibration,

@@ -27,11 +27,13 @@ export function describeBuild(report: BuildReport, isServerDefault: boolean): st
   const lines = facts.map(([name, value]) => `  ${name.padEnd(16)}  ${value}`);
   const option = isServerDefault ? '' : ` --database ${slug}`;
   const isDefault = isServerDefault ? `Searches that name no database search ${slug}.\n` : '';
-  return `${head}\n${lines.join('\n')}\n\nSearch it:  npx gloaming search query.fasta${option}\n${isDefault}`;
+  return `${head}\n${lines.join('\n')}\n\nSearch it:  gloaming search query.fasta${option}\n${isDefault}`;
 }
 
 function describeEncoding({ encodedResidues, encodeMs }: BuildReport): string {
-  const rate = (encodedResidues * 1000) / Math.max(1, encodeMs);
+  // What takes less than a second has no meaningful rate: nearly all of it was reused.
+  if (encodeMs < 1000) return formatQuantity(encodedResidues, 'residues');
+  const rate = (encodedResidues * 1000) / encodeMs;
   return `${formatRate(rate, 'residues')} in ${formatDuration(encodeMs)}`;
 }
 

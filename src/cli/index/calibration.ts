@@ -6,18 +6,17 @@ import { isQualifiedPolicy, lossesOf, policyKindOf, type PolicyCard } from '../.
 import { readPolicyCard } from '../../recall/policy-sidecar.js';
 import { readCalibrationCard } from '../../significance/sidecar.js';
 import { Refusal } from '../../errors.js';
+import { listJobs } from '../../services/jobs.js';
 import type { CommandContext } from '../terminal/command.js';
 import { selectOneRelease, type IndexCatalog } from '../../pipelines/catalog.js';
 import { withCatalog } from './catalog.js';
 import { formatTable } from '../terminal/table.js';
 
-/** `gloaming calibration show`. */
-export function register(program: Command, context: CommandContext): void {
-  program
+/** `gloaming index calibration`. */
+export function addCalibrationCommand(index: Command, context: CommandContext): void {
+  index
     .command('calibration')
-    .description('what the E-values of a database rest on')
-    .command('show')
-    .description('what a calibration rests on, in a dozen lines, and what the approximate policy loses')
+    .description('show what the E-values of a database rest on, and what its approximate policy loses')
     .argument('<database>', 'slug or release id; of a database, its default release')
     .option('--bins', 'also each pair of length classes')
     .option('--plot <file.svg>', 'also write the plot')
@@ -40,9 +39,10 @@ async function show(
   const { slug, directory } = selectOneRelease(catalog, selector);
   const card = await readCalibrationCard(directory);
   if (card === undefined) {
+    const advice = `make one with "gloaming index calibrate ${slug}".`;
     throw new Refusal(
       'calibration_not_found',
-      `${slug} has no calibration; make one with "gloaming index calibrate ${slug}".`,
+      `${slug} has no calibration; ${runningJob(catalog, slug) ?? advice}`,
     );
   }
   context.stdout.write(describeCard(card, await readPolicyCard(directory)));
@@ -50,6 +50,14 @@ async function show(
   if (plot === undefined) return;
   await writeFile(plot, calibrationPlot(card));
   context.stdout.write(`\nThe plot is in ${plot}.\n`);
+}
+
+/** Says which process builds or calibrates a database now; undefined where none does. */
+function runningJob({ config }: IndexCatalog, slug: string): string | undefined {
+  const job = listJobs(config.dataFolder).find(({ database }) => database === slug);
+  if (job === undefined) return undefined;
+  const share = job.total === 0 ? 0 : Math.floor((100 * job.done) / job.total);
+  return `process ${job.pid} works on it ("gloaming ${job.command}"; ${job.stage}: ${share} %).`;
 }
 
 /** A dozen lines for people. The plot and `--bins` have the measurements, fit-significance/README.md the method. */

@@ -6,6 +6,7 @@ import type { AttributeValue, FilterField, Release } from '../../release/release
 import type { CommandContext } from '../terminal/command.js';
 import { formatTable } from '../terminal/table.js';
 import { selectOneRelease } from '../../pipelines/catalog.js';
+import { shortForm } from '../search/filter.js';
 import { withCatalog } from './catalog.js';
 
 /** Shown values of an attribute at most. */
@@ -36,10 +37,20 @@ function describeFields(release: Release): string {
   return [
     formatTable(header, rows, new Set([2, 3])),
     `\nOperators by type\n${operators.join('')}`,
+    filterSigns([...new Set(release.fields.flatMap(({ type }) => operatorsOf(type, false)))]),
     under === undefined
       ? ''
       : `${under.name}: also "${under.name} under" a taxon, by number or scientific name\n`,
   ].join('');
+}
+
+/** How --filter writes the operators that have a sign or a word there. */
+function filterSigns(operators: readonly string[]): string {
+  const signs = operators.flatMap((op) => {
+    const sign = shortForm(op);
+    return sign === undefined ? [] : [`${sign} is ${op}`];
+  });
+  return `--filter writes them shorter: ${signs.join(', ')}; the others as JSON\n`;
 }
 
 function rowOf({ name, type, isTaxonomy }: FilterField, { targets }: Release): string[] {

@@ -42,7 +42,7 @@ async function listText(catalog: IndexCatalog): Promise<string> {
     }
   }
   if (rows.length === 0 && scanned.damaged.length === 0 && scanned.unfinished.length === 0) {
-    return 'No database is built yet. Build one:  npx gloaming index build proteins.fasta --name <name>\n';
+    return 'No database is built yet. Build one:  gloaming index build proteins.fasta --name <name>\n';
   }
   const header = ['database', 'release', 'proteins', 'residues', 'size', 'encoder', 'published (UTC)', ''];
   const serverDefault = table.defaultDatabase()?.slug;

@@ -12,7 +12,7 @@ export function noticeText(notice: Notice): NoticeText {
     case 'homologs_lost': {
       const rest = notice.isOwnPossible ? 'at most those found among its own proteins' : 'none';
       return toError(
-        `${notice.slug} had homologs; without --relatives or --alignments the new release has ${rest}.\n`,
+        `${notice.slug} had homologs; without --homologs or --alignments the new release has ${rest}.\n`,
       );
     }
     case 'homologs_sampled':
@@ -45,8 +45,8 @@ export function noticeText(notice: Notice): NoticeText {
 function describeSample({ slug, proteins, related, allMs, decision }: HomologsSampled): string {
   const time = formatDuration(allMs);
   const next = {
-    too_few: 'too few for --relatives self.',
-    too_slow: `--relatives self finds more by them, and takes about ${time} here; a source for mmseqs is faster.`,
+    too_few: 'too few for --homologs self.',
+    too_slow: `--homologs self finds more by them, and takes about ${time} here; a source for mmseqs is faster.`,
     search_all: `homologs of all are searched now, in about ${time}. Until then ${slug} answers without.`,
   };
   return `Of ${proteins} sampled proteins ${related} have homologs among the others: ${next[decision]}\n`;

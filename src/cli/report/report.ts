@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { consoleFileNames, readConsoleFile } from '../../http/console/built-files.js';
+import type { Sort } from '../../contract/search/selection.js';
 import type { HomologyCandidate, HomologyCandidateSet } from '../../clients/typescript/types/homology.js';
 import { Fault } from '../../errors.js';
 
@@ -18,6 +19,8 @@ export interface ReportHead {
   readonly title: string;
   /** `Gloaming 0.1.0`. */
   readonly made_by: string;
+  /** Order in which the page shows the candidates first. Default `rank`, by distance. */
+  readonly sort?: Sort;
 }
 
 /**
@@ -37,7 +40,8 @@ export async function* reportHtml(
   }
   yield beginning(head.title, style, script);
   yield `<script type="application/json" id="report">{"format":"gloaming-report/1",`;
-  yield `"title":${embedded(head.title)},"made_by":${embedded(head.made_by)},"results":[`;
+  yield `"title":${embedded(head.title)},"made_by":${embedded(head.made_by)},`;
+  yield `"sort":${embedded(head.sort ?? 'rank')},"results":[`;
   let separator = '';
   for await (const result of results) {
     yield separator + embedded({ ...result, candidates: result.candidates.map(shownOf) });

@@ -19,8 +19,8 @@ import { createProgress, formatQuantity } from '../terminal/progress.js';
 import {
   addCutOffOptions,
   addSortOption,
-  sayLeftOut,
-  sayOrder,
+  describeLeftOut,
+  describeOrder,
   type SelectionFlags,
 } from '../terminal/selection.js';
 import { runReport } from '../report/run-report.js';
@@ -88,7 +88,7 @@ async function exportRun(id: string, flags: Flags, context: CommandContext): Pro
   const place = remote === true ? `${file.path} in storage` : name === '-' ? 'standard output' : name;
   context.stderr.write(`${records} records, ${formatQuantity(file.size_bytes, 'B')} in ${place}.\n`);
   const { left_out_count: leftOut = 0, omitted_count: omitted, warnings = [] } = summary;
-  const lines = [sayOrder(asked.sort), sayLeftOut(leftOut, records + omitted)];
+  const lines = [describeOrder(asked.sort), describeLeftOut(leftOut, records + omitted)];
   context.stderr.write(`${lines.filter((line) => line !== '').join(' ')}\n`);
   for (const { code, message } of warnings) context.stderr.write(`gloaming: warning: ${code}: ${message}\n`);
 }

@@ -7,18 +7,15 @@ import type { BatchSearchRunInput, RunRequest } from '../../clients/typescript/t
 import { Refusal } from '../../errors.js';
 import { needAlignments } from '../../services/select.js';
 import { readFilterExpressions } from '../search/filter.js';
-import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
+import { addSearchSettings, type SearchSettingFlags } from '../terminal/search-settings.js';
 import { addCutOffOptions, cutOffsOf, type CutOffFlags } from '../terminal/selection.js';
 import { runsClient } from './client.js';
 import { RESULT_FORMATS, writeResults, type ResultFormat } from './results.js';
 import { reportRun, watchRun } from './watch.js';
 
-interface SubmitFlags
-  extends CutOffFlags, Pick<BatchSearchRunInput, 'evidence' | 'guarantee' | 'significance'> {
+interface SubmitFlags extends CutOffFlags, SearchSettingFlags {
   readonly database?: string;
-  readonly limit: number;
-  readonly filter: readonly string[];
   readonly label?: string;
   readonly priority?: RunRequest['priority'];
   readonly request?: boolean;
@@ -28,37 +25,19 @@ interface SubmitFlags
   readonly output?: string;
 }
 
+const DEFAULT_LIMIT = 100;
+
 /** `gloaming runs submit`: a whole FASTA file as one run. */
 export function addSubmit(runs: Command, context: CommandContext): void {
   const command = runs
     .command('submit')
     .description('search every protein of a FASTA file in one run, and print the id of the run')
     .argument('<file>', 'FASTA file, plain or gzip, or - for standard input');
-  addCutOffOptions(command);
-  command
-    .option('-d, --database <name>', 'slug or id of a database; default: the default one')
-    .option('-l, --limit <count>', 'nearest candidates of each query', positiveInteger, 100)
-    .addOption(
-      new Option('--filter <expression>', 'as "gloaming search" takes it; repeated: all must hold')
-        .argParser((value: string, earlier: readonly string[]) => [...earlier, value])
-        .default([], 'none'),
-    )
-    .addOption(
-      new Option(
-        '--evidence <kind>',
-        'what to compute beside the ranking (default: alignments where cut-offs need them)',
-      ).choices(['candidate_measurement', 'pairwise_sequence_alignment']),
-    )
-    .addOption(
-      new Option('--guarantee <kind>', 'what the ranking must be').choices(['approximate', 'exhaustive']),
-    )
-    .addOption(
-      new Option('--significance <kind>', 'whether E-values are wanted').choices([
-        'not_requested',
-        'if_available',
-        'required',
-      ]),
-    )
+  command.option('-d, --database <name>', 'slug or id of a database; default: the default one');
+  addSearchSettings(addCutOffOptions(command), {
+    limit: `nearest candidates of each query (default: ${DEFAULT_LIMIT})`,
+    evidence: 'what to compute beside the ranking (default: alignments where cut-offs need them)',
+  })
     .option('--label <text>', 'your name of the run; default: the name of the file')
     .addOption(new Option('--priority <level>', 'among your own runs').choices(['high', 'normal', 'low']))
     .option('--request', 'the file is a whole request of POST /v1/runs, as JSON')
@@ -85,7 +64,7 @@ async function submit(file: string, flags: SubmitFlags, context: CommandContext)
 }
 
 function batchRequest(fasta: string, file: string, flags: SubmitFlags): RunRequest {
-  const { database, limit, guarantee, significance, label, priority } = flags;
+  const { database, limit = DEFAULT_LIMIT, guarantee, significance, homologs, label, priority } = flags;
   const cutOffs = cutOffsOf(flags);
   const filter = readFilterExpressions(flags.filter) as BatchSearchRunInput['filter'];
   const evidence = flags.evidence ?? (needAlignments(cutOffs) ? 'pairwise_sequence_alignment' : undefined);
@@ -101,6 +80,7 @@ function batchRequest(fasta: string, file: string, flags: SubmitFlags): RunReque
       ...(filter !== undefined && { filter }),
       ...(guarantee !== undefined && { guarantee }),
       ...(significance !== undefined && { significance }),
+      ...(homologs !== undefined && { relatives: homologs }),
     },
     ...(name !== undefined && { label: name }),
     ...(priority !== undefined && { priority }),

@@ -6,10 +6,18 @@ import { formatDistance, formatEValue, formatPercent } from './numbers.js';
 
 const COLUMNS_MIN = 20;
 
-/** Draws the alignment of one candidate in blocks that fit the layout, under a headline and its measurements. */
-export function drawAlignment(report: SearchReport, candidate: Candidate, layout: Layout): string {
+/**
+ * Draws the alignment of one candidate in blocks that fit the layout, under a headline and its measurements.
+ * @param place  position among the shown candidates, from 1
+ */
+export function drawAlignment(
+  report: SearchReport,
+  candidate: Candidate,
+  place: number,
+  layout: Layout,
+): string {
   const headline = [
-    layout.style.bold(`${candidate.rank}. ${printable(targetId(report, candidate))}`),
+    layout.style.bold(`${place}. ${printable(targetId(report, candidate))}`),
     printable(attributeText(report, candidate, 'name')),
     printable(attributeText(report, candidate, 'organism')),
   ].filter((part) => part !== '');

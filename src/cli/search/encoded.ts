@@ -1,10 +1,16 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Warning } from '../../contract/grammar/envelope.js';
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import { alignmentFileName } from '../../services/export/alignment-files.js';
 import { ArrowEncoder } from '../../services/export/arrow.js';
 import { WIDE_ALIGNMENT_COLUMNS, WIDE_COLUMNS } from '../../services/export/columns.js';
 import type { ExportFormat } from '../../services/export/formats.js';
-import type { ExportEncoder, ExportedSearch } from '../../services/export/rows.js';
+import type { ExportEncoder, ExportedSearch, ExportQuery, Missing } from '../../services/export/rows.js';
 import { wideEncoder } from '../../services/export/text.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
 import type { CommandContext } from '../terminal/command.js';
+import { writeOutput } from './output.js';
 import type { Layout, SearchOutput, SearchReport } from './report.js';
 
 /* Formats that the command line and exports of runs share. The exports' encoders write them. */
@@ -24,17 +30,57 @@ export async function* formatAsExport(
   reports: AsyncIterable<SearchReport>,
   format: ExportFormat,
   { stderr }: Pick<CommandContext, 'stderr'>,
+  missing?: Missing,
 ): SearchOutput {
   let encoder: ExportEncoder | undefined;
-  yield* encoded(reports, (search) => (encoder = format.encoder(search)));
-  if (encoder?.leftOutCount !== undefined) {
-    stderr.write(
-      `${encoder.recordCount} rows besides the query; ${encoder.leftOutCount} candidates are not likely enough or ` +
-        'cover too little of it (--max-evalue, --min-query-coverage).\n',
-    );
+  yield* encoded(reports, (search) => (encoder = format.encoder({ ...search, missing })));
+  if (encoder?.leftOutCount !== undefined)
+    stderr.write(describeRows(encoder.recordCount, encoder.leftOutCount));
+  for (const warning of encoder?.warnings ?? []) stderr.write(warningLine(warning));
+}
+
+/**
+ * Writes the alignment of each query into a file of its own in a folder, which is made where it is missing.
+ * Errors  those of the reports and of the file system; Refusal `msa_too_large`
+ */
+export async function writeAlignments(
+  reports: AsyncIterable<SearchReport>,
+  format: ExportFormat,
+  folder: string,
+  { stderr }: Pick<CommandContext, 'stderr'>,
+): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const warnings = new Map<string, Warning>();
+  let index = 0;
+  let recordCount = 0;
+  let leftOutCount = 0;
+  for await (const report of reports) {
+    const encoder = format.encoder(searchOf(report));
+    const query = queryOf(report, index);
+    const bytes = await encoder.add(query, candidatesOf(report));
+    await writeOutput(once(bytes), join(folder, alignmentFileName(query)), process.stdout);
+    for (const warning of encoder.warnings ?? []) warnings.set(warning.code, warning);
+    recordCount += encoder.recordCount;
+    leftOutCount += encoder.leftOutCount ?? 0;
+    index += 1;
   }
-  for (const { code, message } of encoder?.warnings ?? [])
-    stderr.write(`gloaming: warning: ${code}: ${message}\n`);
+  stderr.write(`${index} alignments in ${folder}. ${describeRows(recordCount, leftOutCount)}`);
+  for (const warning of warnings.values()) stderr.write(warningLine(warning));
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+function describeRows(recordCount: number, leftOutCount: number): string {
+  return (
+    `${recordCount} rows besides the query; ${leftOutCount} candidates are not likely enough or ` +
+    'cover too little of it (--max-evalue, --min-query-coverage).\n'
+  );
+}
+
+function warningLine({ code, message }: Warning): string {
+  return `gloaming: warning: ${code}: ${message}\n`;
 }
 
 function columnsOf({ hasAlignments }: Layout) {
@@ -50,17 +96,26 @@ async function* encoded(
 ): SearchOutput {
   let encoder: ExportEncoder | undefined;
   let index = 0;
-  for await (const { query, result, release, database, targetSpace } of reports) {
-    encoder ??= encoderOf({
-      database: database.slug,
-      targetCount: targetSpace.searchedTargetCount,
-      residueCount: targetSpace.searchedResidueCount,
-    });
-    const candidates = result.candidates.map((candidate) =>
-      presentCandidate(candidate, result.queryLength, release),
-    );
-    yield await encoder.add({ index, id: query.id, sequence: query.sequence }, candidates);
+  for await (const report of reports) {
+    encoder ??= encoderOf(searchOf(report));
+    yield await encoder.add(queryOf(report, index), candidatesOf(report));
     index += 1;
   }
   yield (encoder ?? encoderOf(NOTHING)).end();
+}
+
+function searchOf({ database, targetSpace }: SearchReport): ExportedSearch {
+  return {
+    database: database.slug,
+    targetCount: targetSpace.searchedTargetCount,
+    residueCount: targetSpace.searchedResidueCount,
+  };
+}
+
+function queryOf({ query: { id, sequence } }: SearchReport, index: number): ExportQuery {
+  return { index, id, sequence };
+}
+
+function candidatesOf({ result, release }: SearchReport): HomologyCandidate[] {
+  return result.candidates.map((candidate) => presentCandidate(candidate, result.queryLength, release));
 }

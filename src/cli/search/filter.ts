@@ -11,6 +11,14 @@ const SIGNS: readonly (readonly [sign: string, op: SingleValueOperator])[] = [
   ['>', 'gt'],
   ['~', 'contains'],
 ];
+/** How --filter writes an operator: its sign, or a word where it has one; undefined where only JSON has it. */
+export function shortForm(op: string): string | undefined {
+  if (op === 'in') return 'in (…)';
+  if (op === 'not_in') return 'not in (…)';
+  if (op === 'descends_from') return 'under';
+  return SIGNS.find((each) => each[1] === op)?.[0];
+}
+
 const UNDER = /^(?<field>\S+)\s+under\s+(?<taxon>\S.*)$/;
 const LIST = /^(?<field>\S+)\s+(?<not>not\s+)?in\s*\((?<list>.*)\)$/s;
 const LIST_VALUE = /\s*(?:"((?:[^"\\]|\\.)*)"|([^,"]*[^,"\s]))\s*(?:,|$)/y;

@@ -1,4 +1,5 @@
 import { presentSearch } from '../../services/search/present-search.js';
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { reportHtml, type ReportResult } from '../report/report.js';
 import type { SearchOutput, SearchReport } from './report.js';
 
@@ -23,13 +24,52 @@ async function presentReport(report: SearchReport): Promise<Record<string, unkno
     database,
     execution,
     ...answer,
-    candidates,
+    candidates: candidates.map(shownCandidate),
   };
 }
 
-/** All queries as one page that any browser opens without a server. */
+/**
+ * Squared norms of int8 tokens are not exactly 1, so the distance of a protein to itself may be slightly negative and a
+ * cosine slightly above 1. Shown values are cut to the range of a cosine; digests are made of the integers.
+ */
+function shownCandidate(candidate: HomologyCandidate): HomologyCandidate {
+  const { maxsim, late_interaction: late, ...measurements } = candidate.measurements;
+  return {
+    ...candidate,
+    measurements: {
+      ...measurements,
+      late_interaction: {
+        ...late,
+        distance: Math.max(0, late.distance),
+        mean_closest_cosine_distance: Math.max(0, late.mean_closest_cosine_distance),
+        mean_closest_cosine_similarity: Math.min(1, late.mean_closest_cosine_similarity),
+      },
+      maxsim: {
+        bidirectional: Math.max(0, maxsim.bidirectional),
+        query_to_target: Math.max(0, maxsim.query_to_target),
+        target_to_query: Math.max(0, maxsim.target_to_query),
+      },
+    },
+  };
+}
+
+/** All queries as one page that any browser opens without a server. The first answer names the searched database. */
 export async function* formatHtml(reports: AsyncIterable<SearchReport>): SearchOutput {
-  yield* reportHtml({ title: 'Search', made_by: 'Gloaming' }, resultsOf(reports));
+  const iterator = reports[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  const head = { title: 'Search', made_by: 'Gloaming' };
+  if (first.done === true) return yield* reportHtml(head, resultsOf(reports));
+  const { database, sort } = first.value;
+  const all = { [Symbol.asyncIterator]: () => startingWith(first.value, iterator) };
+  yield* reportHtml({ ...head, title: `Search of ${database.slug}`, sort }, resultsOf(all));
+}
+
+async function* startingWith(
+  first: SearchReport,
+  others: AsyncIterator<SearchReport>,
+): AsyncGenerator<SearchReport> {
+  yield first;
+  for (let next = await others.next(); next.done !== true; next = await others.next()) yield next.value;
 }
 
 async function* resultsOf(reports: AsyncIterable<SearchReport>): AsyncGenerator<ReportResult> {

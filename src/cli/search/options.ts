@@ -1,60 +1,67 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { CutOffs, Sort } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
-import { formatOf, type ExportFormat } from '../../services/export/formats.js';
-import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
-import type {
-  EvidenceRequest,
-  Guarantee,
-  QueryHomologs,
-  SignificanceRequirement,
-} from '../../pipelines/search.js';
+import type { EvidenceRequest } from '../../pipelines/search.js';
+import type { ExportFormat } from '../../services/export/formats.js';
+import type { Missing } from '../../services/export/rows.js';
 import { needAlignments } from '../../services/select.js';
-import {
-  addFieldOptions,
-  addMsaOptions,
-  exportAskedOf,
-  formatNameOf,
-  type ExportFlags,
-} from '../terminal/formats.js';
-import { addCutOffOptions, addSortOption, cutOffsOf, type SelectionFlags } from '../terminal/selection.js';
+import { exportAskedOf, formatNameOf, type ExportFlags } from '../terminal/formats.js';
+import type { SearchSettingFlags } from '../terminal/search-settings.js';
+import { cutOffsOf, type SelectionFlags } from '../terminal/selection.js';
 
-const FORMATS = ['table', 'json', 'tsv', 'm8', 'fasta', 'a3m', 'arrow', 'html'] as const;
+export const FORMATS = ['table', 'json', 'tsv', 'm8', 'fasta', 'a3m', 'arrow', 'html'] as const;
 export type FormatName = (typeof FORMATS)[number] | 'blast' | 'mmseqs';
 
 /** Options of the command line. commander has checked the choices. */
-export interface SearchFlags extends SelectionFlags, ExportFlags {
+export interface SearchFlags extends SelectionFlags, ExportFlags, SearchSettingFlags {
   readonly database?: string;
   readonly format?: (typeof FORMATS)[number];
   readonly alignments?: boolean;
-  readonly filter: readonly string[];
-  readonly evidence?: EvidenceRequest;
-  readonly guarantee: Guarantee;
-  readonly significance: SignificanceRequirement;
-  readonly relatives: QueryHomologs;
-  readonly limit?: number;
+  readonly missing?: Missing;
   readonly threads?: number;
   readonly output?: string;
   readonly verbose?: boolean;
 }
 
-const TABLE_LIMIT = 25;
-const DEFAULT_LIMIT = 100;
+export const TABLE_LIMIT = 25;
+export const DEFAULT_LIMIT = 100;
 /** Limit on shown candidates if cut-offs select them. */
-const CUT_OFF_LIMIT = 1_000;
-const THREADS_MAX = 256;
+export const CUT_OFF_LIMIT = 1_000;
 
 /** Output format. Errors  Refusal `invalid_option` if two formats are named */
 export function formatIn(flags: SearchFlags): FormatName {
   return formatNameOf(flags, flags.format) ?? 'table';
 }
 
-/** The format of exports that the options name, if any. Errors  Refusal for unknown columns */
-export function exportFormatOf(flags: SearchFlags): ExportFormat | undefined {
+/** Formats that the exports of runs share. All of them need alignments. */
+function isShared(format: FormatName): format is 'm8' | 'blast' | 'mmseqs' | 'a3m' {
+  return format === 'm8' || format === 'blast' || format === 'mmseqs' || format === 'a3m';
+}
+
+/**
+ * The format of exports that the options name, if any.
+ * Errors  Refusal for unknown columns, for options of another format
+ */
+export async function exportFormatOf(flags: SearchFlags): Promise<ExportFormat | undefined> {
   const format = formatIn(flags);
-  const isShared = format === 'm8' || format === 'blast' || format === 'mmseqs' || format === 'a3m';
-  const asked = exportAskedOf(flags, isShared ? format : 'tsv');
-  return isShared ? formatOf(asked) : undefined;
+  const asked = exportAskedOf(flags, isShared(format) ? format : 'tsv');
+  if (flags.missing !== undefined && (!isShared(format) || format === 'a3m')) {
+    throw new Refusal(
+      'invalid_option',
+      '--missing says how E-values and bit scores are written that a database does not have: ' +
+        'it goes with --format m8, --outfmt and --format-output.',
+    );
+  }
+  if (!isShared(format)) return undefined;
+  const { formatOf } = await import('../../services/export/formats.js');
+  const isTar = format === 'a3m' && isArchive(flags.output);
+  const exported = formatOf({ ...asked, ...(isTar && { all_queries: true }) });
+  if (flags.missing === undefined || exported.extension !== 'xml') return exported;
+  throw new Refusal('invalid_option', 'The XML of --outfmt 5 holds numbers only: leave out --missing.');
+}
+
+/** Whether the output is a tar of alignments. */
+export function isArchive(output: string | undefined): boolean {
+  return output?.endsWith('.tar') ?? false;
 }
 
 /** The table shows the best few candidates. Other formats have the default of the HTTP route. */
@@ -66,14 +73,11 @@ export function limitOf(flags: SearchFlags): number {
 }
 
 /**
- * Returns the cut-offs and the order of the shown candidates. Tables and alignments list the best E-values first. JSON
- * keeps the order of the homology route, and a reader sorts the page.
+ * Returns the cut-offs and the order of the shown candidates. The order is the same in every format.
  * Errors  Refusal `invalid_option` if E-values are to be filtered and the search asks for none
  */
 export function selectionOf(flags: SearchFlags): { readonly cutOffs: CutOffs; readonly sort: Sort } {
-  const format = formatIn(flags);
-  const first = format === 'json' || format === 'html' ? 'rank' : 'evalue';
-  const { sort = first, significance, maxEvalue } = flags;
+  const { sort = 'evalue', significance, maxEvalue } = flags;
   if (maxEvalue !== undefined && significance === 'not_requested') {
     throw new Refusal(
       'invalid_option',
@@ -91,7 +95,7 @@ export function evidenceOf(flags: SearchFlags): EvidenceRequest {
   const { evidence, alignments } = flags;
   const format = formatIn(flags);
   const hasCutOffs = needAlignments(cutOffsOf(flags));
-  const isOfAlignments = exportFormatOf(flags)?.needsAlignments ?? false;
+  const isOfAlignments = isShared(format);
   const needsAlignments = alignments === true || isOfAlignments || hasCutOffs;
   if (evidence === 'candidate_measurement' && needsAlignments) {
     const who =
@@ -108,62 +112,4 @@ export function evidenceOf(flags: SearchFlags): EvidenceRequest {
   if (evidence !== undefined) return evidence;
   const isShown = format === 'table' || format === 'html';
   return needsAlignments || isShown ? 'pairwise_sequence_alignment' : 'candidate_measurement';
-}
-
-export function addSearchOptions(command: Command): Command {
-  const limitHelp =
-    `nearest candidates per query, 1 to ${RETAINED_MAX_CANDIDATES} ` +
-    `(default: ${CUT_OFF_LIMIT} with cut-offs or as a3m, ${TABLE_LIMIT} in a table, else ${DEFAULT_LIMIT})`;
-  addCutOffOptions(addSortOption(command));
-  addMsaOptions(addFieldOptions(command));
-  return command
-    .option(
-      '-d, --database <name>',
-      'slug or id of a database, or a release id (dbr_…); default: the default one',
-    )
-    .addOption(
-      new Option('-f, --format <format>', 'how to write the answer (default: table)').choices(FORMATS),
-    )
-    .option('-a, --alignments', 'draw the alignments; in tsv, json and arrow: add their columns')
-    .addOption(
-      new Option(
-        '--filter <expression>',
-        'search only proteins for which this holds, such as organism=… or length>=100; repeated: all must hold',
-      )
-        .argParser((value: string, earlier: readonly string[]) => [...earlier, value])
-        .default([], 'none'),
-    )
-    .addOption(
-      new Option('--evidence <kind>', 'what to compute beside the ranking').choices([
-        'candidate_measurement',
-        'pairwise_sequence_alignment',
-      ]),
-    )
-    .addOption(
-      new Option('--guarantee <kind>', 'what the ranking must be')
-        .choices(['approximate', 'exhaustive'])
-        .default('approximate'),
-    )
-    .addOption(
-      new Option('--significance <kind>', 'whether E-values are wanted')
-        .choices(['not_requested', 'if_available', 'required'])
-        .default('if_available'),
-    )
-    .addOption(
-      new Option('--relatives <kind>', 'whether a query is given relatives where the targets have them')
-        .choices(['as_release', 'none'])
-        .default('as_release'),
-    )
-    .option('-l, --limit <count>', limitHelp, integerBetween(1, RETAINED_MAX_CANDIDATES))
-    .option('--threads <count>', 'threads; the answer does not depend on it', integerBetween(1, THREADS_MAX))
-    .option('-o, --output <file>', 'write here instead of to the terminal')
-    .option('--verbose', 'write to standard error how many targets each stage of a search left');
-}
-
-function integerBetween(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= least && value <= most) return value;
-    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
-  };
 }

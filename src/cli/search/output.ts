@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, statSync } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -53,4 +53,10 @@ export async function writeOutput(
     if (!isSpecial) await rm(partial, { force: true });
     throw error;
   }
+}
+
+/** Whether an output names a folder: it ends with a slash, or a folder of this name exists. */
+export function isFolder(path: string | undefined): path is string {
+  if (path === undefined) return false;
+  return path.endsWith('/') || (statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false);
 }

@@ -1,47 +1,8 @@
 import type { Command } from 'commander';
-import { openAppliance } from '../../appliance.js';
-import { loadConfig } from '../../config.js';
-import { assert, Refusal } from '../../errors.js';
-import { explainEmptySelection } from '../../release/filter/near.js';
-import { compileFilter } from '../../release/filter/filter.js';
-import type { Release, ReleaseManifest, TargetSpace } from '../../release/release.js';
-import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
-import type { FastaInput } from '../../sequence/fasta.js';
-import { fastaFile } from '../../sequence/fasta.js';
-import { unpack } from '../../sequence/unpack.js';
-import type { SearchEngine, SearchSettings } from '../../pipelines/search.js';
-import { homologWarning, type SearchedDatabase } from '../../services/search/present-search.js';
-import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
-import { formatArrow, formatAsExport, formatTsv } from './encoded.js';
-import { FILTER_HELP, readFilterExpressions } from './filter.js';
-import { formatHtml, formatJson } from './json.js';
-import {
-  addSearchOptions,
-  evidenceOf,
-  exportFormatOf,
-  formatIn,
-  limitOf,
-  selectionOf,
-  type FormatName,
-  type SearchFlags,
-} from './options.js';
-import { layoutFor, writeOutput } from './output.js';
-import { onlyQuery, readQueries, searchAll, type SearchedQuery } from '../../pipelines/search.js';
-import { alignmentOf, type SearchFormat, type SearchReport } from './report.js';
-import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
-import { formatFasta } from './sequences.js';
-import { formatTables } from './table.js';
-
-/** Formats of the command line. All other formats are those of the exports. */
-const FORMATTERS: Readonly<Partial<Record<FormatName, SearchFormat>>> = {
-  table: formatTables,
-  json: formatJson,
-  tsv: formatTsv,
-  fasta: formatFasta,
-  arrow: formatArrow,
-  html: formatHtml,
-};
+import { FILTER_HELP } from './filter.js';
+import { addSearchOptions } from './flags.js';
+import type { SearchFlags } from './options.js';
 
 const EXAMPLES = `
 ${FILTER_HELP}
@@ -51,6 +12,7 @@ Examples:
   gloaming search many.fasta.gz -d swissprot --format tsv --limit 1000 --output found.tsv
   gloaming search many.fasta -d swissprot --outfmt '6 qseqid sseqid pident evalue bitscore staxids stitle' -e 1e-3
   cat query.fasta | gloaming search - --format a3m > query.a3m
+  gloaming search many.fasta --format a3m --output alignments.tar     (or a folder: alignments/)
   gloaming search many.fasta -d swissprot --format html --output found.html    (opens in any browser)
 `;
 
@@ -59,153 +21,15 @@ export function register(program: Command, context: CommandContext): void {
   const command = program
     .command('search')
     .description('search a database with the proteins of a FASTA file; no server is needed')
-    .argument('<fasta>', 'one or many proteins, plain or gzip; - reads standard input');
+    .argument(
+      '<fasta>',
+      'one or many proteins, plain or compressed by gzip, zstd or xz; - reads standard input',
+    );
   addSearchOptions(command)
     .addHelpText('after', EXAMPLES)
-    .action((fasta: string, flags: SearchFlags) => runSearch(fasta, flags, context));
-}
-
-async function runSearch(fasta: string, flags: SearchFlags, context: CommandContext): Promise<void> {
-  const format = formatIn(flags);
-  const exported = exportFormatOf(flags);
-  const evidence = evidenceOf(flags);
-  const filter = readFilterExpressions(flags.filter);
-  const selection = selectionOf(flags);
-  refuseBinaryOnTerminal(flags, context);
-  const config = loadConfig(context.environment);
-  const appliance = await openAppliance({ ...config, threads: flags.threads ?? config.threads });
-  try {
-    const { releases, engines, serverVersion } = appliance;
-    const database = selectRelease(releases, flags.database);
-    const engine = await engines.open(database.releaseId);
-    refuseBoundWithoutCalibration(selection, engine);
-    const settings = {
-      targetSpace: spaceOf(engine.release, filter),
-      limit: limitOf(flags),
-      evidence,
-      guarantee: flags.guarantee,
-      significance: flags.significance,
-      relatives: flags.relatives,
-    };
-    warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
-    warnOfHomologs(engine, flags, context);
-    const queries = readQueries(inputOf(fasta, context));
-    const asked = format === 'a3m' ? onlyQuery(queries) : queries;
-    const stopping = new AbortController();
-    const searched = searchAll(asked, settings, engine, stopping.signal);
-    const reports = reportsOf(searched, settings, { engine, database, serverVersion });
-    const seen = flags.verbose === true ? reportFunnels(reports, context) : reports;
-    const shown = selectReports(seen, selection, format, context);
-    const answers = format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
-    const layout = layoutFor(context, flags.alignments === true, flags.output);
-    try {
-      const output =
-        exported === undefined
-          ? FORMATTERS[format]?.(answers, layout)
-          : formatAsExport(answers, exported, context);
-      assert(output !== undefined, 'a format is ours or one of the exports');
-      await writeOutput(output, flags.output, context.stdout);
-    } finally {
-      // If the output is closed early, the search in progress is cancelled before its engine is closed.
-      stopping.abort();
-      await reports.return(undefined);
-    }
-  } finally {
-    await appliance.close();
-  }
-}
-
-/** Adds to each result the values that its formats need. */
-async function* reportsOf(
-  searched: AsyncIterable<SearchedQuery>,
-  { targetSpace, ...request }: SearchSettings,
-  place: Pick<SearchReport, 'engine' | 'database' | 'serverVersion'>,
-): AsyncGenerator<SearchReport> {
-  const { release } = place.engine;
-  for await (const { query, result } of searched) {
-    yield { ...place, query, result, request, release, targetSpace, sort: 'rank', leftOutCount: 0 };
-  }
-}
-
-/** Skipped for tables, which contain this warning. */
-function warnOfEmptySelection(
-  { searchedTargetCount, canonicalFilter }: TargetSpace,
-  release: Release,
-  format: FormatName,
-  { stderr }: CommandContext,
-): void {
-  if (searchedTargetCount > 0 || format === 'table') return;
-  const hints = explainEmptySelection(canonicalFilter, release);
-  const message = ['No protein passes the filter, so nothing was compared', ...hints].join('; ');
-  stderr.write(`gloaming: warning: target_space_empty: ${message}.\n`);
-}
-
-function warnOfHomologs(engine: SearchEngine, flags: SearchFlags, { stderr }: CommandContext): void {
-  const warning = flags.significance === 'not_requested' ? undefined : homologWarning(engine);
-  if (warning !== undefined) stderr.write(`gloaming: warning: ${warning.code}: ${warning.message}\n`);
-}
-
-function inputOf(fasta: string, { stdin }: CommandContext): FastaInput {
-  if (fasta !== '-') return fastaFile(fasta);
-  const name = 'standard input';
-  return { file: name, bytes: unpack(stdin as AsyncIterable<Uint8Array>, name) };
-}
-
-function spaceOf(release: Release, filter: unknown): TargetSpace {
-  if (filter === undefined) return unfilteredSpace(release);
-  return compileTargetSpace(release, compileFilter(filter, release.fields, { place: ['filter'] }));
-}
-
-/**
- * Returns the release that a slug, a database id or a release id names; by default that of the default database. A
- * user of commands owns the appliance, so databases private to an organization are included.
- */
-function selectRelease(table: ReleaseTable<ReleaseManifest>, name: string | undefined): SearchedDatabase {
-  const [holder]: readonly ReleaseRow<ReleaseManifest>[] = name?.startsWith('dbr_')
-    ? table.holders(name)
-    : [];
-  const database = name === undefined ? table.defaultDatabase() : table.database(holder?.slug ?? name);
-  if (database !== undefined) {
-    const releaseId = holder?.id ?? database.defaultReleaseId;
-    return { releaseId, databaseId: database.id, slug: database.slug };
-  }
-  const slugs = table.databases().map(({ slug }) => slug);
-  const known =
-    slugs.length === 0
-      ? 'There is none yet: build one with "gloaming index build".'
-      : `There are: ${slugs.join(', ')}.`;
-  throw name === undefined
-    ? new Refusal('default_database_not_set', `Name a database with --database. ${known}`)
-    : new Refusal('database_not_found', `No database or release is called "${name}". ${known}`);
-}
-
-/** Writes one line for each query: the targets that each stage of its search left. */
-async function* reportFunnels(
-  reports: AsyncIterable<SearchReport>,
-  { stderr }: CommandContext,
-): AsyncGenerator<SearchReport> {
-  for await (const report of reports) {
-    const stages = Object.entries(report.result.funnel).map(([stage, count]) => `${count} ${stage}`);
-    stderr.write(`gloaming: ${report.query.id}: targets: ${stages.join(', ')}\n`);
-    yield report;
-  }
-}
-
-/** Warns of an alignment that contains the query only. */
-async function* warnOfLoneQuery(
-  reports: AsyncIterable<SearchReport>,
-  { stderr }: CommandContext,
-): AsyncGenerator<SearchReport> {
-  for await (const report of reports) {
-    if (!report.result.candidates.some(alignmentOf)) {
-      stderr.write(`gloaming: warning: msa_query_only: nothing aligns with ${report.query.id}.\n`);
-    }
-    yield report;
-  }
-}
-
-function refuseBinaryOnTerminal(flags: SearchFlags, { stdout }: CommandContext): void {
-  const { output } = flags;
-  if (formatIn(flags) !== 'arrow' || output !== undefined || stdout.isTTY !== true) return;
-  throw new Refusal('invalid_option', 'Arrow is binary and unreadable on a terminal: add --output <file>.');
+    .action(async (fasta: string, flags: SearchFlags) => {
+      // The help of the command does not need the modules of a search.
+      const { runSearch } = await import('./run-search.js');
+      await runSearch(fasta, flags, context);
+    });
 }

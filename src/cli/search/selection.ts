@@ -1,10 +1,10 @@
 import type { CutOffs, Sort } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
-import type { SearchEngine } from '../../pipelines/search.js';
+import { eValueOf, type SearchEngine } from '../../pipelines/search.js';
 import { evidenceOfFound } from '../../services/evidence.js';
 import { selectByEvidence } from '../../services/select.js';
 import type { CommandContext } from '../terminal/command.js';
-import { sayLeftOut, sayOrder } from '../terminal/selection.js';
+import { describeLeftOut, describeOrder } from '../terminal/selection.js';
 import type { FormatName } from './options.js';
 import type { SearchReport } from './report.js';
 
@@ -35,10 +35,12 @@ export async function* selectReports(
 ): AsyncGenerator<SearchReport> {
   let candidateCount = 0;
   let leftOutCount = 0;
+  let hasEValues = false;
   for await (const report of reports) {
     const { candidates } = report.result;
     const selected = selectByEvidence(candidates, evidenceOfFound, selection);
     candidateCount += candidates.length;
+    hasEValues ||= candidates.some((candidate) => eValueOf(candidate) !== undefined);
     leftOutCount += selected.leftOutCount;
     yield {
       ...report,
@@ -47,7 +49,7 @@ export async function* selectReports(
       leftOutCount: selected.leftOutCount,
     };
   }
-  if (format === 'table') return;
-  const lines = [sayOrder(selection.sort), sayLeftOut(leftOutCount, candidateCount)];
+  if (format === 'table' || candidateCount === 0) return;
+  const lines = [describeOrder(selection.sort, hasEValues), describeLeftOut(leftOutCount, candidateCount)];
   stderr.write(`${lines.filter((line) => line !== '').join(' ')}\n`);
 }

@@ -12,7 +12,7 @@ import {
   targetId,
 } from './report.js';
 import { printable } from '../../printable.js';
-import { sayLeftOut, sayOrder } from '../terminal/selection.js';
+import { describeLeftOut, describeOrder } from '../terminal/selection.js';
 import { formatTable } from '../terminal/table.js';
 
 /** A column of the table. Text columns are cut or dropped on a narrow line, in this order. */
@@ -42,7 +42,8 @@ export async function* formatTables(reports: AsyncIterable<SearchReport>, layout
     if (candidates.length > 0) yield `${drawTable(report, layout)}\n`;
     yield layout.style.dim(footOf(report));
     if (!layout.hasAlignments) continue;
-    for (const candidate of candidates) yield `\n${drawAlignment(report, candidate, layout)}`;
+    for (const [index, candidate] of candidates.entries())
+      yield `\n${drawAlignment(report, candidate, index + 1, layout)}`;
   }
 }
 
@@ -101,7 +102,7 @@ function columnsOf(report: SearchReport): TableColumn[] {
     };
   };
   const columns: TableColumn[] = [
-    number('rank', ({ rank }) => String(rank)),
+    placeColumn(report),
     { name: 'target', isNumber: false, cell: (candidate) => targetId(report, candidate) },
     text('organism', 'organism'),
     text('name', 'name'),
@@ -133,6 +134,13 @@ function columnsOf(report: SearchReport): TableColumn[] {
   return columns.filter(
     ({ least, cell }) => least === undefined || candidates.some((each) => cell(each) !== ''),
   );
+}
+
+/** The rank by distance, or in another order, in which ranks would jump, the place in the list. */
+function placeColumn({ sort, result }: SearchReport): TableColumn {
+  if (sort === 'rank') return { name: 'rank', isNumber: true, cell: ({ rank }) => String(rank) };
+  const places = new Map(result.candidates.map((candidate, index) => [candidate, index + 1]));
+  return { name: 'no.', isNumber: true, cell: (candidate) => String(places.get(candidate)) };
 }
 
 /** The columns with their texts cut to the available width. The last one is dropped if too little is left. */
@@ -194,14 +202,15 @@ function footOf(report: SearchReport): string {
     return ['No protein passes the filter, so nothing was compared.', ...hints, ''].join('\n');
   }
   const found = formatCount(foundCount);
+  const hasEValues = candidates.some((candidate) => eValueOf(candidate) !== undefined);
   // An approximate policy lists the best evidence of what it measures.
   const listed = result.policy.isExhaustive ? `nearest ${found}` : `${found} with the best evidence`;
   const lines = [
     isResultLimitReached
       ? `The ${listed} of ${formatCount(targetSpace.searchedTargetCount)}; --limit looks at more.`
       : `All ${found} were looked at.`,
-    ...[sayLeftOut(leftOutCount, foundCount)].filter((line) => line !== ''),
-    sayOrder(sort),
+    ...[describeLeftOut(leftOutCount, foundCount)].filter((line) => line !== ''),
+    describeOrder(sort, hasEValues),
     'A distance of 0 is the same protein; near does not mean homologous.',
   ];
   if (result.relatives !== undefined) {
@@ -213,7 +222,6 @@ function footOf(report: SearchReport): string {
   if (sampled?.usesCodebook === true) {
     lines.push('Codes were looked up first. Measured here, that', `${sampled.losses}.`);
   }
-  const hasEValues = candidates.some((candidate) => eValueOf(candidate) !== undefined);
   if (request.significance !== 'not_requested' && !hasEValues && candidates.length > 0) {
     lines.push('No E-values: this release has no qualified calibration.');
   }

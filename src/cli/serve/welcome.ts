@@ -20,10 +20,10 @@ export async function welcome(
 ): Promise<void> {
   const { config } = appliance;
   const isTerminal = stdout.isTTY === true;
+  const program = programName(environment);
   const first = await firstSearch(appliance);
   const checked = first && (await first.check().catch(whyUnchecked));
   const isLocal = isLoopbackHost(config.host);
-  const program = programName(environment);
   const text = [
     `Gloaming ${appliance.serverVersion} serves on ${url} (${appliance.backend.variant} kernels)`,
     ...(checked === undefined ? [] : [checked]),

@@ -17,6 +17,8 @@ export type ProgressStage = keyof typeof STAGES;
 
 export interface Progress {
   readonly update: (state: ProgressState) => void;
+  /** Shows the present state again where nothing was shown for a time, so that silent work is seen to go on. */
+  tick(): void;
   /** Ends the line that is drawn, so that the next output starts on its own line. */
   end(): void;
 }
@@ -54,11 +56,13 @@ const STAGES = {
   download: { label: 'Downloading', unit: 'B' },
 } as const satisfies Readonly<Record<string, StageWords> & Record<PipelineStage, StageWords>>;
 
-const DRAW_INTERVAL_MS = 100;
-const LINE_INTERVAL_MS = 10_000;
+export const DRAW_INTERVAL_MS = 100;
+export const TICK_INTERVAL_MS = 1_000;
+export const LINE_INTERVAL_MS = 10_000;
+const USUAL_COLUMNS = 80;
 /** The rate covers the last half minute, so that the time left follows a change of pace. */
 const RATE_SPAN_MS = 30_000;
-const BAR_CELLS = 24;
+export const BAR_CELLS = 24;
 
 /**
  * Shows progress: one line that is redrawn on a terminal; otherwise a line every ten seconds and at the end of each
@@ -76,6 +80,10 @@ export function createProgress(
     shownAtMs = now();
     stream.write(isTerminal ? `\r${text}\x1b[K` : `${text}\n`);
   };
+  const draw = (intervalMs: number): void => {
+    if (meter === undefined || now() - shownAtMs < (isTerminal ? intervalMs : LINE_INTERVAL_MS)) return;
+    show(isTerminal ? meter.bar(columnsOf(stream)) : meter.line());
+  };
   const end = (): void => {
     if (meter === undefined) return;
     if (meter.isComplete()) show(meter.summary());
@@ -90,27 +98,36 @@ export function createProgress(
         shownAtMs = isTerminal ? -Infinity : now();
       }
       meter.add(state);
-      if (now() - shownAtMs < (isTerminal ? DRAW_INTERVAL_MS : LINE_INTERVAL_MS)) return;
-      show(isTerminal ? meter.bar(stream.columns ?? 80) : meter.line());
+      draw(DRAW_INTERVAL_MS);
     },
+    tick: () => draw(TICK_INTERVAL_MS),
     end,
   };
 }
 
-interface Meter {
+/** Width of a line. A terminal that does not know its width reports 0. */
+export function columnsOf({ columns }: ProgressStream): number {
+  return columns === undefined || columns <= 0 ? USUAL_COLUMNS : columns;
+}
+
+/** Text of one stage. */
+export interface Meter {
   readonly stage: ProgressStage;
   add(state: ProgressState): void;
   isComplete(): boolean;
+  /** "11.5 M of 20.0 M residues". */
+  amount(): string;
   bar(columns: number): string;
   line(): string;
   summary(): string;
 }
 
-function createMeter(first: ProgressState, now: () => number): Meter {
+export function createMeter(first: ProgressState, now: () => number): Meter {
   const { label, unit } = STAGES[first.stage];
   const startMs = now();
   let { done, total, tasks } = first;
-  const samples = [{ atMs: startMs, done }];
+  let samples = [{ atMs: startMs, done }];
+  let resumed = first.done;
 
   const currentRate = (): number | undefined => {
     const { atMs, done: before } = samples[0];
@@ -127,12 +144,17 @@ function createMeter(first: ProgressState, now: () => number): Meter {
   return {
     stage: first.stage,
     add(state) {
+      if (state.isResumed === true) {
+        resumed += state.done - done;
+        samples = [{ atMs: now(), done: state.done }];
+      }
       ({ done, total, tasks } = state);
       if (now() - samples[samples.length - 1].atMs < 1000) return;
       samples.push({ atMs: now(), done });
       while (samples.length > 2 && now() - samples[0].atMs > RATE_SPAN_MS) samples.shift();
     },
     isComplete: () => done >= total,
+    amount,
     bar(columns) {
       const filled = total === 0 ? BAR_CELLS : Math.floor((BAR_CELLS * done) / total);
       const cells = `${'█'.repeat(filled)}${'░'.repeat(BAR_CELLS - filled)}`;
@@ -144,7 +166,7 @@ function createMeter(first: ProgressState, now: () => number): Meter {
     line: () => `${label}: ${percent()}, ${amount()}${pace()}`,
     summary() {
       const elapsedMs = now() - startMs;
-      const perSecond = ((done - first.done) * 1000) / elapsedMs;
+      const perSecond = ((done - resumed) * 1000) / elapsedMs;
       // Work that took no time or was done before has no meaningful rate.
       const rate = elapsedMs < 500 || perSecond === 0 ? '' : `, ${formatRate(perSecond, unit)}`;
       return `${label}: ${formatQuantity(total, unit)} in ${formatDuration(elapsedMs)}${rate}`;

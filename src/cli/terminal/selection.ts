@@ -1,5 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { SORT_ORDERS, type CutOffs, type Sort } from '../../contract/search/selection.js';
+import type { CutOffs, Sort } from '../../contract/search/selection.js';
+
+/** Orders of the command line, with the names that the contract has for them. */
+const SORTS = { evalue: 'evalue', distance: 'rank', score: 'score' } as const satisfies Record<string, Sort>;
+const SORT_NAMES = Object.keys(SORTS);
 
 /** Options that choose and order the shown candidates. */
 export interface SelectionFlags extends CutOffFlags {
@@ -23,9 +27,12 @@ export function addCutOffOptions(command: Command): Command {
 
 export function addSortOption(command: Command): Command {
   return command.addOption(
-    new Option('--sort <order>', 'order of the candidates of each query (default: evalue)').choices(
-      Object.keys(SORT_ORDERS),
-    ),
+    new Option(
+      '--sort <order>',
+      'order of the candidates of each query, in every format; ranks count by distance (default: evalue)',
+    )
+      .choices(SORT_NAMES)
+      .argParser(sortOf),
   );
 }
 
@@ -40,22 +47,32 @@ export function cutOffsOf(flags: CutOffFlags): CutOffs {
   };
 }
 
-const SAID: Readonly<Record<Sort, string>> = {
-  evalue: 'by E-value, then score (--sort rank: by distance)',
-  rank: 'by distance, nearest first',
-  score: 'by score, best first',
-};
-
-/** Returns one line about the order. */
-export function sayOrder(sort: Sort): string {
-  return `Ordered ${SAID[sort]}.`;
+/** Returns one line about the order. @param hasEValues  whether any candidate has an E-value */
+export function describeOrder(sort: Sort, hasEValues = true): string {
+  switch (sort) {
+    case 'rank':
+      return 'Ordered by distance, nearest first.';
+    case 'score':
+      return 'Ordered by score, best first.';
+    case 'evalue':
+      return hasEValues
+        ? 'Ordered by E-value, then by score (--sort distance: nearest first).'
+        : 'Ordered by score, as there are no E-values (--sort distance: nearest first).';
+  }
 }
 
 /** Returns one line about what the cut-offs left out; empty if nothing. */
-export function sayLeftOut(leftOutCount: number, candidateCount: number): string {
+export function describeLeftOut(leftOutCount: number, candidateCount: number): string {
   if (leftOutCount === 0) return '';
   const [left, all] = [leftOutCount, candidateCount].map((count) => count.toLocaleString('en-US'));
   return `${left} of ${all} candidates do not pass the cut-offs and are left out.`;
+}
+
+/** `rank` is the former name of `distance`. */
+function sortOf(text: string): Sort {
+  if (text === 'rank') return 'rank';
+  if (Object.hasOwn(SORTS, text)) return SORTS[text as keyof typeof SORTS];
+  throw new InvalidArgumentError(`Allowed choices are ${SORT_NAMES.join(', ')}.`);
 }
 
 function evalueOf(text: string): number {

@@ -78,7 +78,7 @@ function BeyondPage({ run, shownCount, asked }: BeyondPageProps) {
         {asked !== null && `${asked} is not listed. `}This page shows the first{' '}
         {counted(shownCount, 'query').replace('querys', 'queries')} of {count(run.progress.total_count)}, with{' '}
         {count(CANDIDATES_MAX_COUNT)} hits. To get all of them, choose Export, or run{' '}
-        <code>npx gloaming runs export {run.id} --format parquet</code>
+        <code>gloaming runs export {run.id} --format parquet</code>
       </p>
     </div>
   );

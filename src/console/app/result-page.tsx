@@ -99,6 +99,6 @@ function askedAs(request: HomologyRequest): Asked {
       "  console.log(rank, target.id, significance.measurements.expected_false_hits ?? '');",
       '}',
     ].join('\n'),
-    command: `printf '>query\\n${query.sequence}\\n' | npx gloaming search - ${flags.join(' ')}`,
+    command: `printf '>query\\n${query.sequence}\\n' | gloaming search - ${flags.join(' ')}`,
   };
 }

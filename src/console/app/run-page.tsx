@@ -73,7 +73,7 @@ export function RunPage({ runId, query, visitor }: RunPageProps) {
             method: 'GET',
             path: `/v1/runs/${run.id}/results`,
             call,
-            command: `npx gloaming runs results ${run.id}`,
+            command: `gloaming runs results ${run.id}`,
           })}
         />
         <CopyButton text={location.href} label="Copy permalink" />

@@ -170,6 +170,9 @@ export interface Order {
   readonly isDescending: boolean;
 }
 
+/** By distance, nearest first. */
+export const RANK_ORDER: Order = { column: 'rank', isDescending: false };
+
 /** Sorts hits by a column. Ties keep the order of rank; hits without a value come last. */
 export function sorted(hits: readonly Hit[], column: Column, isDescending: boolean): readonly Hit[] {
   const keyed = hits.map((hit) => ({ hit, key: column.key(hit) }));

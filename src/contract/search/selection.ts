@@ -17,7 +17,7 @@ export const CUT_OFFS = {
 
 const CUT_OFFS_OBJECT = closed(CUT_OFFS);
 
-export const SORT_ORDERS = {
+const SORT_ORDERS = {
   rank: 'by distance, as the search ranked them',
   evalue: 'by E-value, those without one last; equal ones by score, then by rank',
   score: 'by affine score, best first; equal ones by rank',

@@ -23,6 +23,8 @@ export interface ProgressState<Stage extends string = PipelineStage> {
   readonly stage: Stage;
   readonly done: number;
   readonly total: number;
+  /** True where an earlier run had done the units up to `done`: they say nothing about the pace. */
+  readonly isResumed?: boolean;
   /** Tasks that the stage is divided among, in the same unit. */
   readonly tasks?: readonly TaskProgress[];
 }

@@ -54,6 +54,14 @@ export class AlignedRow implements ExportRow {
     return this.candidate.significance.measurements.bit_score ?? 0;
   }
 
+  /** Text in place of E-value and bit score, where the release has none and the search asks for such a text. */
+  get missingText(): string | undefined {
+    const { missing = 'count' } = this.search;
+    if (missing === 'count' || this.candidate.significance.measurements.expected_false_hits !== undefined)
+      return undefined;
+    return missing === 'nan' ? 'nan' : '';
+  }
+
   get querySequence(): string {
     const { sequence } = this.query;
     assert(sequence !== undefined, 'a format whose fields need the query requests it');

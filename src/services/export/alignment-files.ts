@@ -76,13 +76,17 @@ export class A3mTarEncoder implements ExportEncoder {
   }
 
   async add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Promise<Uint8Array> {
-    const safe = query.id.replaceAll(/[^\w.-]/g, '_').slice(0, NAME_MAX_CHARACTERS);
-    return tarEntry(`${query.index}-${safe}.a3m`, await this.#a3m.add(query, candidates));
+    return tarEntry(alignmentFileName(query), await this.#a3m.add(query, candidates));
   }
 
   end(): Uint8Array {
     return TAR_END;
   }
+}
+
+/** Name of the file of one query's alignment, by its position and its id. */
+export function alignmentFileName({ index, id }: Pick<ExportQuery, 'index' | 'id'>): string {
+  return `${index}-${id.replaceAll(/[^\w.-]/g, '_').slice(0, NAME_MAX_CHARACTERS)}.a3m`;
 }
 
 /** With its position and its extension, a name has at most 100 bytes. */

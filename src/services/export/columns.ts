@@ -61,14 +61,23 @@ function renamed(name: string, column: string): ExportColumn {
   return { ...found, name };
 }
 
+/**
+ * A column of distances in text formats. Quantisation can make the distance of a protein to itself slightly negative:
+ * such a value is 0 in the text.
+ */
+function distance(name: string, column: string): ExportColumn {
+  const { value, ...rest } = renamed(name, column);
+  return { ...rest, value: (row) => Math.max(0, Number(value(row))) };
+}
+
 /** Columns of the wide table, independent of the request; a stable interface for scripts. */
 export const WIDE_COLUMNS: readonly ExportColumn[] = [
   renamed('query_id', 'query_id'),
   renamed('target_id', 'target_id'),
   renamed('rank', 'rank'),
-  renamed('maxsim.bidirectional', 'maxsim_bidirectional'),
-  renamed('maxsim.query_to_target', 'maxsim_query_to_target'),
-  renamed('maxsim.target_to_query', 'maxsim_target_to_query'),
+  distance('maxsim.bidirectional', 'maxsim_bidirectional'),
+  distance('maxsim.query_to_target', 'maxsim_query_to_target'),
+  distance('maxsim.target_to_query', 'maxsim_target_to_query'),
   renamed('affine.raw_score', 'affine_raw_score'),
   renamed('affine.normalized_score', 'affine_normalized_score'),
   renamed('significance.status', 'significance_status'),

@@ -20,8 +20,8 @@ const ofQuery = (label: string, text: Field['text']): Field => ({ label, text, n
 /**
  * Names of BLAST's -outfmt 6 and 7, and those that DIAMOND adds, with their meanings there.
  * Unit    identity and coverage in per cent; positions from 1, ends inclusive; `score` and `bitscore` are Gloaming's
- * Range   `evalue` without calibration is the count of searched targets, and `bitscore` is 0; a missing attribute is
- *         N/A
+ * Range   `evalue` without calibration is the count of searched targets, and `bitscore` is 0, unless the search names
+ *         another text; a missing attribute is N/A
  * Source  BLAST Command Line Applications User Manual, appendix C; DIAMOND's manual
  */
 export const BLAST_FIELDS: Fields = {
@@ -42,8 +42,8 @@ export const BLAST_FIELDS: Fields = {
   sseq: ofQuery('subject seq', ({ lines }) => lines.target),
   full_qseq: ofQuery('full query seq', ({ querySequence }) => querySequence),
   full_sseq: field('full subject seq', ({ candidate }) => candidate.target.sequence),
-  evalue: field('evalue', ({ eValue }) => eValueText(eValue)),
-  bitscore: field('bit score', ({ bitScore }) => bitScore.toFixed(1)),
+  evalue: field('evalue', (row) => row.missingText ?? eValueText(row.eValue)),
+  bitscore: field('bit score', (row) => row.missingText ?? row.bitScore.toFixed(1)),
   score: field('score', ({ candidate }) => candidate.measurements.affine.raw_score),
   length: field('alignment length', ({ columnCount }) => columnCount),
   pident: field('% identity', ({ identityPercent }) => identityPercent.toFixed(3)),
@@ -80,7 +80,7 @@ export const BLAST_STANDARD =
 export const MMSEQS_FIELDS: Fields = {
   query: { text: BLAST_FIELDS['qseqid'].text },
   target: { text: BLAST_FIELDS['sseqid'].text },
-  evalue: { text: ({ eValue }) => eValueText(eValue, 3).replace('e', 'E') },
+  evalue: { text: (row) => row.missingText ?? eValueText(row.eValue, 3).replace('e', 'E') },
   gapopen: { text: BLAST_FIELDS['gapopen'].text },
   pident: { text: BLAST_FIELDS['pident'].text },
   fident: { text: ({ alignment }) => alignment.sequence_identity_ratio.toFixed(3) },
@@ -93,7 +93,7 @@ export const MMSEQS_FIELDS: Fields = {
   tlen: { text: BLAST_FIELDS['slen'].text },
   alnlen: { text: BLAST_FIELDS['length'].text },
   raw: { text: BLAST_FIELDS['score'].text },
-  bits: { text: ({ bitScore }) => Math.round(bitScore) },
+  bits: { text: (row) => row.missingText ?? Math.round(row.bitScore) },
   cigar: { text: plainCigar },
   qseq: { text: ({ querySequence }) => querySequence, needsQuery: true },
   tseq: { text: BLAST_FIELDS['full_sseq'].text },

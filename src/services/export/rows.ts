@@ -16,7 +16,12 @@ export interface ExportedSearch {
   readonly database: string;
   readonly targetCount: number;
   readonly residueCount: number;
+  /** Text of an E-value and a bit score that the release does not have, in tables of other tools. Default `count`. */
+  readonly missing?: Missing;
 }
+
+/** `count`: the number of searched targets as E-value, and 0 as bit score. */
+export type Missing = 'count' | 'nan' | 'empty';
 
 /** A candidate with its query. */
 export interface ExportRow {

@@ -126,7 +126,7 @@ function withoutHomologs(slug: string): Refusal {
   return new Refusal(
     'relatives_unavailable',
     `Queries of ${slug} get no homologs: its proteins have none, or have them from precomputed alignments. ` +
-      'Build it with --relatives.',
+      'Build it with --homologs.',
     { param: 'database' },
   );
 }

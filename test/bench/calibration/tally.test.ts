@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createRanking } from '#bench/calibration/tally.js';
+import { createDomainTally, createRanking, createTally, curatedName } from '#bench/calibration/tally.js';
+import type { DomainLabel } from '#bench/tools/labels.js';
+import { createTruths } from '#bench/tools/truth.js';
 import { seededRandom } from '#src/random.js';
 
 describe('a ranking', () => {
@@ -34,5 +36,53 @@ describe('a ranking', () => {
     }
     expect(found).toBeGreaterThan(300);
     expect(ranking.sensitivity(170_000)).toBe(found / 170_000);
+  });
+});
+
+describe('the tally of labelled domains', () => {
+  const domain = (family: string): DomainLabel => ({
+    family,
+    isFamily: true,
+    superfamily: family.slice(0, -2),
+    foldGroup: family.slice(0, -4),
+    structuralClass: family[0],
+    isDev: true,
+    description: '',
+  });
+  const truths = createTruths((a, b) => [a.family, b.family].includes('c.1.1.1'));
+
+  it('counts false hits under both truths, in two rows of each stratum', () => {
+    const tally = createTally();
+    const domains = createDomainTally(tally, truths);
+    const query = domain('a.1.1.1');
+    domains.expect(['all', 'class a']);
+    for (const [family, log] of [
+      ['a.1.1.2', -9],
+      ['a.1.2.1', -9],
+      ['b.1.1.1', Math.log(0.05)],
+      ['c.1.1.1', Math.log(0.5)],
+      ['c.2.1.1', undefined],
+    ] as const) {
+      domains.observe(query, domain(family), log, ['all', 'class a']);
+    }
+    const { all, [curatedName('all')]: curated, 'class a': ofClass } = tally.ratios();
+    expect(all).toEqual({ 10: 0.2, 1: 2, 0.1: 10, 0.01: 0, 0.001: 0 });
+    expect(curated).toEqual({ 10: 0.1, 1: 1, 0.1: 10, 0.01: 0, 0.001: 0 });
+    expect(ofClass).toEqual(all);
+    const [head, ...lines] = tally.lines(1_000);
+    expect(head.trim().split(/ +/)).toEqual(['10', '1', '0.1', '0.01', '0.001']);
+    expect(lines.map((line) => line.trim().split(/ {2}/)[0])).toEqual([
+      'all',
+      'all, curated',
+      'class a',
+      'class a, curated',
+    ]);
+  });
+
+  it('expects a share of a query in both rows', () => {
+    const tally = createTally();
+    createDomainTally(tally, truths).expect(['quartile'], 0.25);
+    createDomainTally(tally, truths).observe(domain('a.1.1.1'), domain('b.1.1.1'), -20, ['quartile']);
+    expect(tally.ratios()).toMatchObject({ quartile: { 1: 4 }, 'quartile, curated': { 1: 4 } });
   });
 });

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readLabels } from '#bench/tools/labels.js';
+import { createTruths } from '#bench/tools/truth.js';
 import { measureSensitivity, type Hit } from '#bench/sensitivity/metrics.js';
 import { seededRandom } from '#src/random.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,6 +14,8 @@ import { ROOT } from '../../tools/paths.js';
 
 const root = ROOT;
 const script = join(process.env.GLOAMING_SHARED ?? join(root, '..', 'shared'), 'data', 'evaluate.py');
+
+const { scope, curated } = createTruths((a, b) => [a, b].some(({ superfamily }) => superfamily === 'b.1.1'));
 
 let folder: string;
 
@@ -35,7 +38,7 @@ describe('the sensitivity metrics', () => {
     ]);
     const ranked = ['q', 'family', 'fold', 'catch-all', 'false', 'cousin'];
     const hits = ranked.map((targetId, at) => ({ queryId: 'q', targetId, score: -at }));
-    const figures = measureSensitivity(hits, new Set(['q']), readLabels(path));
+    const figures = measureSensitivity(hits, new Set(['q']), readLabels(path), scope);
     expect(figures).toEqual({
       to1stFP_family: 1 / 2,
       to1stFP_superfamily: 0,
@@ -51,6 +54,25 @@ describe('the sensitivity metrics', () => {
       sf3_SEPQ1: 2 / 4,
       sf3_SEPQ10: 3 / 4,
     });
+  });
+
+  it('pass over pairs of related folds under the curated truth', async () => {
+    const path = await writeLabels([
+      ['q', 'a.1.1.1', 'dev'],
+      ['family', 'a.1.1.1', 'train'],
+      ['related', 'b.1.1.1', 'train'],
+      ['cousin', 'a.1.1.2', 'train'],
+      ['false', 'b.2.1.1', 'train'],
+      ['late', 'a.1.1.2', 'train'],
+    ]);
+    const ranked = ['related', 'family', 'cousin', 'false', 'late'];
+    const hits = ranked.map((targetId, at) => ({ queryId: 'q', targetId, score: -at }));
+    const figuresOf = (truth: typeof scope) =>
+      measureSensitivity(hits, new Set(['q']), readLabels(path), truth);
+    const before = { to1stFP_family: 0, to1stFP_superfamily: 0, sf2_SEPQ1: 0, sf3_SEPQ1: 0 };
+    expect(figuresOf(scope)).toMatchObject(before);
+    const after = { to1stFP_family: 1, to1stFP_superfamily: 1 / 2, sf2_SEPQ1: 2 / 3, sf3_SEPQ1: 2 / 3 };
+    expect(figuresOf(curated)).toMatchObject({ ...after, to1stFP_fold: 0, 'cR@10': 1 });
   });
 
   it.skipIf(!existsSync(script))('agree with evaluate.py', { timeout: 60_000 }, async () => {
@@ -74,7 +96,7 @@ describe('the sensitivity metrics', () => {
       const expected = JSON.parse(printed) as Readonly<Record<string, number>>;
       const labels = readLabels(path);
       const queries = new Set([...labels].filter(([, { isDev }]) => isDev).map(([id]) => id));
-      for (const [name, value] of Object.entries(measureSensitivity(hits, queries, labels))) {
+      for (const [name, value] of Object.entries(measureSensitivity(hits, queries, labels, scope))) {
         expect(value, `${name}, seed ${seed}`).toBeCloseTo(expected[name]!, 9);
       }
     }

@@ -2,13 +2,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { Command } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CARD_FILE, CARD_FORMAT, calibrationDirectory } from '#src/significance/card.js';
 import { codebookDefinition, type PolicyCard } from '#src/recall/policy-card.js';
 import { writePolicyCard } from '#src/recall/policy-sidecar.js';
-import { register as registerCalibration } from '#src/cli/index/calibration.js';
-import { register } from '#src/cli/index/index.js';
+import { openJob } from '#src/services/jobs.js';
+import { openProgram } from '#src/cli/program/program.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-index-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -24,11 +23,9 @@ async function index(...args: string[]): Promise<string> {
 async function indexWith(input: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(input);
-  const program = new Command('gloaming').exitOverride();
-  const context = { environment, stdin, stdout, stderr };
-  register(program, context);
-  registerCalibration(program, context);
-  await program.parseAsync(['node', 'gloaming', ...(args[0] === 'calibration' ? [] : ['index']), ...args]);
+  const words = ['index', ...args];
+  const program = await openProgram(words, { environment, stdin, stdout, stderr });
+  await program.parseAsync(words, { from: 'user' });
   return { stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') };
 }
 
@@ -55,12 +52,39 @@ describe('gloaming index', () => {
       /^Built alpha\.\n {2}release +dbr_[0-9a-f]{64}\n {2}proteins +2\n {2}residues +14\n/,
     );
     expect(report).toContain('replaced letters  1 U');
-    expect(report).toContain('Search it:  npx gloaming search query.fasta\n');
+    expect(report).toContain('Search it:  gloaming search query.fasta\n');
     expect(await build(BETA, 'beta')).toContain('--database beta');
     expect(await index('default')).toBe('alpha\n');
     expect(await index('default', 'beta')).toBe('Requests that name no database now search beta.\n');
     expect(await index('default')).toBe('beta\n');
     expect(await build(ALPHA, 'alpha')).toContain('alpha is this release already');
+  });
+
+  it('says beforehand what a build takes, and builds nothing', async () => {
+    const printed = await build(ALPHA, 'estimated', '--estimate');
+    expect(printed).toMatch(/^input +2 proteins, 14 residues$/m);
+    expect(printed).toMatch(/^time +[\d.:]+( s)?$/m);
+    expect(printed).toMatch(/^disk +.*B, and .* of work files meanwhile$/m);
+    expect(printed).toMatch(/^memory +.* to build, .* to search$/m);
+    expect(printed).toContain('Nothing was built.');
+    await expect(index('fields', 'estimated')).rejects.toThrow('no database or release');
+    await expect(build(join(folder, 'absent.fasta'), 'estimated', '--estimate')).rejects.toThrow(
+      'absent.fasta',
+    );
+  });
+
+  it('names the process that is at work on a calibration that is asked for', async () => {
+    await build(BETA, 'busy', '--no-calibration');
+    await expect(index('calibration', 'busy')).rejects.toThrow(
+      'make one with "gloaming index calibrate busy"',
+    );
+    const job = openJob(environment.GLOAMING_DATA, { command: 'index calibrate', database: 'busy' });
+    job.update({ stage: 'Calibrating', unit: 'pairs', done: 54, total: 100 });
+    await expect(index('calibration', 'busy')).rejects.toThrow(
+      `process ${process.pid} works on it ("gloaming index calibrate"; Calibrating: 54 %)`,
+    );
+    job.close();
+    await index('remove', 'busy', '--yes');
   });
 
   it('reads standard input, says what each file is, and what became of ids given again', async () => {
@@ -129,6 +153,7 @@ describe('gloaming index', () => {
     expect(listed).toMatch(/^organism +string +3 +2 +Escherichia coli \(2\), Mus musculus \(1\)$/m);
     expect(listed).toMatch(/^taxid +integer +3 +1 +83333 \(3\)$/m);
     expect(listed).toMatch(/^string: eq, ne, .*contains/m);
+    expect(listed).toMatch(/--filter writes them shorter: = is eq, != is ne, .*~ is contains/);
     await index('remove', 'gamma', '--yes');
   });
 
@@ -182,7 +207,7 @@ describe('gloaming index', () => {
       populations: [],
     };
     writeFileSync(join(calibrationDirectory(directory), CARD_FILE), JSON.stringify(measured));
-    const shown = await index('calibration', 'show', 'beta');
+    const shown = await index('calibration', 'beta');
     expect(shown).toMatch(
       /^policy +coded: it misses 5\.0 % .*30\.0 % of all .*, so that it is not offered$/m,
     );

@@ -5,10 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { register as registerIndex } from '#src/cli/index/index.js';
-import { register as registerRefresh } from '#src/cli/index/releases/refresh.js';
+import { openProgram } from '#src/cli/program/program.js';
 import { Fault } from '#src/errors.js';
 
 /* A database that follows a source on a server of this machine. */
@@ -23,10 +21,8 @@ const environment = {
 async function gloaming(...args: string[]): Promise<string> {
   const stdout = new PassThrough();
   const context = { environment, stdin: new PassThrough(), stdout, stderr: new PassThrough().resume() };
-  const program = new Command('gloaming').exitOverride();
-  registerIndex(program, context);
-  registerRefresh(program, context);
-  await program.parseAsync(['node', 'gloaming', ...args]);
+  const program = await openProgram(args, context);
+  await program.parseAsync(args, { from: 'user' });
   return String(stdout.read() ?? '');
 }
 

@@ -2,10 +2,9 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { Command } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
 import { formatQuantity } from '#src/cli/terminal/progress.js';
-import { register } from '#src/cli/index/index.js';
+import { openProgram } from '#src/cli/program/program.js';
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 
@@ -18,9 +17,10 @@ const environment = { GLOAMING_INDEXES: indexes, GLOAMING_DATA: join(folder, 'da
 
 async function index(...args: string[]): Promise<string> {
   const stdout = new PassThrough();
-  const program = new Command('gloaming').exitOverride();
-  register(program, { environment, stdin: new PassThrough(), stdout, stderr: new PassThrough().resume() });
-  await program.parseAsync(['node', 'gloaming', 'index', ...args]);
+  const context = { environment, stdin: new PassThrough(), stdout, stderr: new PassThrough().resume() };
+  const words = ['index', ...args];
+  const program = await openProgram(words, context);
+  await program.parseAsync(words, { from: 'user' });
   return String(stdout.read() ?? '');
 }
 

@@ -38,7 +38,7 @@ describe('search results as TSV', () => {
       'Q1',
       'P00001',
       '1',
-      '-1.5e-7',
+      '0',
       '0.2',
       '0.3',
       '110',
@@ -78,7 +78,7 @@ describe('search results as Arrow', () => {
       query_id: 'Q1',
       target_id: 'P00001',
       rank: 1n,
-      'maxsim.bidirectional': -1.5e-7,
+      'maxsim.bidirectional': 0,
     });
     expect(row(0)).toMatchObject({ 'significance.expected_false_hits': 1e-9, cigar: '22=', query_end: 22n });
     expect(row(2)).toMatchObject({

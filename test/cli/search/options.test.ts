@@ -3,13 +3,8 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { readFilterExpressions } from '#src/cli/search/filter.js';
-import {
-  addSearchOptions,
-  evidenceOf,
-  limitOf,
-  selectionOf,
-  type SearchFlags,
-} from '#src/cli/search/options.js';
+import { addSearchOptions } from '#src/cli/search/flags.js';
+import { evidenceOf, limitOf, selectionOf, type SearchFlags } from '#src/cli/search/options.js';
 
 function flagsOf(...words: string[]): SearchFlags {
   const command = addSearchOptions(
@@ -51,10 +46,20 @@ describe('the options of a search', () => {
     expect(limitOf(flagsOf('-e', '1e-3', '--limit', '7'))).toBe(7);
   });
 
-  it('order by E-value, but leave JSON in the order of the homology route', () => {
-    expect(selectionOf(flagsOf())).toEqual({ cutOffs: {}, sort: 'evalue' });
-    expect(selectionOf(flagsOf('-f', 'json')).sort).toBe('rank');
-    expect(selectionOf(flagsOf('-f', 'json', '--sort', 'score')).sort).toBe('score');
+  it.each(['table', 'tsv', 'm8', 'a3m', 'json', 'html'])(
+    'order %s by E-value unless --sort names another',
+    (format) => {
+      expect(selectionOf(flagsOf('-f', format))).toEqual({ cutOffs: {}, sort: 'evalue' });
+      expect(selectionOf(flagsOf('-f', format, '--sort', 'score')).sort).toBe('score');
+      expect(selectionOf(flagsOf('-f', format, '--sort', 'distance')).sort).toBe('rank');
+    },
+  );
+
+  it('keep the former names of an order and of an option', () => {
+    expect(selectionOf(flagsOf('--sort', 'rank')).sort).toBe('rank');
+    expect(flagsOf('--relatives', 'none').homologs).toBe('none');
+    expect(flagsOf('--homologs', 'none').homologs).toBe('none');
+    expect(() => flagsOf('--relatives', 'all')).toThrow();
   });
 
   it('read cut-offs as ratios or per cent, and compute the alignments that these need', () => {

@@ -199,7 +199,7 @@ describe('gloaming search', () => {
 
   it('orders by score where nothing is calibrated, says so, and keeps what reaches the cut-offs', async () => {
     const all = await run([one, '-f', 'tsv', '--alignments', '--limit', '40']);
-    expect(all.stderr).toMatch(/^Ordered by E-value, then score/);
+    expect(all.stderr).toMatch(/^Ordered by score, as there are no E-values/m);
     const scores = rowsOf(all).map((row) => Number(row[6]));
     expect(scores).toEqual(scores.toSorted((left, right) => right - left));
     const cut = await run([one, '-f', 'tsv', '-a', '-l', '40', '--min-identity', '30%', '--sort', 'rank']);
@@ -207,6 +207,93 @@ describe('gloaming search', () => {
     expect(cut.stderr).toContain(`${40 - kept.length} of 40 candidates do not pass the cut-offs`);
     expect(rowsOf(cut)).toEqual(kept.toSorted((left, right) => Number(left[2]) - Number(right[2])));
     await expect(run([one, '-e', '1'])).rejects.toThrow('no qualified calibration');
+  });
+
+  it.each([
+    [['-f', 'table']],
+    [['-f', 'json']],
+    [['-f', 'tsv']],
+    [['-f', 'm8']],
+    [['-f', 'fasta']],
+    [['-f', 'a3m']],
+    [['-f', 'html']],
+    [['--outfmt', '7']],
+    [['--format-output', 'query,evalue']],
+  ])('warns on standard error, as %j, that nothing is calibrated', async (format) => {
+    expect((await run([one, ...format, '-l', '2'])).stderr).toMatch(
+      /warning: no_e_values: demo has no calibration/,
+    );
+    const asked = await run([one, ...format, '-l', '2', '--significance', 'not_requested']);
+    expect(asked.stderr).not.toContain('no_e_values');
+  });
+
+  it('writes another text than numbers where there are no E-values', async () => {
+    const endOf = async (...words: string[]): Promise<string[]> =>
+      (await run([one, '-l', '1', ...words])).stdout.trimEnd().split('\t').slice(-2);
+    expect(await endOf('-f', 'm8')).toEqual(['120', '0.0']);
+    expect(await endOf('-f', 'm8', '--missing', 'count')).toEqual(['120', '0.0']);
+    expect(await endOf('-f', 'm8', '--missing', 'nan')).toEqual(['nan', 'nan']);
+    expect(await endOf('--outfmt', '6 qseqid evalue bitscore', '--missing', 'nan')).toEqual(['nan', 'nan']);
+    expect(await endOf('--format-output', 'evalue,bits', '--missing', 'nan')).toEqual(['nan', 'nan']);
+    const { stdout } = await run([one, '-l', '1', '-f', 'm8', '--missing', 'empty']);
+    expect(stdout).toMatch(/\t\t\n$/);
+    await expect(run([one, '-f', 'tsv', '--missing', 'nan'])).rejects.toThrow('--missing');
+    await expect(run([one, '--outfmt', '5', '--missing', 'nan'])).rejects.toThrow('numbers only');
+  });
+
+  it('shows a protein at distance 0 from itself, and no cosine above 1', async () => {
+    const { stdout } = await run([many, '-f', 'json', '-l', '3']);
+    for (const line of stdout.trimEnd().split('\n')) {
+      for (const { measurements } of JSON.parse(line).candidates) {
+        const { maxsim, late_interaction: late } = measurements;
+        for (const distance of Object.values(maxsim)) expect(distance).toBeGreaterThanOrEqual(0);
+        expect(late.distance).toBeGreaterThanOrEqual(0);
+        expect(late.mean_closest_cosine_similarity).toBeLessThanOrEqual(1);
+      }
+    }
+    const tsv = rowsOf(await run([many, '-f', 'tsv', '-l', '3']));
+    for (const row of tsv) expect(Math.min(...row.slice(3, 6).map(Number))).toBeGreaterThanOrEqual(0);
+  });
+
+  it('writes JSON in the order of the table, and in another where --sort names one', async () => {
+    const idsOf = async (...words: string[]): Promise<string[]> =>
+      JSON.parse((await run([one, '-f', 'json', '-l', '20', ...words])).stdout).candidates.map(
+        ({ target }: { target: { id: string } }) => target.id,
+      );
+    const tsv = async (...words: string[]): Promise<string[]> =>
+      rowsOf(await run([one, '-f', 'tsv', '-l', '20', ...words])).map(([, id]) => id);
+    expect(await idsOf()).toEqual(await tsv());
+    expect(await idsOf('--sort', 'distance')).toEqual(await tsv('--sort', 'rank'));
+    const html = (await run([one, '-f', 'html', '-l', '20', '--sort', 'score'])).stdout;
+    expect(html).toContain('"sort":"score"');
+    expect(html).toContain('<title>Search of demo</title>');
+  });
+
+  it('writes the alignments of many queries into a folder or a tar', async () => {
+    const three = join(folder, 'three.fasta');
+    writeFileSync(three, fastaOf(demo.proteins.slice(0, 3)));
+    const alignments = join(folder, 'alignments');
+    const { stderr } = await run([three, '-f', 'a3m', '-o', `${alignments}/`]);
+    expect(stderr).toContain('3 alignments in ');
+    const names = readdirSync(alignments).toSorted();
+    expect(names).toEqual(demo.proteins.slice(0, 3).map(({ id }, index) => `${index}-${id}.a3m`));
+    const alone = await run([one, '-f', 'a3m']);
+    writeFileSync(three, fastaOf([query, demo.proteins[1]]));
+    await run([three, '-f', 'a3m', '-o', alignments]);
+    expect(readFileSync(join(alignments, `0-${query.id}.a3m`), 'utf8')).toBe(alone.stdout);
+    const tar = join(folder, 'alignments.tar');
+    await run([three, '-f', 'a3m', '-o', tar]);
+    expect(readFileSync(tar).includes(alone.stdout)).toBe(true);
+    await expect(run([three, '-f', 'tsv', '-o', alignments])).rejects.toThrow('is a folder');
+  });
+
+  it('says which letters of a query it replaces', async () => {
+    const odd = join(folder, 'odd.fasta');
+    const { sequence } = query;
+    writeFileSync(odd, `>odd\n${sequence.slice(0, 40)}*${sequence.slice(40)}*\n>even\n${sequence}\n`);
+    const { stderr } = await run([odd, '-f', 'tsv', '-l', '1']);
+    expect(stderr).toMatch(/warning: letters_replaced: odd: 1 \* /);
+    expect(stderr).not.toContain('letters_replaced: even');
   });
 
   it('writes what an export of a run would write', async () => {

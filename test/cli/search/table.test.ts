@@ -18,19 +18,39 @@ Query     Q1  22 residues
 Database  tiny  Tiny database
           1,234 proteins, all of them compared
 
-rank  target  organism              distance  score  E-value  coverage  identity
-   1  P00001  Escherichia coli (s…    0.0000    110   1.0e-9     100 %     100 %
-   2  P00002                          0.2500     61    0.012      77 %      74 %
-   3  P00003  Saccharomyces cerev…    0.7500      0      130         –         –
+no.  target  organism               distance  score  E-value  coverage  identity
+  1  P00001  Escherichia coli (st…    0.0000    110   1.0e-9     100 %     100 %
+  2  P00002                           0.2500     61    0.012      77 %      74 %
+  3  P00003  Saccharomyces cerevi…    0.7500      0      130         –         –
 
 The nearest 3 of 1,234; --limit looks at more.
-Ordered by E-value, then score (--sort rank: by distance).
+Ordered by E-value, then by score (--sort distance: nearest first).
 A distance of 0 is the same protein; near does not mean homologous.
 `);
   });
 
+  it('shows ranks, which count by distance, in the order of distance only', async () => {
+    const report = reportOf({ eValues: [1e-9, 0.5, 3] });
+    const [first, second, third] = report.result.candidates;
+    const result = { ...report.result, candidates: [third, first, second] };
+    const firstColumn = async (sort: SearchReport['sort']): Promise<(string | undefined)[]> =>
+      (await draw({ ...report, result, sort }))
+        .split('\n')
+        .slice(4, 8)
+        .map((line) => line.trim().split(' ')[0]);
+    expect(await firstColumn('rank')).toEqual(['rank', '3', '1', '2']);
+    expect(await firstColumn('evalue')).toEqual(['no.', '1', '2', '3']);
+    expect(await firstColumn('score')).toEqual(['no.', '1', '2', '3']);
+  });
+
+  it('does not claim an order by E-value where there are no E-values', async () => {
+    const text = await draw(reportOf());
+    expect(text).toContain('Ordered by score, as there are no E-values');
+    expect(text).not.toContain('Ordered by E-value');
+  });
+
   it('uses the width there is: names appear on a wide terminal, and give way on a narrow one', async () => {
-    expect(await draw(reportOf(), { columns: 120 })).toContain('  Uncharacterized protein with a name t…  ');
+    expect(await draw(reportOf(), { columns: 120 })).toContain('  Uncharacterized protein with a name th…  ');
     expect(await draw(reportOf(), { columns: 60 })).not.toContain('organism');
   });
 

@@ -76,6 +76,32 @@ describe('progress', () => {
     expect(written[0]).toContain('1.00 k residues/s, 1:30 left');
   });
 
+  it('does not count units into the pace that a stage finds done after its first report', () => {
+    const { written, stream } = recorder(false);
+    let clock = 0;
+    const progress = createProgress(stream, () => clock);
+    progress.update({ stage: 'calibrate', done: 0, total: 1_000_000 });
+    progress.update({ stage: 'calibrate', done: 680_000, total: 1_000_000, isResumed: true });
+    for (clock = 1000; clock <= 10_000; clock += 1000)
+      progress.update({ stage: 'calibrate', done: 680_000 + clock, total: 1_000_000 });
+    expect(written[0]).toContain('69 %, 690 k of 1.00 M pairs, 1.00 k pairs/s, 5:10 left');
+  });
+
+  it('draws a whole line on a terminal that reports no width', () => {
+    const { written, stream } = recorder(true, 0);
+    createProgress(stream, () => 0).update({ stage: 'encode', done: 1, total: 2 });
+    expect(written.at(-1)).toContain('1 of 2 residues');
+  });
+
+  it('draws again by itself while nothing is reported', () => {
+    const { written, stream } = recorder(false);
+    let clock = 0;
+    const progress = createProgress(stream, () => clock);
+    progress.update({ stage: 'encode', done: 1, total: 9 });
+    for (; clock <= 35_000; clock += 1000) progress.tick();
+    expect(written).toHaveLength(3);
+  });
+
   it('says nothing of a stage that failed, and nothing where nothing happened', () => {
     const { written, stream } = recorder(false);
     const progress = createProgress(stream, () => 0);

@@ -1,0 +1,48 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
+import { addFieldOptions, addMsaOptions } from '../terminal/formats.js';
+import { addSearchSettings } from '../terminal/search-settings.js';
+import { addCutOffOptions, addSortOption } from '../terminal/selection.js';
+import { CUT_OFF_LIMIT, DEFAULT_LIMIT, FORMATS, TABLE_LIMIT } from './options.js';
+
+const THREADS_MAX = 256;
+
+/** Adds the options of `gloaming search`. */
+export function addSearchOptions(command: Command): Command {
+  const limitHelp =
+    `nearest candidates per query, 1 to ${RETAINED_MAX_CANDIDATES} ` +
+    `(default: ${CUT_OFF_LIMIT} with cut-offs or as a3m, ${TABLE_LIMIT} in a table, else ${DEFAULT_LIMIT})`;
+  command.option(
+    '-d, --database <name>',
+    'slug or id of a database, or a release id (dbr_…); default: the default one',
+  );
+  addSearchSettings(command, {
+    limit: limitHelp,
+    evidence: 'what to compute beside the ranking (default: what the output shows)',
+    parseLimit: integerBetween(1, RETAINED_MAX_CANDIDATES),
+  });
+  addSortOption(addCutOffOptions(command))
+    .addOption(
+      new Option('-f, --format <format>', 'how to write the answer (default: table)').choices(FORMATS),
+    )
+    .option('-a, --alignments', 'draw the alignments; in tsv, json and arrow: add their columns');
+  return addMsaOptions(addFieldOptions(command))
+    .addOption(
+      new Option(
+        '--missing <text>',
+        'm8, outfmt, format-output: E-values and bit scores of a database without calibration: ' +
+          'count (the number of its proteins, and 0), nan, or empty (default: count)',
+      ).choices(['count', 'nan', 'empty']),
+    )
+    .option('-o, --output <file>', 'write here; a3m of many queries: a folder/, or a file.tar')
+    .option('--threads <count>', 'threads; the answer does not depend on it', integerBetween(1, THREADS_MAX))
+    .option('--verbose', 'write to standard error how many targets each stage of a search left');
+}
+
+function integerBetween(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
+  };
+}

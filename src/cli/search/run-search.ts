@@ -1,0 +1,250 @@
+import { openSearcher } from '../../searcher.js';
+import { loadConfig } from '../../config.js';
+import { assert, Refusal } from '../../errors.js';
+import { explainEmptySelection } from '../../release/filter/near.js';
+import { compileFilter } from '../../release/filter/filter.js';
+import type { Release, ReleaseManifest, TargetSpace } from '../../release/release.js';
+import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
+import type { FastaInput } from '../../sequence/fasta.js';
+import { fastaFile } from '../../sequence/fasta.js';
+import { unpack } from '../../sequence/unpack.js';
+import type { SearchEngine, SearchSettings } from '../../pipelines/search.js';
+import type { ExportFormat } from '../../services/export/formats.js';
+import { homologWarning, type SearchedDatabase } from '../../services/search/present-search.js';
+import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
+import type { CommandContext } from '../terminal/command.js';
+import { formatArrow, formatAsExport, formatTsv, writeAlignments } from './encoded.js';
+import { readFilterExpressions } from './filter.js';
+import { formatHtml, formatJson } from './json.js';
+import {
+  evidenceOf,
+  exportFormatOf,
+  formatIn,
+  isArchive,
+  limitOf,
+  selectionOf,
+  type FormatName,
+  type SearchFlags,
+} from './options.js';
+import { isFolder, layoutFor, writeOutput } from './output.js';
+import { onlyQuery, readQueries, searchAll, type SearchedQuery } from '../../pipelines/search.js';
+import { alignmentOf, type Layout, type SearchFormat, type SearchReport } from './report.js';
+import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
+import { formatFasta } from './sequences.js';
+import { formatTables } from './table.js';
+
+/** Formats of the command line. All other formats are those of the exports. */
+const FORMATTERS: Readonly<Partial<Record<FormatName, SearchFormat>>> = {
+  table: formatTables,
+  json: formatJson,
+  tsv: formatTsv,
+  fasta: formatFasta,
+  arrow: formatArrow,
+  html: formatHtml,
+};
+
+/**
+ * Searches without a server, and writes the answers.
+ * Errors  Refusals of options, queries and filter; Fault if the release or its encoder cannot be opened
+ */
+export async function runSearch(fasta: string, flags: SearchFlags, context: CommandContext): Promise<void> {
+  const format = formatIn(flags);
+  const exported = await exportFormatOf(flags);
+  const evidence = evidenceOf(flags);
+  const filter = readFilterExpressions(flags.filter);
+  const selection = selectionOf(flags);
+  refuseBinaryOnTerminal(flags, context);
+  const config = loadConfig(context.environment);
+  const searcher = await openSearcher({ ...config, threads: flags.threads ?? config.threads });
+  try {
+    const { releases, engines } = searcher;
+    // Only JSON names the build.
+    const serverVersion = format === 'json' ? await searcher.serverVersion() : '';
+    const database = selectRelease(releases, flags.database);
+    const engine = await engines.open(database.releaseId);
+    refuseBoundWithoutCalibration(selection, engine);
+    const settings = {
+      targetSpace: spaceOf(engine.release, filter),
+      limit: limitOf(flags),
+      evidence,
+      guarantee: flags.guarantee ?? 'approximate',
+      significance: flags.significance ?? 'if_available',
+      relatives: flags.homologs ?? 'as_release',
+    };
+    warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
+    warnOfHomologs(engine, flags, context);
+    warnOfMissingEValues(engine, database, flags, context);
+    const queries = readQueries(inputOf(fasta, context), warnOfReplacedLetters(context));
+    const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
+    const asked = isSingle ? onlyQuery(queries) : queries;
+    const stopping = new AbortController();
+    const searched = searchAll(asked, settings, engine, stopping.signal);
+    const reports = reportsOf(searched, settings, { engine, database, serverVersion });
+    const seen = flags.verbose === true ? reportFunnels(reports, context) : reports;
+    const shown = selectReports(seen, selection, format, context);
+    const answers = format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
+    const layout = layoutFor(context, flags.alignments === true, flags.output);
+    try {
+      await writeAnswers(answers, exported, layout, flags, context);
+    } finally {
+      // If the output is closed early, the search in progress is cancelled before its engine is closed.
+      stopping.abort();
+      await reports.return(undefined);
+    }
+  } finally {
+    await searcher.close();
+  }
+}
+
+/** Writes the answers in the format of the options: alignments of many queries into a folder, others as one text. */
+async function writeAnswers(
+  answers: AsyncIterable<SearchReport>,
+  exported: ExportFormat | undefined,
+  layout: Layout,
+  flags: SearchFlags,
+  context: CommandContext,
+): Promise<void> {
+  const { output, missing } = flags;
+  const format = formatIn(flags);
+  if (isFolder(output)) {
+    if (exported === undefined || format !== 'a3m')
+      throw new Refusal(
+        'invalid_option',
+        `${output} is a folder: only --format a3m writes a file for each query.`,
+      );
+    return writeAlignments(answers, exported, output, context);
+  }
+  const text =
+    exported === undefined
+      ? FORMATTERS[format]?.(answers, layout)
+      : formatAsExport(answers, exported, context, missing);
+  assert(text !== undefined, 'a format is ours or one of the exports');
+  return writeOutput(text, output, context.stdout);
+}
+
+/** Adds to each result the values that its formats need. */
+async function* reportsOf(
+  searched: AsyncIterable<SearchedQuery>,
+  { targetSpace, ...request }: SearchSettings,
+  place: Pick<SearchReport, 'engine' | 'database' | 'serverVersion'>,
+): AsyncGenerator<SearchReport> {
+  const { release } = place.engine;
+  for await (const { query, result } of searched) {
+    yield { ...place, query, result, request, release, targetSpace, sort: 'rank', leftOutCount: 0 };
+  }
+}
+
+/** Skipped for tables, which contain this warning. */
+function warnOfEmptySelection(
+  { searchedTargetCount, canonicalFilter }: TargetSpace,
+  release: Release,
+  format: FormatName,
+  { stderr }: CommandContext,
+): void {
+  if (searchedTargetCount > 0 || format === 'table') return;
+  const hints = explainEmptySelection(canonicalFilter, release);
+  const message = ['No protein passes the filter, so nothing was compared', ...hints].join('; ');
+  stderr.write(`gloaming: warning: target_space_empty: ${message}.\n`);
+}
+
+function warnOfHomologs(engine: SearchEngine, flags: SearchFlags, { stderr }: CommandContext): void {
+  const warning = flags.significance === 'not_requested' ? undefined : homologWarning(engine);
+  if (warning !== undefined) stderr.write(`gloaming: warning: ${warning.code}: ${warning.message}\n`);
+}
+
+/** No format shows by itself that a database has no E-values: a table of another tool has numbers in their place. */
+function warnOfMissingEValues(
+  { calibration }: SearchEngine,
+  { slug }: SearchedDatabase,
+  flags: SearchFlags,
+  { stderr }: CommandContext,
+): void {
+  if (calibration !== undefined || flags.significance === 'not_requested') return;
+  const format = formatIn(flags);
+  const isOther = format === 'm8' || format === 'blast' || format === 'mmseqs';
+  const columns = {
+    count:
+      'the E-values written are the number of searched proteins and the bit scores 0 (--missing: another text)',
+    nan: 'E-values and bit scores are written as nan',
+    empty: 'E-values and bit scores are left empty',
+  }[flags.missing ?? 'count'];
+  stderr.write(
+    `gloaming: warning: no_e_values: ${slug} has no calibration, so that no answer has an E-value` +
+      `${isOther ? `; ${columns}` : ''}. "gloaming index calibrate ${slug}" makes one.\n`,
+  );
+}
+
+/** An inner asterisk of a query, for example, becomes X: its tokens are those of an unknown residue. */
+function warnOfReplacedLetters({ stderr }: CommandContext) {
+  return (id: string, replaced: Readonly<Record<string, number>>): void => {
+    const letters = Object.entries(replaced).map(([letter, count]) => `${count} ${letter}`);
+    stderr.write(
+      `gloaming: warning: letters_replaced: ${id}: ${letters.join(', ')} (U becomes C, O becomes K, others X).\n`,
+    );
+  };
+}
+
+function inputOf(fasta: string, { stdin }: CommandContext): FastaInput {
+  if (fasta !== '-') return fastaFile(fasta);
+  const name = 'standard input';
+  return { file: name, bytes: unpack(stdin as AsyncIterable<Uint8Array>, name) };
+}
+
+function spaceOf(release: Release, filter: unknown): TargetSpace {
+  if (filter === undefined) return unfilteredSpace(release);
+  return compileTargetSpace(release, compileFilter(filter, release.fields, { place: ['filter'] }));
+}
+
+/**
+ * Returns the release that a slug, a database id or a release id names; by default that of the default database. A
+ * user of commands owns the appliance, so databases private to an organization are included.
+ */
+function selectRelease(table: ReleaseTable<ReleaseManifest>, name: string | undefined): SearchedDatabase {
+  const [holder]: readonly ReleaseRow<ReleaseManifest>[] = name?.startsWith('dbr_')
+    ? table.holders(name)
+    : [];
+  const database = name === undefined ? table.defaultDatabase() : table.database(holder?.slug ?? name);
+  if (database !== undefined) {
+    const releaseId = holder?.id ?? database.defaultReleaseId;
+    return { releaseId, databaseId: database.id, slug: database.slug };
+  }
+  const slugs = table.databases().map(({ slug }) => slug);
+  const known =
+    slugs.length === 0
+      ? 'There is none yet: build one with "gloaming index build".'
+      : `There are: ${slugs.join(', ')}.`;
+  throw name === undefined
+    ? new Refusal('default_database_not_set', `Name a database with --database. ${known}`)
+    : new Refusal('database_not_found', `No database or release is called "${name}". ${known}`);
+}
+
+/** Writes one line for each query: the targets that each stage of its search left. */
+async function* reportFunnels(
+  reports: AsyncIterable<SearchReport>,
+  { stderr }: CommandContext,
+): AsyncGenerator<SearchReport> {
+  for await (const report of reports) {
+    const stages = Object.entries(report.result.funnel).map(([stage, count]) => `${count} ${stage}`);
+    stderr.write(`gloaming: ${report.query.id}: targets: ${stages.join(', ')}\n`);
+    yield report;
+  }
+}
+
+/** Warns of an alignment that contains the query only. */
+async function* warnOfLoneQuery(
+  reports: AsyncIterable<SearchReport>,
+  { stderr }: CommandContext,
+): AsyncGenerator<SearchReport> {
+  for await (const report of reports) {
+    if (!report.result.candidates.some(alignmentOf)) {
+      stderr.write(`gloaming: warning: msa_query_only: nothing aligns with ${report.query.id}.\n`);
+    }
+    yield report;
+  }
+}
+
+function refuseBinaryOnTerminal(flags: SearchFlags, { stdout }: CommandContext): void {
+  const { output } = flags;
+  if (formatIn(flags) !== 'arrow' || output !== undefined || stdout.isTTY !== true) return;
+  throw new Refusal('invalid_option', 'Arrow is binary and unreadable on a terminal: add --output <file>.');
+}
