@@ -91,7 +91,7 @@ function commandLines(
   program: string,
 ): readonly string[] {
   if (file === undefined) return [];
-  const table = join(examplesFolder(packageFolder), 'README.md');
+  const table = join(examplesFolder(packageFolder), 'finds.md');
   return [
     'On the command line:',
     `${program} search ${pathFromHere(file)} --database ${slug}`,

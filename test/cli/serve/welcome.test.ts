@@ -98,7 +98,7 @@ describe('a first start', () => {
   it('names a query that the command line finds, and the table of what others find', async () => {
     const text = await printed(true);
     expect(text).toMatch(/search examples\/hub1\.fasta --database demo$/m);
-    expect(text).toMatch(/examples\/README\.md$/m);
+    expect(text).toMatch(/examples\/finds\.md$/m);
   });
 
   it('builds a database that the first database of the lab replaces as the default of searches', async () => {
