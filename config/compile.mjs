@@ -1,6 +1,6 @@
-// Writes the generated client code, compiles TypeScript into dist and builds the console. `npm ci --omit=dev` installs all
-// that this needs. A package contains dist and the client code and leaves the compiler out. Kernels are different: every
-// machine compiles its own (kernels/build.mjs).
+// Writes the generated client code, compiles TypeScript into dist and builds the console and the manual. `npm ci
+// --omit=dev` installs all that this needs. A package contains dist and the client code and leaves the compiler out.
+// Kernels are different: every machine compiles its own (kernels/build.mjs).
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildConsole } from './console.mjs';
 import { startHeartbeat } from './heartbeat.mjs';
+import { buildManual } from './manual.mjs';
 import { writePythonClient } from './python-client.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -31,6 +32,7 @@ if (compiler !== undefined) {
   if (existsSync(program)) chmodSync(program, 0o755);
   if (status === 0) await writePythonClient(root);
   await buildConsole(root);
+  await buildManual(root);
   stop();
   if (!isCompiled && status === 0) {
     process.stderr.write(`gloaming: compiled. For this shell:  export PATH="${join(root, 'bin')}:$PATH"\n`);

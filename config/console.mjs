@@ -15,6 +15,8 @@ export async function buildConsole(root) {
       console: join(source, 'main.tsx'),
       report: join(source, 'report.tsx'),
       style: join(source, 'style', 'style.css'),
+      manual: join(source, 'manual', 'manual.ts'),
+      'manual-style': join(source, 'style', 'manual.css'),
     },
     outdir: target,
     entryNames: '[name]-[hash]',
@@ -46,6 +48,8 @@ export async function buildConsole(root) {
     style: named('style-', '.css'),
     icon,
     reportScript: named('report-', '.js'),
+    manualScript: named('manual-', '.js'),
+    manualStyle: named('manual-style-', '.css'),
   };
   writeFileSync(join(target, 'files.json'), `${JSON.stringify(files, null, 2)}\n`);
   for (const name of readdirSync(target)) {

@@ -1,6 +1,6 @@
 // @module-tag fast
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from './tools/paths.js';
@@ -13,11 +13,14 @@ const README_MAX_LINES = 150;
 const DECISIONS_MAX_LINES = 200;
 const RECORD_MAX_LINES = 8;
 const LINE_MAX_CHARACTERS = 120;
+const PICTURE_MAX_BYTES = 200_000;
 
 describe('the documents', () => {
   const pages = [
     ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
-    ...['src', 'bench', 'test', 'kernels', 'indexes', 'config'].flatMap((top) => filesBelow(top, /\.md$/)),
+    ...['src', 'bench', 'test', 'kernels', 'indexes', 'config', 'docs', 'examples'].flatMap((top) =>
+      filesBelow(top, /\.md$/),
+    ),
   ].filter((path) => !path.includes('node_modules'));
 
   it('have a plan of at most 200 lines, without measured figures, which go to bench/figures.json', () => {
@@ -25,6 +28,28 @@ describe('the documents', () => {
     expect(lines.length).toBeLessThanOrEqual(PLAN_MAX_LINES);
     expect(lines.filter((line) => [...line].length > LINE_MAX_CHARACTERS)).toEqual([]);
     expect(lines.filter((line) => /\d\s?(ms\b|[KMG]B\/s|%)/.test(line))).toEqual([]);
+  });
+
+  it('have a README of at most 150 lines', () => {
+    expect(readText('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(README_MAX_LINES);
+  });
+
+  it('have every page of the manual in its index', () => {
+    const listed = [...readText('docs/README.md').matchAll(/^- \[[^\]]+\]\(([a-z-]+\.md)\): ./gm)];
+    const written = readdirSync(join(ROOT, 'docs')).filter(
+      (name) => name.endsWith('.md') && name !== 'README.md',
+    );
+    expect(listed.map(([, name]) => name).sort()).toEqual(written.sort());
+  });
+
+  it('have pictures of at most 200 kB, each of which a page shows', () => {
+    const pictures = readdirSync(join(ROOT, 'docs', 'images'));
+    const shown = pages.map(readText).join('\n');
+    const large = pictures.filter(
+      (name) => statSync(join(ROOT, 'docs', 'images', name)).size > PICTURE_MAX_BYTES,
+    );
+    expect(large).toEqual([]);
+    expect(pictures.filter((name) => !shown.includes(`images/${name}`))).toEqual([]);
   });
 
   it('have folder READMEs of at most 150 lines and decisions of at most 200', () => {

@@ -51,7 +51,7 @@ function packagesOf(paths: readonly string[]): Set<string> {
 describe('a checkout', () => {
   const sources = filesBelow('src', /\.tsx?$/);
   const console = sources.filter((path) => path.startsWith('src/console/'));
-  const build = ['compile', 'console', 'python-client', 'settings-type', 'typescript-client'].map(
+  const build = ['compile', 'console', 'manual', 'python-client', 'settings-type', 'typescript-client'].map(
     (name) => `config/${name}.mjs`,
   );
 
@@ -77,7 +77,7 @@ describe('a checkout', () => {
   it('gives no advice that would fetch a package from the registry', () => {
     const advice = `${'np'}x ${'gloaming'}`;
     const pages = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'README.md', '.ci/run'];
-    const tops = ['src', 'bench', 'test', 'kernels', 'indexes', 'config'];
+    const tops = ['src', 'bench', 'test', 'kernels', 'indexes', 'config', 'docs'];
     const files = [...pages, ...tops.flatMap((top) => filesBelow(top, /\.(tsx?|mjs|md|json|py|sh|ipynb)$/))];
     expect(files.filter((path) => readText(path).includes(advice))).toEqual([]);
   });
@@ -202,6 +202,6 @@ describe.skipIf(!hasYaml)('the conda recipe', () => {
 });
 
 it('every part has the version of package.json', () => {
-  expect(readText('src/cli/main.ts')).toContain(`.version('${manifest.version}')`);
+  expect(readText('src/cli/program/program.ts')).toContain(`const VERSION = '${manifest.version}';`);
   expect(readText('src/clients/python/pyproject.toml')).toContain(`version = "${manifest.version}"`);
 });

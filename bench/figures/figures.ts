@@ -2,11 +2,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { assert } from '../../src/errors.js';
 import type { Bench, BenchOutput } from '../main.js';
+import { plotsOf } from './plots.js';
+import { withTables, type FigureTable } from './tables.js';
 
 /*
- * Keeps the measured figures: bench/figures.json holds the records, bench/README.md shows them as tables.
+ * Keeps the measured figures: bench/figures.json holds the records, bench/README.md shows them as tables. The tables of
+ * README.md and docs/ and the plots of docs/images come from the same file.
  *
- *   npm run bench -- figures                                        writes bench/README.md anew
+ *   npm run bench -- figures                                        writes all of these anew
  *   npm run bench -- peers x --json > peers.txt
  *   npm run bench -- figures add peers peers.txt [member …]         records the figures, or those of these members
  *
@@ -33,11 +36,14 @@ export interface FigureRecord {
 export interface Figures {
   readonly questions: readonly { readonly question: string; readonly title: string }[];
   readonly records: readonly FigureRecord[];
+  readonly tables?: readonly FigureTable[];
 }
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 export const FIGURES_PATH = `${ROOT}bench/figures.json`;
 export const README_PATH = `${ROOT}bench/README.md`;
+/** Pages with tables of figures. */
+const PAGES = ['README.md', 'docs/evidence.md', 'docs/homologs.md', 'docs/operate.md', 'docs/msa.md'];
 /** Figures that one call of `add` records at most; more are no table that a person reads. */
 const ADDED_MAX_COUNT = 40;
 /** Of a figure that is no integer. */
@@ -64,9 +70,24 @@ export const run: Bench = async ([verb, question, path, ...members]) => {
     figures = withRecords(figures, recordsOf(question, readFileSync(path, 'utf8'), members));
     writeFileSync(FIGURES_PATH, `${JSON.stringify(figures, null, 2)}\n`);
   }
-  writeFileSync(README_PATH, renderFigures(figures));
+  for (const [path, text] of writtenFiles(figures)) writeFileSync(path, text);
   return { records: figures.records.length };
 };
+
+/** Every file that is made of the figures, by its path: pages with their tables written anew, and plots. */
+export function writtenFiles(figures: Figures): ReadonlyMap<string, string> {
+  return new Map([
+    [README_PATH, renderFigures(figures)],
+    ...PAGES.map((page): [string, string] => [
+      `${ROOT}${page}`,
+      withTables(readFileSync(`${ROOT}${page}`, 'utf8'), figures.tables ?? []),
+    ]),
+    ...[...plotsOf(figures.tables ?? [])].map(([file, svg]): [string, string] => [
+      `${ROOT}docs/images/${file}`,
+      svg,
+    ]),
+  ]);
+}
 
 /**
  * Records of a bench's output, one for each number or text in its figures.
@@ -95,6 +116,7 @@ export function withRecords(figures: Figures, added: readonly FigureRecord[]): F
   const titled = new Set(figures.questions.map(({ question }) => question));
   const untitled = [...new Set(added.map(({ question }) => question))].filter((name) => !titled.has(name));
   return {
+    ...figures,
     questions: [...figures.questions, ...untitled.map((question) => ({ question, title: question }))],
     records: [...figures.records.filter((record) => !replaced.has(nameOf(record))), ...added],
   };

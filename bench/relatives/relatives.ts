@@ -46,6 +46,10 @@ import { byPairHomologs, byQueryHomologs, homologsBin } from './breakdown.js';
 
 /** Queries per batch. mmseqs reads its index for each batch. */
 const CHUNK = 500;
+/**
+ * Candidates per query. False hits behind them by MaxSim do not count, so that ratios are too low at large E-values.
+ * For 900 queries without homologs the ratio at E = 10 is .56, and .96 in a search of all 8,953 targets.
+ */
 const CANDIDATES = 1_000;
 
 /** Source of homologs. */

@@ -18,6 +18,7 @@ const BUILD_ONLY = [
   'd3-hierarchy',
   'd3-sankey',
   'esbuild',
+  'markdown-it',
   'node-addon-api',
   'node-api-headers',
   'preact',

@@ -48,9 +48,13 @@ describe.each([
     const bare = await ask(url);
     expect(bare.status).toBeGreaterThanOrEqual(301);
     expect(new URL(String(bare.headers.location), url).pathname).toBe(`${BASE}/`);
-    const docs = await ask(`${url}/docs`);
+    const docs = await ask(`${url}/docs/api`);
     const [, script] = /<script src="([^"]+)"/.exec(docs.body)!;
-    expect((await ask(new URL(script!, `${url}/docs`).href)).status).toBe(200);
+    expect((await ask(new URL(script!, `${url}/docs/api`).href)).status).toBe(200);
+    const manual = await ask(`${url}/docs`);
+    expect(new URL(String(manual.headers.location), url).pathname).toBe(`${BASE}/docs/`);
+    const [, style] = /<link rel="stylesheet" href="([^"]+)"/.exec((await ask(`${url}/docs/`)).body)!;
+    expect((await ask(new URL(style!, `${url}/docs/`).href)).status).toBe(200);
   });
 
   it.skipIf(!isThere)('limits the size of a body, with an error of its own', async () => {

@@ -40,7 +40,9 @@ describe('every response carries the common headers:', () => {
     '/metrics',
     '/openapi.json',
     '/docs',
+    '/docs/api',
     '/docs/errors',
+    '/docs/start',
     '/schemas/Problem.json',
     '/nowhere',
     '/',
@@ -261,12 +263,12 @@ describe('internal pages', () => {
   });
 
   it('show the contract with Swagger UI, without inline script and from this server only', async () => {
-    const { body, headers } = await ask('GET', '/docs', { authorization: '' });
+    const { body, headers } = await ask('GET', '/docs/api', { authorization: '' });
     expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self'; /);
     expect(body).not.toMatch(/<script>|(src|href)="(https?:)?\/\//);
     // Relative to the page, which a proxy may serve below a path.
     const files = [...body.matchAll(/(?:src|href)="([^"]+\.\w+)"/g)].map(
-      ([, path]) => new URL(path as string, 'http://appliance/docs').pathname,
+      ([, path]) => new URL(path as string, 'http://appliance/docs/api').pathname,
     );
     expect(files.length).toBe(4);
     for (const path of files) {

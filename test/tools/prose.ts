@@ -155,7 +155,7 @@ function writtenFiles(): readonly string[] {
   const code = /\.(tsx?|mjs|cpp|h|cu|cuh|py)$/;
   return [
     ...['src', 'bench', 'test', 'kernels', 'config'].flatMap((folder) => filesBelow(folder, code)),
-    ...['src', 'bench', 'kernels', 'config'].flatMap((folder) => filesBelow(folder, /\.md$/)),
+    ...['src', 'bench', 'kernels', 'config', 'docs'].flatMap((folder) => filesBelow(folder, /\.md$/)),
     ...readdirSync(ROOT).filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md'),
   ].filter(
     (path) =>

@@ -40,7 +40,7 @@ export interface Client {
   cancel(id: string, options?: CallOptions): Promise<Run>;
   /** Builds a multiple sequence alignment from the alignments of a search. */
   msa(request: MsaRequest, options?: CallOptions): Promise<{ readonly msa: Msa; readonly a3m: string }>;
-  /** Calls any operation of the contract, as `/docs` describes it. @returns the JSON body of the response */
+  /** Calls any operation of the contract, as `/docs/api` describes it. @returns the JSON body of the response */
   call<Id extends OperationId>(id: Id, input: Input<Id>): Promise<AnswerOf<Id>>;
   /** Calls any operation and returns the response itself: for bytes, streams and headers. */
   send<Id extends OperationId>(id: Id, input: Input<Id>): Promise<Response>;

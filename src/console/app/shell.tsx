@@ -38,8 +38,8 @@ export function Shell({ visitor, route, onSignOut, children }: ShellProps) {
           ))}
         </nav>
         <div class="top-end">
-          <a class="wide-only" href="../docs">
-            API
+          <a class="wide-only" href="../docs/">
+            Manual
           </a>
           <ThemeButton />
           {visitor.is_open ? (

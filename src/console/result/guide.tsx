@@ -20,7 +20,9 @@ export function Guide({ result }: { readonly result: ResultSet }) {
         How to read this, {at + 1} of {steps.length}
       </p>
       <h2>{step.title}</h2>
-      <p>{step.text}</p>
+      <p>
+        {step.text} <a href="../docs/numbers">What the numbers mean</a>
+      </p>
       <div class="buttons">
         <button type="button" class="button" disabled={at === 0} onClick={() => setAt(at - 1)}>
           Back

@@ -55,6 +55,11 @@ export function HitDetail({ result, hit, tools }: HitDetailProps) {
             Search with this protein
           </a>
         )}
+        {tools.closest !== undefined && (
+          <a class="button quiet small" href="../docs/numbers">
+            What the numbers mean
+          </a>
+        )}
       </div>
       <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
         {tab === 'alignment' && <Alignment result={result} hit={hit} />}

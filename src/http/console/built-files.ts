@@ -11,6 +11,8 @@ export interface ConsoleFiles {
   readonly style: string;
   readonly icon: string;
   readonly reportScript: string;
+  readonly manualScript: string;
+  readonly manualStyle: string;
 }
 
 /** Returns undefined when the console was not built. */

@@ -7,10 +7,10 @@ import type { Shell, ShellContext } from '../shell.js';
 const LONG = 'public, max-age=31536000, immutable';
 
 /**
- * Content security policy. The page loads and requests only from this server. No displayed text can become a script:
- * scripts are files of the console, and the browser refuses text where markup is created (trusted types).
+ * Content security policy of console and manual. A page loads and requests only from this server. No displayed text
+ * becomes a script: scripts are files, and the browser refuses text where markup is created (trusted types).
  */
-const POLICY = [
+export const CONSOLE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -37,7 +37,7 @@ export function consoleFiles({ basePath }: Pick<Shell, 'basePath'>): readonly In
   const files = new Map<string, ConsoleFile>();
   return [
     page('internal.console', '/console/', (context) => {
-      sendHtml(context, consolePage(), POLICY);
+      sendHtml(context, consolePage(), CONSOLE_POLICY);
       context.set({
         'Cache-Control': 'no-cache',
         'Cross-Origin-Opener-Policy': 'same-origin',

@@ -16,7 +16,7 @@ const { version } = JSON.parse(readFileSync(manifestPath, 'utf8')) as { readonly
  * Relative to the page, which a proxy may serve below a path. The version is part of the address, so that browsers may
  * cache the files for ever.
  */
-const FILES = `docs/swagger-ui-${version}`;
+const FILES = `swagger-ui-${version}`;
 
 const TYPES: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const START_FILE = 'start.js';
 
 /** Path of the files of the page, with a parameter for the name. */
-export const DOCS_FILES_PATH = `/${FILES}/{file}`;
+export const DOCS_FILES_PATH = `/docs/${FILES}/{file}`;
 
 /**
  * Content security policy of the page. It loads from this server only and runs no inline script. Swagger UI sets styles
@@ -47,7 +47,7 @@ export function docsPolicy(origin: string): string {
   ].join('; ');
 }
 
-/** The contract for people: Swagger UI over `/openapi.json`. */
+/** The contract for people at `/docs/api`: Swagger UI over `/openapi.json`. */
 export function docsPage(): string {
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -55,7 +55,8 @@ export function docsPage(): string {
     `<title>Gloaming ${CONTRACT_VERSION}</title>`,
     `<link rel="icon" href="${FILES}/favicon-32x32.png">`,
     `<link rel="stylesheet" href="${FILES}/swagger-ui.css">`,
-    '</head><body><p class="swagger-ui wrapper"><a href="docs/errors">Error codes</a></p><div id="docs"></div>',
+    '</head><body><p class="swagger-ui wrapper"><a href="./">Manual</a> · <a href="errors">Error codes</a></p>',
+    '<div id="docs"></div>',
     `<script src="${FILES}/swagger-ui-bundle.js"></script><script src="${FILES}/${START_FILE}"></script>`,
     '</body></html>',
   ].join('\n');
@@ -63,7 +64,7 @@ export function docsPage(): string {
 
 /** The validator of Swagger UI is switched off: it is a service on the internet. */
 const START = `SwaggerUIBundle({
-  url: 'openapi.json',
+  url: '../openapi.json',
   dom_id: '#docs',
   deepLinking: true,
   defaultModelsExpandDepth: 0,

@@ -4,11 +4,11 @@ import { asPublished } from '../../contract/document/openapi.js';
 import { namedSchemas } from '../../contract/document/references.js';
 import { Refusal } from '../../errors.js';
 import { colabfoldPages } from './colabfold.js';
-import { ERRORS_POLICY, errorsPage } from './docs-errors.js';
 import { DOCS_FILES_PATH, docsFile, docsPage, docsPolicy } from './docs-page.js';
 import { pythonClientPages } from './python-client.js';
 import { partialResultPages } from './partial-results.js';
 import { consolePages } from '../console/api.js';
+import { manualPages } from '../manual/manual-pages.js';
 import { page, sendHtml, sendJson, type InternalPage } from '../internal-page.js';
 import type { Shell, ShellContext } from '../shell.js';
 
@@ -28,11 +28,11 @@ export function internalPages(shell: Shell): readonly InternalPage[] {
       context.body = openApi();
     }),
     page('internal.schemas', '/schemas/{file}', schemaServer(shell)),
-    page('internal.docs', '/docs', (context) =>
+    page('internal.docs_api', '/docs/api', (context) =>
       sendHtml(context, docsPage(), docsPolicy(new URL(shell.baseUrl()).origin)),
     ),
-    page('internal.docs_errors', '/docs/errors', (context) => sendHtml(context, errorsPage(), ERRORS_POLICY)),
-    page('internal.docs_files', DOCS_FILES_PATH, sendDocsFile),
+    page('internal.docs_api_files', DOCS_FILES_PATH, sendDocsFile),
+    ...manualPages(shell),
     ...colabfoldPages(shell),
     ...pythonClientPages(shell),
     ...partialResultPages(shell),

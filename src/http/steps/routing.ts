@@ -100,7 +100,7 @@ export function routeOfPath({ routes }: Shell, router: ShellRouter, target: stri
 export function pathRefusal(path: string): Refusal {
   return new Refusal(
     'route_not_found',
-    `No route has the path ${shorten(path)}; GET /docs shows those there are.`,
+    `No route has the path ${shorten(path)}; GET /docs/api shows those there are.`,
   );
 }
 

@@ -1,6 +1,7 @@
 // @module-tag fast
 
 import { readFileSync } from 'node:fs';
+import { SaxesParser } from 'saxes';
 import { describe, expect, it } from 'vitest';
 import {
   FIGURES_PATH,
@@ -8,8 +9,11 @@ import {
   recordsOf,
   renderFigures,
   withRecords,
+  writtenFiles,
   type Figures,
 } from '#bench/figures/figures.js';
+import { plotsOf } from '#bench/figures/plots.js';
+import { withTables } from '#bench/figures/tables.js';
 
 const figures = JSON.parse(readFileSync(FIGURES_PATH, 'utf8')) as Figures;
 const ORIGIN = {
@@ -24,6 +28,38 @@ const outputOf = (measured: object): string =>
 describe('the measured figures', () => {
   it('bench/README.md is what `npm run bench -- figures` writes from bench/figures.json', () => {
     expect(readFileSync(README_PATH, 'utf8')).toBe(renderFigures(figures));
+  });
+
+  it('the tables of README and manual, and the plots, are what the same command writes', () => {
+    for (const [path, text] of writtenFiles(figures))
+      expect([path, readFileSync(path, 'utf8')]).toEqual([path, text]);
+  });
+
+  it('every table is shown on a page, and every plot is XML', () => {
+    const texts = [...writtenFiles(figures)];
+    const pages = texts.filter(([path]) => path.endsWith('.md')).map(([, text]) => text);
+    const shown = (figures.tables ?? []).filter(
+      ({ id, plot }) =>
+        plot?.file !== undefined || pages.some((text) => text.includes(`<!-- figures: ${id} -->`)),
+    );
+    expect(shown).toEqual(figures.tables);
+    const plots = texts.filter(([path]) => path.endsWith('.svg')).map(([, text]) => text);
+    expect(plots.length).toBeGreaterThan(0);
+    const parser = new SaxesParser();
+    parser.on('error', (error) => expect(error.message).toBe(''));
+    for (const plot of plots) parser.write(plot).close();
+  });
+
+  it('a page without a table of that name is refused', () => {
+    const page = '<!-- figures: unknown -->\n<!-- end of figures -->';
+    expect(() => withTables(page, figures.tables ?? [])).toThrow('has the table unknown');
+  });
+
+  it('a plot refuses a cell that is no number', () => {
+    const [table] = (figures.tables ?? []).filter(({ plot }) => plot?.kind === 'bars');
+    expect(() => plotsOf([{ ...table!, rows: [['gloaming', 'fast', 'fast', 'fast']] }])).toThrow(
+      'not "fast"',
+    );
   });
 
   it('every record belongs to a question with a title', () => {

@@ -221,7 +221,7 @@ class AsyncGloaming(ClientState):
         headers: Optional[Mapping[str, str]] = None,
         idempotency_key: Optional[str] = None,
     ) -> Any:
-        """Calls any operation of the contract by its id, with the names of the contract (`/docs` lists both).
+        """Calls any operation of the contract by its id, with the names of the contract (`/docs/api` lists both).
 
         Returns the JSON body, or bytes of another media type. `params` fills the path. A POST carries an
         Idempotency-Key, so that it can be retried.
