@@ -12,6 +12,8 @@ export type EValues = ReadonlyMap<string, number>;
 /** An established program as commands of a shell. */
 export interface Program {
   readonly name: string;
+  /** Whether it searches again with a profile of its finds. */
+  readonly hasRounds: boolean;
   readonly version: string;
   /** Builds the database of targets.fasta. */
   readonly prepare: string;
@@ -28,24 +30,28 @@ const mmseqs = (rounds: number): string =>
 export const PROGRAMS: readonly Program[] = [
   {
     name: 'BLASTP',
+    hasRounds: false,
     version: 'blastp -version',
     prepare: makeBlastDatabase,
     search: `blastp -query query.fasta -db blast ${blastColumns}`,
   },
   {
     name: 'PSI-BLAST, 3 rounds',
+    hasRounds: true,
     version: 'psiblast -version',
     prepare: makeBlastDatabase,
     search: `psiblast -query query.fasta -db blast -num_iterations 3 ${blastColumns}`,
   },
   {
     name: 'MMseqs2',
+    hasRounds: false,
     version: 'mmseqs version',
     prepare: 'mmseqs createdb targets.fasta mmseqs -v 0',
     search: mmseqs(1),
   },
   {
     name: 'MMseqs2, 3 rounds',
+    hasRounds: true,
     version: 'mmseqs version',
     prepare: 'mmseqs createdb targets.fasta mmseqs -v 0',
     search: mmseqs(3),
@@ -53,32 +59,35 @@ export const PROGRAMS: readonly Program[] = [
 ];
 
 /**
- * Searches each query by each program, one by one, so that a profile of rounds is that of one query.
- * @returns by program, the E-values by query; of several hits or rounds the smallest
- * Errors  those of the programs
+ * Searches queries by one program: each alone by a program with rounds, whose profile is that of one query.
+ * @returns the E-values by query; of several hits or rounds the smallest
+ * Errors  those of the program
  */
-export async function searchAll(
-  programs: readonly Program[],
+export async function searchBy(
+  { hasRounds, prepare, search }: Program,
   queries: readonly BenchProtein[],
   targets: readonly BenchProtein[],
   folder: string,
   largestE: number,
-): Promise<readonly ReadonlyMap<string, EValues>[]> {
-  await writeFasta(join(folder, 'targets.fasta'), targets);
-  const results: ReadonlyMap<string, EValues>[] = [];
+): Promise<ReadonlyMap<string, EValues>> {
   const shell = (command: string): Promise<unknown> =>
     run('bash', ['-c', command], { cwd: folder, env: { ...process.env, E: String(largestE) } });
-  for (const { prepare, search } of programs) {
-    await shell(`${prepare} >/dev/null`);
-    const byQuery = new Map<string, EValues>();
-    for (const query of queries) {
-      await writeFasta(join(folder, 'query.fasta'), [query]);
-      await shell(`rm -rf found.tsv mmseqs-tmp; ${search} >/dev/null 2>&1`);
-      byQuery.set(query.id, readTable(await readFile(join(folder, 'found.tsv'), 'utf8')));
+  await writeFasta(join(folder, 'targets.fasta'), targets);
+  await shell(`${prepare} >/dev/null`);
+  const byQuery = new Map<string, Map<string, number>>();
+  for (const part of hasRounds ? queries.map((query) => [query]) : [queries]) {
+    await writeFasta(join(folder, 'query.fasta'), part);
+    await shell(`rm -rf found.tsv mmseqs-tmp; ${search} >/dev/null 2>&1`);
+    const table = await readFile(join(folder, 'found.tsv'), 'utf8');
+    for (const line of table.split('\n')) {
+      const [query, target, e] = line.split('\t');
+      // PSI-BLAST also writes blank lines, and a sentence when it has converged.
+      if (e === undefined) continue;
+      const best = byQuery.get(query) ?? new Map<string, number>();
+      byQuery.set(query, best.set(target, Math.min(Number(e), best.get(target) ?? Infinity)));
     }
-    results.push(byQuery);
   }
-  return results;
+  return byQuery;
 }
 
 /** Returns the first line that the program prints about its version. Errors  those of the program */
@@ -88,14 +97,4 @@ export async function versionOf({ version }: Program): Promise<string> {
     .trim()
     .split('\n')[0]
     .replace(/^\w+: /, '');
-}
-
-function readTable(text: string): EValues {
-  const best = new Map<string, number>();
-  for (const line of text.split('\n')) {
-    const [, target, e] = line.split('\t');
-    // PSI-BLAST also writes blank lines, and a sentence when it has converged.
-    if (e !== undefined) best.set(target, Math.min(Number(e), best.get(target) ?? Infinity));
-  }
-  return best;
 }

@@ -19,8 +19,8 @@ const FAMILY_MOST = 110;
 const FAMILY_LENGTHS = [40, 700] as const;
 /** Lengths of the random rest. Unit: residues */
 const REST_LENGTHS = [40, 500] as const;
-/** The query of the example, which is always selected. */
-export const EXAMPLE_ID = 'P0AA25';
+/** Always selected: thioredoxin 1 of E. coli. */
+const SELECTED_ID = 'P0AA25';
 const ROOT_TAXID = 1;
 
 interface SelectedProtein {
@@ -65,7 +65,7 @@ export async function writeDemo({ fasta, nodes, names }: DemoFiles, folder: stri
 }
 
 function select(all: readonly SelectedProtein[], random: Random): readonly SelectedProtein[] {
-  const chosen = new Set<SelectedProtein>(all.filter(({ id }) => id === EXAMPLE_ID));
+  const chosen = new Set<SelectedProtein>(all.filter(({ id }) => id === SELECTED_ID));
   for (const family of FAMILIES) {
     const members = all.filter((each) => each.family === family && isWithin(each, FAMILY_LENGTHS));
     for (const at of sampleDistinct(members.length, FAMILY_MOST, random)) chosen.add(members[at]);

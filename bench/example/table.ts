@@ -1,7 +1,7 @@
-import { EXAMPLE_LARGEST_E } from '../../src/demo/example.js';
+import { EXAMPLE_LARGEST_E, type ExampleName } from '../../src/demo/example.js';
 import { PROGRAMS } from './programs.js';
 
-/** A protein that a program finds by the example query. */
+/** A protein that a program finds by an example query. */
 export interface Row {
   readonly id: string;
   readonly name: string;
@@ -11,68 +11,63 @@ export interface Row {
   readonly eValues: readonly (number | undefined)[];
 }
 
-/** Counts of finds of one query by program, this one first. */
-export interface Summary {
-  readonly id: string;
-  readonly name: string;
+/** Finds of all queries of one family, by program without rounds, this one first. */
+export interface FamilyTotals {
   readonly family: string;
-  readonly counts: readonly { readonly named: number; readonly others: number }[];
+  readonly queryCount: number;
+  /** Finds that are named after the same family, and after a different one. */
+  readonly counts: readonly { readonly same: number; readonly different: number }[];
+}
+
+interface ComparedExample extends ExampleName {
+  readonly rows: readonly Row[];
 }
 
 interface Comparison {
-  readonly rows: readonly Row[];
-  readonly summaries: readonly Summary[];
+  readonly examples: readonly ComparedExample[];
+  readonly families: readonly FamilyTotals[];
   readonly versions: readonly string[];
   readonly serverVersion: string;
 }
 
 const NAMES = ['Gloaming', ...PROGRAMS.map(({ name }) => name)];
+const NAMES_WITHOUT_ROUNDS = [
+  'Gloaming',
+  ...PROGRAMS.filter((each) => !each.hasRounds).map(({ name }) => name),
+];
 const NAME_MAX_CHARACTERS = 44;
 
 /** Returns the page of the comparison in Markdown. */
-export function comparison({ rows, summaries, versions, serverVersion }: Comparison): string {
-  const counts = NAMES.map((_, program) => rows.filter(({ eValues }) => isFind(eValues[program])).length);
-  const missed = rows.filter(({ eValues: [ours, blastp] }) => isFind(ours) && !isFind(blastp));
-  const lost = rows.filter(({ eValues: [ours, ...others] }) => !isFind(ours) && others.some(isFind));
+export function comparison({ examples, families, versions, serverVersion }: Comparison): string {
   return `<!-- Written by npm run bench -- example. -->
 
-# Thioredoxin of E. coli in the demo: what each program finds
+# What each program finds in the demo
 
-${sentence(counts, missed, lost)}
+All programs search the same 2,000 proteins. A find has E ≤ ${EXAMPLE_LARGEST_E}. Programs of three rounds search again
+with a profile of their finds. The others, Gloaming among them, search with the query alone. In the tables of queries,
+finds are bold, and a dash means that the program does not list the protein up to E = 10.
 
-A number is an E-value. Bold numbers are finds: E ≤ ${EXAMPLE_LARGEST_E}. A dash means that the program does not list
-the protein up to E = 10. Programs of three rounds search again with a profile of their finds; the others, Gloaming
-among them, search with the query alone.
+${examples.map(sectionOf).join('\n\n')}
 
-${table(
-  ['protein', 'organism', 'name', ...NAMES],
-  rows.map(({ id, organism, name, eValues }) => [
-    `[${id}](https://www.uniprot.org/uniprotkb/${id})`,
-    genusOf(organism),
-    cut(name),
-    ...eValues.map(shown),
-  ]),
-)}
+## All queries of the remote families
 
-## Other queries of the demo
-
-Finds with E ≤ ${EXAMPLE_LARGEST_E} that UniProt names after the query's family, and behind the plus sign all other
-finds. A name does not decide: a family has members with other names, and some finds are false.
+Pairs of proteins that a search with the first one finds, and that UniProt names after the same family. No family was
+chosen by these numbers; the first example was, because its finds are remote. Finds that are named after a different
+family are in brackets.
 
 ${table(
-  ['query', 'name', 'family', ...NAMES],
-  summaries.map(({ id, name, family, counts: found }) => [
-    id,
-    cut(name),
+  ['family', 'queries', ...NAMES_WITHOUT_ROUNDS],
+  [...families, sumOf(families)].map(({ family, queryCount, counts }) => [
     family,
-    ...found.map(({ named, others }) => `${named} + ${others}`),
+    String(queryCount),
+    ...counts.map(({ same, different }) => `${same} (${different})`),
   ]),
 )}
 
 ## Commands
 
-\`npm run bench -- example\` wrote this page with Gloaming ${serverVersion}. The targets are the 2,000 proteins of
-\`proteins.fasta.gz\`. Commands of the other programs, with \`E=10\`:
+\`npm run bench -- example\` wrote this page with Gloaming ${serverVersion}. Commands of the other programs, with
+\`E=10\`:
 
 \`\`\`sh
 ${PROGRAMS.map(({ name, prepare, search }, at) => `# ${name}: ${versions[at]}\n${prepare}\n${search}`).join('\n')}
@@ -80,14 +75,39 @@ ${PROGRAMS.map(({ name, prepare, search }, at) => `# ${name}: ${versions[at]}\n$
 `;
 }
 
-function sentence(counts: readonly number[], missed: readonly Row[], lost: readonly Row[]): string {
-  const each = NAMES.map((name, program) => `${name} ${counts[program]}`).join('; ');
-  const named = missed.filter(({ family }) => family === 'thioredoxin fold').length;
-  return (
-    `Proteins found with E ≤ ${EXAMPLE_LARGEST_E}, without the query: ${each}. ` +
-    `Gloaming finds ${missed.length} that BLASTP misses. UniProt names ${named} of these after a protein of the ` +
-    `thioredoxin fold. Other programs find ${lost.length} that Gloaming misses.`
-  );
+function sectionOf({ id, title, rows }: ComparedExample): string {
+  const each = NAMES.map((name, program) => {
+    return `${name} ${rows.filter(({ eValues }) => isFind(eValues[program])).length}`;
+  });
+  const missed = rows.filter(({ eValues: [ours, blastp] }) => isFind(ours) && !isFind(blastp)).length;
+  const lost = rows.filter(({ eValues: [ours, ...others] }) => !isFind(ours) && others.some(isFind)).length;
+  return `## ${title.replace(/^./, (first) => first.toUpperCase())}
+
+Finds by ${id}, without the query: ${each.join('; ')}. Gloaming finds ${missed} that BLASTP misses. Other programs find
+${lost} that Gloaming misses.
+
+${table(
+  ['protein', 'organism', 'name', ...NAMES],
+  rows.map(({ id: target, organism, name, eValues }) => [
+    `[${target}](https://www.uniprot.org/uniprotkb/${target})`,
+    organism.replace(/ \(strain.*$/, ''),
+    cut(name),
+    ...eValues.map(shown),
+  ]),
+)}`;
+}
+
+function sumOf(families: readonly FamilyTotals[]): FamilyTotals {
+  const sum = (valueOf: (totals: FamilyTotals) => number): number =>
+    families.reduce((total, each) => total + valueOf(each), 0);
+  return {
+    family: 'all',
+    queryCount: sum(({ queryCount }) => queryCount),
+    counts: NAMES_WITHOUT_ROUNDS.map((_, program) => ({
+      same: sum(({ counts }) => counts[program].same),
+      different: sum(({ counts }) => counts[program].different),
+    })),
+  };
 }
 
 function isFind(e: number | undefined): boolean {
@@ -99,10 +119,6 @@ function shown(e: number | undefined): string {
   const text =
     e === 0 ? '0' : e >= 0.01 ? String(Number(e.toPrecision(2))) : e.toExponential(0).replace('e-', 'e−');
   return isFind(e) ? `**${text}**` : text;
-}
-
-function genusOf(organism: string): string {
-  return organism.replace(/ \(strain.*$/, '');
 }
 
 function cut(name: string): string {

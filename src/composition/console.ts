@@ -1,6 +1,6 @@
 import { readCalibrationCard } from '../significance/sidecar.js';
 import { selfCheckOf } from '../demo/check.js';
-import { EXAMPLE_ID } from '../demo/example.js';
+import { EXAMPLES } from '../demo/example.js';
 import { simulatedProteins } from '../demo/simulated.js';
 import { createConsole, type Console } from '../services/console/console.js';
 import { Sessions } from '../services/console/sessions.js';
@@ -26,7 +26,7 @@ export function composeConsole(
     engines,
     // The homologs of simulated proteins are known by construction. Their example is the query of the self-check.
     exampleOf: ({ manifest }) =>
-      manifest.is_simulated ? selfCheckOf(simulatedProteins()).query.id : EXAMPLE_ID,
+      manifest.is_simulated ? selfCheckOf(simulatedProteins()).query.id : EXAMPLES[0].id,
     readCalibration: (releaseId) => readCalibrationCard(releaseFolder(ground, releaseId)),
   });
 }

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { FAMILIES, familyOf } from '#bench/example/families.js';
 import { selectDemo } from '#bench/example/select.js';
-import { EXAMPLE_ID, EXAMPLE_LARGEST_E, FINDS_COLUMNS, readExample } from '#src/demo/example.js';
+import { EXAMPLES, EXAMPLE_LARGEST_E, FINDS_COLUMNS, readExample } from '#src/demo/example.js';
 import { parseFastaHeader } from '#src/sequence/fasta-header.js';
 import { ROOT, SHARED } from '../tools/paths.js';
 
@@ -20,11 +20,11 @@ const hasShared = existsSync(join(data, 'uniprot-sample.fasta.gz'));
 if (!hasShared) console.log('skipped: the selection of the demo, without ../shared');
 
 describe('the demo', () => {
-  it('has 2,000 proteins of six organisms, the example query among them', () => {
+  it('has 2,000 proteins of six organisms, the example queries among them', () => {
     expect(headers).toHaveLength(2_000);
     expect(new Set(headers.map(({ id }) => id)).size).toBe(2_000);
     expect(new Set(headers.map(({ taxid }) => taxid)).size).toBe(6);
-    expect(headers.some(({ id }) => id === EXAMPLE_ID)).toBe(true);
+    for (const example of EXAMPLES) expect(headers.filter(({ id }) => id === example.id)).toHaveLength(1);
   });
 
   it('has members of every remote family, and a random rest', () => {
@@ -47,18 +47,29 @@ describe('the demo', () => {
   });
 });
 
-describe('the example', () => {
-  it('has a query of the demo, and finds that are named after the fold of thioredoxin', async () => {
-    const { sequence, finds } = await readExample(ROOT);
-    expect(fasta.replaceAll('\n', '')).toContain(sequence);
-    expect(finds.length).toBeGreaterThan(20);
+const tableOf = (name: string): string => readFileSync(join(folder, `${name}.tsv`), 'utf8').trim();
+
+describe('the first example', () => {
+  it('has finds of its family most of which BLASTP misses', async () => {
+    const { finds, blastpCount } = await readExample(ROOT);
+    expect(finds.length).toBeGreaterThanOrEqual(8);
+    expect(blastpCount).toBeLessThanOrEqual(finds.length / 4);
     const names = new Map(headers.map(({ id, name = '' }) => [id, name]));
-    const named = finds.filter((id) => familyOf(names.get(id) ?? '')?.name === 'thioredoxin fold');
-    expect(named.length / finds.length).toBeGreaterThan(0.9);
+    const families = finds.map((id) => familyOf(names.get(id) ?? '')?.name);
+    expect(new Set(families)).toEqual(new Set(['ubiquitin-like']));
+  });
+});
+
+describe.each(EXAMPLES)('the example $name', (example) => {
+  it('has a query of the demo', async () => {
+    const { sequence, finds } = await readExample(ROOT, example);
+    expect(sequence.length).toBeGreaterThan(50);
+    expect(fasta.replaceAll('\n', '')).toContain(sequence);
+    expect(finds).not.toContain(example.id);
   });
 
   it('has a table whose rows some program finds, in the order of our E-values', () => {
-    const [note, header, ...lines] = readFileSync(join(folder, 'thioredoxin.tsv'), 'utf8').trim().split('\n');
+    const [note, header, ...lines] = tableOf(example.name).split('\n');
     expect(note).toContain('npm run bench -- example');
     expect(header!.split('\t').slice(0, 1 + FINDS_COLUMNS.length)).toEqual(['protein', ...FINDS_COLUMNS]);
     const rows = lines.map((line) => line.split('\t').slice(1, 1 + FINDS_COLUMNS.length));

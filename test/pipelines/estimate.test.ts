@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gloaming-rates-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const extent = { bytes: 4e6, proteins: 8_000, residues: 3e6 };
-const ALL = { calibrates: true, qualifies: true, policy: 'sampled' } as const;
+const ALL = { calibrates: true, hasReferenceNull: false, qualifies: true, policy: 'sampled' } as const;
 
 describe('the expected stages of a build', () => {
   it('take as long as this machine has measured', () => {
@@ -33,6 +33,13 @@ describe('the expected stages of a build', () => {
     const pairsMs = (of: typeof stages): number => of.find(({ stage }) => stage === 'calibrate')!.ms;
     expect(pairsMs(stages)).toBeGreaterThan(8_000);
     expect(pairsMs(more)).toBeLessThan(1.5 * pairsMs(stages));
+  });
+
+  it('of an encoder with a null of its own have a far shorter calibration', () => {
+    const msOf = (hasReferenceNull: boolean): number =>
+      expectedStages(extent, {}, 2, { ...ALL, hasReferenceNull }).find(({ stage }) => stage === 'calibrate')!
+        .ms;
+    expect(msOf(true)).toBeLessThan(msOf(false) / 10);
   });
 
   it('that were never measured are scaled by the rate of the encoder', () => {

@@ -1,7 +1,7 @@
 import type { Appliance } from '../../appliance.js';
 import { foundHomologs, type SelfCheck } from '../../demo/check.js';
 import { DEMO_SLUG } from '../../demo/demo.js';
-import { EXAMPLE_ID, EXAMPLE_LARGEST_E, type Example } from '../../demo/example.js';
+import { EXAMPLE_LARGEST_E, type Example } from '../../demo/example.js';
 import { SIMULATED_SLUG } from '../../demo/simulated.js';
 import { newId } from '../../ids.js';
 import type { RequestContext } from '../../services/context.js';
@@ -18,7 +18,7 @@ const EXAMPLE_CANDIDATES = 1_000;
  */
 export async function checkByExample(
   { homology, servedFrom }: Pick<Appliance, 'homology' | 'servedFrom'>,
-  { sequence, finds }: Example,
+  { id: queryId, title, sequence, finds, blastpCount }: Example,
 ): Promise<string> {
   const { value } = await homology.search(
     {
@@ -33,7 +33,7 @@ export async function checkByExample(
   );
   const { searched_target_count: searched } = value.database;
   const took = `in ${value.performance.search_execution_ms} ms`;
-  const asked = `Self-check on ${servedFrom}: thioredoxin of E. coli against ${searched} real proteins`;
+  const asked = `Self-check on ${servedFrom}: ${title} against ${searched} real proteins`;
   if (
     value.candidates.every(({ significance }) => significance.measurements.expected_false_hits === undefined)
   ) {
@@ -41,13 +41,13 @@ export async function checkByExample(
   }
   const found = value.candidates.filter(({ target, significance }) => {
     const e = significance.measurements.expected_false_hits;
-    return target.id !== EXAMPLE_ID && e !== undefined && e <= EXAMPLE_LARGEST_E;
+    return target.id !== queryId && e !== undefined && e <= EXAMPLE_LARGEST_E;
   });
   const ids = new Set(found.map(({ target }) => target.id));
   const known = finds.filter((id) => ids.has(id)).length;
   return (
     `${asked} found ${found.length} homologs with E ≤ ${EXAMPLE_LARGEST_E}, ${known} of the ${finds.length} ` +
-    `expected, ${took}.`
+    `expected, ${took}. BLASTP finds ${blastpCount} of these.`
   );
 }
 

@@ -2,7 +2,7 @@ import { join, relative } from 'node:path';
 import type { Appliance } from '../../appliance.js';
 import { selfCheckOf } from '../../demo/check.js';
 import { DEMO_SLUG, examplesFolder, isDemo } from '../../demo/demo.js';
-import { exampleFile, readExample } from '../../demo/example.js';
+import { readExample } from '../../demo/example.js';
 import { SIMULATED_SLUG, simulatedProteins } from '../../demo/simulated.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -32,7 +32,7 @@ export async function welcome(
     ...(first === undefined ? [] : commandLines(config.packageFolder, first, program)),
     ...(isLocal
       ? await keyLines(appliance, isTerminal, program)
-      : ['Others can reach this address: make keys with "gloaming keys create <name>".']),
+      : [`Others can reach this address: make keys with "${program} keys create <name>".`]),
     ...(isLocal && first !== undefined ? [curlLine(url, first)] : []),
     '',
     `Documentation: ${url}/docs   Stop: Ctrl-C`,
@@ -55,8 +55,7 @@ async function firstSearch(appliance: Appliance): Promise<FirstSearch | undefine
   const [demo] = releases.releases(DEMO_SLUG);
   if (demo !== undefined && isDemo(demo.manifest)) {
     const example = await readExample(config.packageFolder);
-    const file = exampleFile(config.packageFolder);
-    const { sequence } = example;
+    const { sequence, queryFile: file } = example;
     return { slug: DEMO_SLUG, sequence, file, check: () => checkByExample(appliance, example) };
   }
   if (releases.database(SIMULATED_SLUG) === undefined) return undefined;
@@ -92,7 +91,7 @@ function commandLines(
   program: string,
 ): readonly string[] {
   if (file === undefined) return [];
-  const table = join(examplesFolder(packageFolder), 'README.md');
+  const table = join(examplesFolder(packageFolder), 'finds.md');
   return [
     'On the command line:',
     `${program} search ${pathFromHere(file)} --database ${slug}`,

@@ -53,7 +53,9 @@ describe('a first start', () => {
     expect(text).toContain('export GLOAMING_API_KEY=$(');
     expect(text).toContain('keys create me)');
     expect(text).toMatch(/console" prints a link that signs one browser in/);
-    expect(text).toMatch(/^Self-check on .*: thioredoxin of E\. coli against 2000 real proteins/m);
+    expect(text).toMatch(
+      /^Self-check on .*: ubiquitin-like HUB1 of a malaria parasite against 2000 real proteins/m,
+    );
     expect(text).toMatch(/^curl -s http:/m);
     expect(text).toMatch(/^Documentation: http/m);
   });
@@ -89,14 +91,14 @@ describe('a first start', () => {
     expect(answer.status).toBe(200);
     const { candidates } = (await answer.json()) as { candidates: { target: { id: string } }[] };
     expect(candidates).toHaveLength(5);
-    expect(candidates[0]!.target.id).toBe('P0AA25');
+    expect(candidates[0]!.target.id).toBe('A0A509ATW6');
     expect(await printed(true)).not.toMatch(/glm_\w/);
   });
 
   it('names a query that the command line finds, and the table of what others find', async () => {
     const text = await printed(true);
-    expect(text).toMatch(/search examples\/thioredoxin\.fasta --database demo$/m);
-    expect(text).toMatch(/examples\/README\.md$/m);
+    expect(text).toMatch(/search examples\/hub1\.fasta --database demo$/m);
+    expect(text).toMatch(/examples\/finds\.md$/m);
   });
 
   it('builds a database that the first database of the lab replaces as the default of searches', async () => {
