@@ -66,7 +66,7 @@ export function isOfReference({ manifest }: Release, { card }: ReferenceNull): b
  * the release unless these pairs contradict the reference. A killed calibration resumes from its checkpoints.
  * Errors  Refusal `build_running` if another process calibrates the release; Fault of kernels or token file; the
  *         signal's reason; those of the file system
- * Cost    one MaxSim scan of the release for each member of the reference set, and some 200,000 kernel pairs
+ * Cost    one MaxSim scan of the release for each member of the reference set, and up to 120,000 kernel pairs
  */
 export async function calibrateByReference(
   options: MeasureOptions & { readonly seed?: number },

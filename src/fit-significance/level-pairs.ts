@@ -5,7 +5,7 @@ import type { CalibrationCard } from '../significance/card.js';
 /** Upper bound of the proteins whose pairs give the level. More proteins would not change it noticeably. */
 const MOST_PROTEINS = 1_000;
 /** Partners of each protein: half of its pairs, because each pair belongs to two proteins. */
-const MOST_PARTNERS = 200;
+const MOST_PARTNERS = 120;
 
 /** Pairs of targets of a release, each pair at most once. */
 export interface LevelPairs {

@@ -30,7 +30,7 @@ const BASIS_PROTEINS = 1_500;
  * Reads the tokens of a target and computes its moments.
  * Errors  those of the token reader
  */
-export async function readMoments(
+async function readMoments(
   release: Release,
   reader: TokenReader,
   target: number,

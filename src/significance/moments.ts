@@ -248,7 +248,7 @@ interface ProfilePair {
  * Returns the covariates of a pair from its means and mean squares.
  * Unit  cosine and squared cosine
  */
-export function pairOf(
+function pairOf(
   meanCosine: number,
   meanSquare: number,
   profiles: ProfilePair | undefined,

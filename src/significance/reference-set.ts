@@ -98,7 +98,7 @@ export function readReferenceProteins(bytes: Uint8Array, dimension: number): rea
  * Shape  as of `TokenSource`
  * Range  −128..127
  */
-export function referenceSource(proteins: readonly QueryTokens[], dimension: number): TokenSource {
+function referenceSource(proteins: readonly QueryTokens[], dimension: number): TokenSource {
   const residueStarts = new Uint32Array(proteins.length + 1);
   proteins.forEach(({ length }, at) => (residueStarts[at + 1] = residueStarts[at] + length));
   const profiles = proteins.flatMap(({ profile }) => (profile === undefined ? [] : [profile]));

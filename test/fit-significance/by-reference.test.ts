@@ -240,7 +240,7 @@ describe('the pairs that give the level', () => {
       });
       expect(pairs.size).toBe(plan.pairCount);
       expect(plan.pairCount).toBe(
-        Math.min(1_000, count) * Math.min(200, Math.floor((Math.min(1_000, count) - 1) / 2)),
+        Math.min(1_000, count) * Math.min(120, Math.floor((Math.min(1_000, count) - 1) / 2)),
       );
     }
   });
