@@ -78,14 +78,9 @@ async function calibrate(
   const scales = measureShapes(pairs, random);
   const sample = measureSampleHubness(pairs, scales, random, options.referenceSet);
   const labels = labelsOf(options, targets);
-  const { lengthSlope } = options;
-  const inputs = {
-    seed,
-    ...(lengthSlope !== undefined && { lengthSlope }),
-    labels: labels === undefined ? null : Array.from(labels),
-  };
+  const inputs = { seed, labels: labels === undefined ? null : Array.from(labels) };
   const uncontrolled = await checkpointFit(checkpoints, inputs, sample, random, () =>
-    fitOrRefuse(release, fitNull(sample, scales, random, labels, options.lengthSlope)),
+    fitOrRefuse(release, fitNull(sample, scales, random, labels)),
   );
   const fit = await controlPairs(access, targets, sample, uncontrolled, (done) => report('controls', done));
 

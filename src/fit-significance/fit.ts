@@ -58,7 +58,6 @@ const RATE_SWEEPS = 4;
 /**
  * Fits the null model to the fitted pairs that are not left out: a quantile regression for the threshold, then the mean
  * excess over it.
- * @param lengthSlope  fixed slope of the log shorter length; default: that of a null that is fitted to one release
  * Errors  returns undefined if there are too few pairs, or if their scores do not vary
  */
 export function fitPairNull(
@@ -66,7 +65,6 @@ export function fitPairNull(
   shape: ShapeScales,
   isLeftOut: (pair: number) => boolean,
   random: Random,
-  lengthSlope = SLOPE_OF_LENGTH,
 ): PairNull | undefined {
   const usable = sample.fitPairs.filter((pair) => !isLeftOut(pair));
   if (usable.length < FEWEST_PAIRS) return undefined;
@@ -91,12 +89,7 @@ export function fitPairNull(
   const ratePairs = sampleDistinct(usable.length, RATE_PAIRS, random).map((index) => usable[index]);
   const isEven = sample.hasProfiles || isSmallSample(sample.pairCount);
   const shares = isEven ? EVEN_SHARES : UNEVEN_SHARES;
-  const rate = fitRate(
-    exceedancesOf(sample, ratePairs, scales, weights),
-    slopeTerms(shape).length,
-    shares,
-    lengthSlope,
-  );
+  const rate = fitRate(exceedancesOf(sample, ratePairs, scales, weights), slopeTerms(shape).length, shares);
   return rate && { ...scales, weights, ...rate, scorePerCosine: sample.scorePerCosine };
 }
 
@@ -155,7 +148,6 @@ function fitRate(
   exceedances: readonly Exceedance[],
   slopeCount: number,
   shares: { readonly faster: number; readonly slower: number },
-  lengthSlope: number,
 ): Pick<PairNull, 'scale' | 'rate'> | undefined {
   const sorted = Float64Array.from(exceedances, ({ excess }) => excess).sort();
   if (sorted.length === 0) return undefined;
@@ -175,7 +167,7 @@ function fitRate(
     const value = (slope: number): number => logLikelihood(below, ceiling, withSlope(slope));
     return withSlope(maximise(value, -SLOPE_LIMIT, SLOPE_LIMIT, SEARCH_STEPS));
   };
-  const initialSlopes = new Array<number>(slopeCount).fill(0).with(LENGTH_SLOPE, lengthSlope);
+  const initialSlopes = new Array<number>(slopeCount).fill(0).with(LENGTH_SLOPE, SLOPE_OF_LENGTH);
   let full: Rate = { logScale: Math.log(mean), slopes: initialSlopes, slowerShare: 1 };
   for (let sweep = 0; sweep < RATE_SWEEPS; sweep += 1) {
     full = scaled(full);

@@ -30,11 +30,7 @@ const BASIS_PROTEINS = 1_500;
  * Reads the tokens of a target and computes its moments.
  * Errors  those of the token reader
  */
-async function readMoments(
-  release: Release,
-  reader: TokenReader,
-  target: number,
-): Promise<ProteinMoments> {
+async function readMoments(release: Release, reader: TokenReader, target: number): Promise<ProteinMoments> {
   return proteinMoments(await reader.read(target), momentForm(release.manifest));
 }
 

@@ -29,7 +29,6 @@ const ROUNDS = 3;
  * of
  * the sample is expected to reach its score. All pairs within a group of linked proteins are left out, whatever their
  * scores, so that the null is hardly truncated.
- * @param lengthSlope  as of `fitPairNull`
  * @param labels  optional group of each protein (cluster, family); proteins with equal labels are linked
  * Shape   labels [sample.proteinCount]
  * Unit    group numbers
@@ -41,7 +40,6 @@ export function fitNull(
   shape: ShapeScales,
   random: Random,
   labels?: Int32Array,
-  lengthSlope?: number,
 ): NullFit | undefined {
   const linkLogProbability = -Math.log(sample.pairCount);
   let components = linkLabels(sample, labels);
@@ -52,7 +50,7 @@ export function fitNull(
     const previous = components;
     const isLeftOut = (pair: number): boolean =>
       previous.isConnected(sample.firsts[pair], sample.seconds[pair]);
-    pairNull = fitPairNull(sample, shape, isLeftOut, random, lengthSlope);
+    pairNull = fitPairNull(sample, shape, isLeftOut, random);
     if (pairNull === undefined) return undefined;
     coordinates = coordinatesOf(sample, pairNull);
     components = linkLabels(sample, labels);

@@ -33,8 +33,6 @@ export interface CalibrateOptions extends MeasureOptions {
   readonly referenceSet?: ReferenceSetDraw;
   /** Most length strata. Default: 4. */
   readonly maximumStrata?: number;
-  /** Slope of the rate over the log shorter length (fit.ts). Unit: ln of the mean excess per standard deviation. */
-  readonly lengthSlope?: number;
 }
 
 /** Access to the token file, and the folder of checkpoints. */

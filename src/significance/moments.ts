@@ -248,11 +248,7 @@ interface ProfilePair {
  * Returns the covariates of a pair from its means and mean squares.
  * Unit  cosine and squared cosine
  */
-function pairOf(
-  meanCosine: number,
-  meanSquare: number,
-  profiles: ProfilePair | undefined,
-): PairMoments {
+function pairOf(meanCosine: number, meanSquare: number, profiles: ProfilePair | undefined): PairMoments {
   // A sketch loses a part of the second moment, so that the mean square can lie below the squared mean.
   const cosineSpread = Math.sqrt(Math.max(0, meanSquare - meanCosine * meanCosine));
   if (profiles === undefined) {

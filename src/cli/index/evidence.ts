@@ -75,7 +75,7 @@ export function referenceLines(
       `${Math.exp(level).toFixed(2)}, from ${pairs} pairs of the database, within a factor of ${factor}`,
     ],
     [
-      'held out',
+      'tested',
       holdout.status === 'confirmed'
         ? `${holdout.pair_count.toLocaleString('en')} pairs of other proteins confirm it`
         : `its proteins are too few for a test: E-values may differ by a factor of ${factor}`,
