@@ -1,7 +1,7 @@
 import type { Appliance } from '../../src/appliance.js';
 import type { BuildHomologs } from '../../src/build-release/build-options.js';
 import { findEncoder } from '../../src/encoder/find.js';
-import { calibrateByReference, isOfReference } from '../../src/fit-significance/calibrate-by-reference.js';
+import { calibrateByReference, isOfReference } from '../../src/fit-significance/reference/calibrate.js';
 import { calibrateRelease } from '../../src/fit-significance/fit-significance.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import type { CalibrationCard } from '../../src/significance/card.js';

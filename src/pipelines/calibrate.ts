@@ -1,6 +1,6 @@
 import { findEncoder } from '../encoder/find.js';
 import { Refusal } from '../errors.js';
-import { calibrateByReference, isOfReference } from '../fit-significance/calibrate-by-reference.js';
+import { calibrateByReference, isOfReference } from '../fit-significance/reference/calibrate.js';
 import { calibrateRelease } from '../fit-significance/fit-significance.js';
 import { policyKindOf } from '../recall/policy-card.js';
 import { readPolicyCard } from '../recall/policy-sidecar.js';

@@ -6,7 +6,7 @@ import type { Encoder } from '../encoder/encoder.js';
 import { findEncoder } from '../encoder/find.js';
 import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
 import { Refusal } from '../errors.js';
-import { plannedReferencePhases } from '../fit-significance/calibrate-by-reference.js';
+import { plannedReferencePhases } from '../fit-significance/reference/calibrate.js';
 import { plannedPhases } from '../fit-significance/fit-significance.js';
 import { leastTargets } from '../measure-recall/qualify.js';
 import type { PolicyKind } from '../recall/policy-card.js';

@@ -6,7 +6,7 @@ import type { ApplianceConfig } from '../config.js';
 import { findEncoder } from '../encoder/find.js';
 import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
 import { calibrateRelease } from '../fit-significance/fit-significance.js';
-import { REFERENCE_CALIBRATION, writeReferenceNull } from '../fit-significance/make-reference.js';
+import { REFERENCE_CALIBRATION, writeReferenceNull } from '../fit-significance/reference/make.js';
 import { openReferenceNull, referenceNullFolder, referenceNullId } from '../significance/reference-null.js';
 import type { PipelineEvents } from './events/notices.js';
 import { withMeasuringEngine } from './measure.js';

@@ -1,10 +1,5 @@
-import type {
-  KernelBackend,
-  KernelOptions,
-  MaxSimSums,
-  QueryTokens,
-  TokenStore,
-} from '../kernels/kernels.js';
+import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
+import { openInMemory } from '../kernels/memory-store.js';
 import type { ReferenceSet } from '../significance/reference-set.js';
 import { rank } from './rank.js';
 import { rescore, rescoreWithPaths } from './rescore.js';
@@ -104,21 +99,7 @@ export async function compareReferenceSet(
   if (referenceSet === undefined) return undefined;
   return referenceSet.kind === 'targets'
     ? backend.maxsim(store, queries, referenceSet.targets, options)
-    : backend.maxsim(await openReferenceStore(referenceSet, backend), queries, undefined, options);
-}
-
-/** Stores of reference sets that ship with an encoder. The kernels free a store when it is collected. */
-const referenceStores = new WeakMap<ReferenceSet, WeakMap<KernelBackend, Promise<TokenStore>>>();
-
-function openReferenceStore(
-  referenceSet: Extract<ReferenceSet, { readonly kind: 'proteins' }>,
-  backend: KernelBackend,
-): Promise<TokenStore> {
-  const stores = referenceStores.get(referenceSet) ?? new WeakMap<KernelBackend, Promise<TokenStore>>();
-  referenceStores.set(referenceSet, stores);
-  const store = stores.get(backend) ?? backend.open(referenceSet.source);
-  stores.set(backend, store);
-  return store;
+    : backend.maxsim(await openInMemory(referenceSet.source, backend), queries, undefined, options);
 }
 
 function pick({ queryToTarget, targetToQuery }: MaxSimSums, targets: Uint32Array): MaxSimSums {

@@ -235,7 +235,12 @@ async function readSized(folder: string, file: FileCard): Promise<Uint8Array> {
   return readFile(path);
 }
 
-/** Returns all values of a column of fixed-size lists of float32, row-major. */
+/**
+ * Returns all values of a column of fixed-size lists of float32.
+ * Shape  [rows × list size], row-major
+ * Unit   that of the column
+ * Errors Fault if the table lacks the column
+ */
 export function floatsOf(table: Table, name: string): Float32Array {
   const column = table.getChild(name);
   if (column === null) throw new Fault(`The calibration table lacks the column ${name}.`);

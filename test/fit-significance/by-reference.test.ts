@@ -6,10 +6,10 @@ import {
   calibrateByReference,
   isOfReference,
   type ReferenceOutcome,
-} from '#src/fit-significance/calibrate-by-reference.js';
+} from '#src/fit-significance/reference/calibrate.js';
 import { calibrateRelease } from '#src/fit-significance/fit-significance.js';
-import { partnersOf, planLevelPairs } from '#src/fit-significance/level-pairs.js';
-import { writeReferenceNull } from '#src/fit-significance/make-reference.js';
+import { partnersOf, planLevelPairs } from '#src/fit-significance/reference/level-pairs.js';
+import { writeReferenceNull } from '#src/fit-significance/reference/make.js';
 import { transferCalibration } from '#src/fit-significance/transfer.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import type { QueryTokens, TokenStore } from '#src/kernels/kernels.js';
@@ -220,7 +220,7 @@ describe('the reference null of an encoder', () => {
     expect(await damage('reference.arrow', flipped)).toContain('reference.arrow was changed');
     expect(await damage('basis.arrow', flipped)).toContain('basis.arrow was changed');
     expect(await damage('card.json', () => Buffer.from('no'))).toContain('is not a reference null');
-    expect(await damage('card.json', () => Buffer.from('{"format":"other/1"}'))).toContain(
+    expect(await damage('card.json', () => Buffer.from(JSON.stringify({ format: 'other/1' })))).toContain(
       'has format "other/1"',
     );
   });

@@ -32,7 +32,8 @@ export function addCalibrateCommand(index: Command, context: CommandContext): vo
     .option('--no-qualification', 'do not measure the approximate policy: searches stay exhaustive')
     .option(
       '--quick',
-      `with --full: a sample of ${QUICK_SAMPLE_COUNT}, a sixth of the work. The tail is checked down to one pair in 130,000 ` +
+      `with --full: a sample of ${QUICK_SAMPLE_COUNT}, a sixth of the work. ` +
+        'The tail is checked down to one pair in 130,000 ' +
         'instead of 800,000, and some lengths may have no E-values',
     )
     .action((selector: string, options: Options) =>

@@ -7,9 +7,8 @@ import type { CommandContext } from '../terminal/command.js';
 import { createProgress } from '../terminal/progress.js';
 
 /**
- * Builds the database of a first start: real proteins with E-values, or simulated ones whose homologies are known. No-op
- * for an
- * appliance that has a database. The next database replaces it as the default of searches.
+ * Builds the database of a first start: real proteins with E-values, or simulated ones whose homologies are known. Does
+ * nothing for an appliance that has a database. The next database replaces it as the default of searches.
  * Errors  those of the build, of the encoder and of the control store
  */
 export async function buildFirstDatabase(

@@ -10,28 +10,28 @@ import {
   REFERENCE_QUALIFICATION_ID,
   TAIL_COORDINATE_ID,
   type CalibrationCard,
-} from '../significance/card.js';
-import { canonicalSha256 } from '../canonical.js';
-import type { HubnessTable } from '../significance/hubness.js';
-import { momentForm, type MomentTable } from '../significance/moments.js';
-import type { ReferenceNull } from '../significance/reference-null.js';
-import type { Release } from '../release/release.js';
-import { referencePolicyId } from '../search/plan.js';
-import { seededRandom } from '../random.js';
-import { withCheckpoints } from './checkpoints.js';
-import { measureHubnesses } from './hubness.js';
+} from '../../significance/card.js';
+import { canonicalSha256 } from '../../canonical.js';
+import type { HubnessTable } from '../../significance/hubness.js';
+import { momentForm, type MomentTable } from '../../significance/moments.js';
+import type { ReferenceNull } from '../../significance/reference-null.js';
+import type { Release } from '../../release/release.js';
+import { referencePolicyId } from '../../search/plan.js';
+import { seededRandom } from '../../random.js';
+import { withCheckpoints } from '../checkpoints.js';
+import { measureHubnesses } from '../hubness.js';
 import { measureLevel, type Level } from './level.js';
 import { levelPairCount, planLevelPairs } from './level-pairs.js';
-import { REFERENCE_CALIBRATION } from './make-reference.js';
-import { measureMoments } from './moments.js';
+import { REFERENCE_CALIBRATION } from './make.js';
+import { measureMoments } from '../moments.js';
 import {
   phaseMeter,
   referencePhases,
   type CalibratePhase,
   type MeasureAccess,
   type MeasureOptions,
-} from './options.js';
-import { writeCalibration, type CardContent } from './write.js';
+} from '../options.js';
+import { writeCalibration, type CardContent } from '../write.js';
 
 /** A calibration by the reference null, or the reason why the release needs a null of its own. */
 export type ReferenceOutcome =
@@ -61,9 +61,9 @@ export function isOfReference({ manifest }: Release, { card }: ReferenceNull): b
 }
 
 /**
- * Calibrates a release by the reference null of its encoder: measures moments and hubness of every target, fits the
- * level to pairs of the release, and tests the null on pairs that the level did not see. Writes the calibration beside
- * the release unless these pairs contradict the reference. A killed calibration resumes from its checkpoints.
+ * Calibrates a release by the reference null of its encoder. Measures moments and hubness of every target, and fits the
+ * level to pairs of the release. Tests the null on pairs of held-out proteins, and writes the calibration beside the
+ * release unless they contradict it. A killed calibration resumes from its checkpoints.
  * Errors  Refusal `build_running` if another process calibrates the release; Fault of kernels or token file; the
  *         signal's reason; those of the file system
  * Cost    one MaxSim scan of the release for each member of the reference set, and up to 120,000 kernel pairs

@@ -1,19 +1,19 @@
 import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { canonicalSha256, sha256Hex } from '../canonical.js';
-import { calibrationDirectory, type CalibrationCard } from '../significance/card.js';
-import { momentForm } from '../significance/moments.js';
+import { canonicalSha256, sha256Hex } from '../../canonical.js';
+import { calibrationDirectory, type CalibrationCard } from '../../significance/card.js';
+import { momentForm } from '../../significance/moments.js';
 import {
   REFERENCE_NULL_FILES,
   REFERENCE_NULL_FORMAT,
   referenceNullFolder,
   referenceNullText,
   type ReferenceNullCard,
-} from '../significance/reference-null.js';
-import { referenceBytes } from '../significance/reference-set.js';
-import type { Release } from '../release/release.js';
-import { openTokenReader } from '../release/rows/token-reader.js';
-import type { CalibrateOptions } from './options.js';
+} from '../../significance/reference-null.js';
+import { referenceBytes } from '../../significance/reference-set.js';
+import type { Release } from '../../release/release.js';
+import { openTokenReader } from '../../release/rows/token-reader.js';
+import type { CalibrateOptions } from '../options.js';
 
 /**
  * Options of the calibration that a reference null is made of. The members of the reference set are short, because a

@@ -1,6 +1,6 @@
-import { sampleDistinct, type Random } from '../random.js';
-import type { Release } from '../release/release.js';
-import type { CalibrationCard } from '../significance/card.js';
+import { sampleDistinct, type Random } from '../../random.js';
+import type { Release } from '../../release/release.js';
+import type { CalibrationCard } from '../../significance/card.js';
 
 /** Upper bound of the proteins whose pairs give the level. More proteins would not change it noticeably. */
 const MOST_PROTEINS = 1_000;

@@ -1,26 +1,26 @@
-import type { QueryTokens } from '../kernels/kernels.js';
-import { affineParameters } from '../search/affine.js';
-import { maxsimDistances } from '../search/rank.js';
-import { stratumOf, type Bin } from '../significance/calibration.js';
-import type { ExceedanceCard, HoldoutStatus, ReferenceUseCard } from '../significance/card.js';
-import { CHANCE_COORDINATE } from '../significance/control.js';
-import { hubnessesOf, type HubnessTable } from '../significance/hubness.js';
-import { kolmogorovDistance } from '../significance/kolmogorov.js';
+import type { QueryTokens } from '../../kernels/kernels.js';
+import { affineParameters } from '../../search/affine.js';
+import { maxsimDistances } from '../../search/rank.js';
+import { stratumOf, type Bin } from '../../significance/calibration.js';
+import type { ExceedanceCard, HoldoutStatus, ReferenceUseCard } from '../../significance/card.js';
+import { CHANCE_COORDINATE } from '../../significance/control.js';
+import { hubnessesOf, type HubnessTable } from '../../significance/hubness.js';
+import { kolmogorovDistance } from '../../significance/kolmogorov.js';
 import {
   momentForm,
   pairMoments,
   projectMoments,
   proteinMoments,
   type MomentTable,
-} from '../significance/moments.js';
-import { tailCoordinate } from '../significance/pair-null.js';
-import type { ReferenceNull } from '../significance/reference-null.js';
-import { tailLogProbability } from '../significance/tail-model.js';
-import { independentCountOf } from './bins.js';
-import { runPhase } from './checkpoints.js';
+} from '../../significance/moments.js';
+import { tailCoordinate } from '../../significance/pair-null.js';
+import type { ReferenceNull } from '../../significance/reference-null.js';
+import { tailLogProbability } from '../../significance/tail-model.js';
+import { independentCountOf } from '../bins.js';
+import { runPhase } from '../checkpoints.js';
 import { partnersOf, type LevelPairs } from './level-pairs.js';
-import type { MeasureAccess } from './options.js';
-import { createComponents } from './statistics/links.js';
+import type { MeasureAccess } from '../options.js';
+import { createComponents } from '../statistics/links.js';
 
 /*
  * The level of a release: the factor by which its unrelated pairs exceed the threshold of the reference null more or
