@@ -83,7 +83,8 @@ describe('a backend that selects the best targets on its device', () => {
   });
 
   it('also measures the reference set of a calibration, which need not be among the best', async () => {
-    const calibration = { referenceSet: Uint32Array.of(0, 17, 200, 399) } as unknown as Calibration;
+    const referenceSet = { kind: 'targets', targets: Uint32Array.of(0, 17, 200, 399) };
+    const calibration = { referenceSet } as unknown as Calibration;
     const addon = emulatedAddon();
     const [cpu, gpu] = [
       await engineOf(native, calibration),

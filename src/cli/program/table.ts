@@ -202,6 +202,7 @@ ${WHICH_SEARCH}`,
     load: async () => (await import('../admin/encoder.js')).register,
     commands: [
       leaf('add', 'install an encoder'),
+      leaf('calibrate', 'fit the null of an encoder'),
       leaf('compare', 'compare two encoders'),
       leaf('list', 'installed encoders'),
     ],

@@ -37,6 +37,7 @@ const FOR_THE_COMMAND_LINE = [
   'services/keys.ts',
   // Key files at the start, and a page for coordinators outside the contract.
   'services/workers/',
+  'store/owner.ts',
   'store/secret-key.ts',
   'store/prepare.ts',
   'store/snapshot.ts',

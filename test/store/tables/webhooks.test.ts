@@ -118,7 +118,8 @@ describe('a delivery', () => {
     const table = await tableWith(endpoint('a'));
     await enqueue(table, event(1));
     const [before] = all(table);
-    await table.settle({ ...before, scheduleStartedAt: at(9), nextAttemptAt: at(9) }, {});
+    const restarted = { ...before, scheduleStartedAt: at(9), nextAttemptAt: at(9) };
+    await table.startAnew(restarted, {}, () => undefined);
     await table.settle({ ...before, status: 'failed', attemptCount: 4, nextAttemptAt: undefined }, {});
     expect(all(table)[0]).toMatchObject({ status: 'pending', attemptCount: 4, nextAttemptAt: at(9) });
   });
