@@ -110,7 +110,8 @@ describe('the sampled policy', () => {
       expect(ranking.selection).toBe('best_evidence');
       expect(candidates.map(({ rank }) => rank)).toEqual(candidates.map((_, above) => above + 1));
       const distances = candidates.map(({ measurements }) => measurements.maxsim.bidirectional);
-      expect(distances).toEqual([...distances].sort((a, b) => a - b));
+      // Ranks follow exact fractions, and distances are rounded: two neighbours may differ by the last bit the other way.
+      distances.slice(1).forEach((distance, at) => expect(distance).toBeGreaterThan(distances[at]! - 1e-12));
       expect(is_result_limit_reached).toBe(true);
     }
     const byEvidence = ({ candidates }: typeof ten) =>
