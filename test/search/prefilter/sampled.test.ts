@@ -110,7 +110,7 @@ describe('the sampled policy', () => {
       expect(ranking.selection).toBe('best_evidence');
       expect(candidates.map(({ rank }) => rank)).toEqual(candidates.map((_, above) => above + 1));
       const distances = candidates.map(({ measurements }) => measurements.maxsim.bidirectional);
-      // Ranks follow exact fractions, and distances are rounded: two neighbours may differ by the last bit the other way.
+      // Ranks follow exact fractions. Distances are rounded, so that neighbours can lie the other way round.
       distances.slice(1).forEach((distance, at) => expect(distance).toBeGreaterThan(distances[at]! - 1e-12));
       expect(is_result_limit_reached).toBe(true);
     }
