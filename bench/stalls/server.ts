@@ -1,3 +1,4 @@
+import { SIMULATED_SLUG } from '../../src/demo/simulated.js';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pino } from 'pino';
@@ -10,7 +11,7 @@ import { LoopMeter } from './loop-meter.js';
 const [proteinCount, place] = process.argv.slice(2);
 const folder = await mkdtemp(join(resolve(place), '.bench-stalls-'));
 const settings = join(folder, 'settings.json');
-const colabfold = { database: 'demo', max_evalue: null, min_coverage: 0.1, max_sequences: 1_000 };
+const colabfold = { database: SIMULATED_SLUG, max_evalue: null, min_coverage: 0.1, max_sequences: 1_000 };
 await writeFile(settings, JSON.stringify({ colabfold, serve_parts: true }));
 const { appliance, proteins, key } = await openDemoAppliance(folder, Number(proteinCount), {
   GLOAMING_CONFIG: settings,
@@ -31,7 +32,7 @@ process.send?.({
   key,
   postgresPort: server.postgresPort,
   folder,
-  releaseId: appliance.catalog.defaultRelease('demo', 'bench').releaseId,
+  releaseId: appliance.catalog.defaultRelease(SIMULATED_SLUG, 'bench').releaseId,
   kernelsVersion: appliance.backend.version,
   proteins: proteins.map(({ id, sequence }) => ({ id, sequence })),
 });
