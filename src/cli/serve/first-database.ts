@@ -3,6 +3,7 @@ import { buildDemo, DEMO_SLUG } from '../../demo/demo.js';
 import { buildSimulated, SIMULATED_SLUG, simulatedProteins } from '../../demo/simulated.js';
 import { calibrateBuilt } from '../../pipelines/calibrate.js';
 import { adoptReleases } from '../../pipelines/catalog.js';
+import { hasReferenceNull } from '../../pipelines/reference-null.js';
 import type { CommandContext } from '../terminal/command.js';
 import { createProgress } from '../terminal/progress.js';
 
@@ -34,7 +35,8 @@ export async function buildFirstDatabase(
       { id, slug, publishedAt: new Date().toISOString(), manifest },
       { isProvisional: true },
     );
-    if (isSimulated) return;
+    // A null of its own would take minutes before the server answers (later-calibration.ts).
+    if (isSimulated || !(await hasReferenceNull(config.encoder, config))) return;
     const catalog = { config, table: releases };
     await calibrateBuilt(catalog, { ...release, slug }, { config, encoder }, { onProgress });
   } finally {

@@ -8,8 +8,9 @@ import { readCalibrationCard } from '../../significance/sidecar.js';
 import type { CommandContext } from '../terminal/command.js';
 
 /*
- * Calibration of a demo that an interrupted start has left without one. Another process works on it at the lowest
- * priority while the server answers without E-values. The server opens the calibration when it is there.
+ * Calibration of a demo that a start has left without one: the encoder has no null, so that it takes minutes, or the
+ * start was interrupted. Another process works on it at the lowest priority while the server answers without E-values.
+ * The server opens the calibration when it is there.
  */
 
 /** Whether the demo is there and has no calibration. Errors  those of readCalibrationCard */
