@@ -1,10 +1,8 @@
-import { gzipSync } from 'node:zlib';
+import { BUILT_TYPES, builtFileSender } from '../built-file.js';
 import { consoleFileNames, readConsoleFile, type ConsoleFiles } from './built-files.js';
 import { Refusal } from '../../errors.js';
 import { page, sendHtml, type InternalPage } from '../internal-page.js';
 import type { Shell, ShellContext } from '../shell.js';
-
-const LONG = 'public, max-age=31536000, immutable';
 
 /**
  * Content security policy of console and manual. A page loads and requests only from this server. No displayed text
@@ -23,18 +21,11 @@ export const CONSOLE_POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-interface ConsoleFile {
-  readonly contentType: string;
-  readonly bytes: Buffer;
-  readonly gzipped: Buffer;
-}
-
 /**
  * The console's page and files, as config/console.mjs builds them. Links are relative, so that a proxy may serve them
  * below a path.
  */
 export function consoleFiles({ basePath }: Pick<Shell, 'basePath'>): readonly InternalPage[] {
-  const files = new Map<string, ConsoleFile>();
   return [
     page('internal.console', '/console/', (context) => {
       sendHtml(context, consolePage(), CONSOLE_POLICY);
@@ -47,25 +38,13 @@ export function consoleFiles({ basePath }: Pick<Shell, 'basePath'>): readonly In
     page('internal.console_address', '/console', (context) => context.redirect(`${basePath}/console/`)),
     page('internal.client', '/client/typescript/gloaming.mjs', (context) => {
       context.set({
-        'Content-Type': TYPES.js,
+        'Content-Type': BUILT_TYPES.js,
         'Cache-Control': 'no-cache',
         'X-Content-Type-Options': 'nosniff',
       });
       context.body = readBuilt('gloaming.mjs');
     }),
-    page('internal.console_files', '/console/{file}', (context) => {
-      const { contentType, bytes, gzipped } = fileNamed(context.state.params.file ?? '', files);
-      const isGzip = context.acceptsEncodings('gzip', 'identity') === 'gzip';
-      context.set({
-        'Content-Type': contentType,
-        'Cache-Control': LONG,
-        'Cross-Origin-Resource-Policy': 'same-origin',
-        'X-Content-Type-Options': 'nosniff',
-        Vary: 'Accept-Encoding',
-        ...(isGzip && { 'Content-Encoding': 'gzip' }),
-      });
-      context.body = isGzip ? gzipped : bytes;
-    }),
+    page('internal.console_files', '/console/{file}', builtFileSender('The console', listedFile)),
   ];
 }
 
@@ -78,24 +57,9 @@ export function leadToConsole({ basePath }: Pick<Shell, 'basePath'>, context: Sh
   return true;
 }
 
-const TYPES: Readonly<Record<string, string>> = {
-  js: 'text/javascript; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  svg: 'image/svg+xml',
-};
-
-/** Serves a file that the build has listed. Errors  Refusal `route_not_found` */
-function fileNamed(name: string, files: Map<string, ConsoleFile>): ConsoleFile {
-  const known = files.get(name);
-  if (known !== undefined) return known;
-  const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
-  if (type === undefined || !Object.values(builtFiles()).includes(name)) {
-    throw new Refusal('route_not_found', `The console has no file ${JSON.stringify(name.slice(0, 128))}.`);
-  }
-  const bytes = readBuilt(name);
-  const file = { contentType: type, bytes, gzipped: gzipSync(bytes, { level: 9 }) };
-  files.set(name, file);
-  return file;
+/** Errors  Refusal `route_not_found` when the console was not built */
+function listedFile(name: string): Buffer | undefined {
+  return Object.values(builtFiles()).includes(name) ? readBuilt(name) : undefined;
 }
 
 /** Errors  Refusal `route_not_found` when the console was not built */
