@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../canonical.js';
 import { Fault } from '../errors.js';
+import { readCardFile, unknownFormat } from '../json/card.js';
 import { calibrationDirectory } from '../significance/card.js';
 import {
   CODEBOOK_FILE_NAME,
@@ -27,24 +28,10 @@ export interface Qualification {
  */
 export async function readPolicyCard(releaseDirectory: string): Promise<PolicyCard | undefined> {
   const path = join(calibrationDirectory(releaseDirectory), POLICY_FILE);
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new Fault(`${path} cannot be read.`, { cause });
-  }
-  let card: PolicyCard;
-  try {
-    card = JSON.parse(text) as PolicyCard;
-  } catch (cause) {
-    throw new Fault(`${path} is not a policy card.`, { cause });
-  }
-  if (card?.format !== POLICY_FORMAT) {
-    throw new Fault(
-      `${path} has format ${JSON.stringify(card?.format)}; this version reads ${POLICY_FORMAT}.`,
-    );
-  }
+  const read = await readCardFile<PolicyCard>(path, 'a policy card');
+  if (read === undefined) return undefined;
+  const { card, text } = read;
+  if (card?.format !== POLICY_FORMAT) throw unknownFormat(path, card?.format, POLICY_FORMAT);
   if (text !== policyText(card)) throw new Fault(`${path} was changed.`);
   return card;
 }

@@ -4,6 +4,7 @@ import { tableFromIPC } from 'apache-arrow';
 import { canonicalJson, sha256Hex } from '../canonical.js';
 import { Fault } from '../errors.js';
 import { valueId } from '../ids.js';
+import { readCardFile, unknownFormat } from '../json/card.js';
 import type { Bin } from './calibration.js';
 import type { CalibrationCard, FileCard } from './card.js';
 import type { PairNull } from './pair-null.js';
@@ -92,24 +93,10 @@ export async function openReferenceNull(
 
 async function readCard(folder: string): Promise<ReferenceNullCard | undefined> {
   const path = join(folder, REFERENCE_NULL_FILES.card);
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new Fault(`${path} cannot be read.`, { cause });
-  }
-  let card: ReferenceNullCard;
-  try {
-    card = JSON.parse(text) as ReferenceNullCard;
-  } catch (cause) {
-    throw new Fault(`${path} is not a reference null.`, { cause });
-  }
-  if (card?.format !== REFERENCE_NULL_FORMAT) {
-    throw new Fault(
-      `${path} has format ${JSON.stringify(card?.format)}; this version reads ${REFERENCE_NULL_FORMAT}.`,
-    );
-  }
+  const read = await readCardFile<ReferenceNullCard>(path, 'a reference null');
+  if (read === undefined) return undefined;
+  const { card } = read;
+  if (card?.format !== REFERENCE_NULL_FORMAT) throw unknownFormat(path, card?.format, REFERENCE_NULL_FORMAT);
   return card;
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { tableFromIPC, type Table } from 'apache-arrow';
 import { canonicalJson, sha256Hex } from '../canonical.js';
 import { Fault } from '../errors.js';
+import { readCardFile, unknownFormat } from '../json/card.js';
 import { isQualified, type Bin, type Calibration } from './calibration.js';
 import {
   CARD_FILE,
@@ -26,22 +27,13 @@ import type { CovariateScale, PairNull } from './pair-null.js';
  */
 export async function readCalibrationCard(releaseDirectory: string): Promise<CalibrationCard | undefined> {
   const path = join(calibrationDirectory(releaseDirectory), CARD_FILE);
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new Fault(`${path} cannot be read.`, { cause });
-  }
-  let card: Omit<CalibrationCard, 'format'> & { readonly format: string };
-  try {
-    card = JSON.parse(text) as typeof card;
-  } catch (cause) {
-    throw new Fault(`${path} is not a calibration card.`, { cause });
-  }
+  type AnyCard = Omit<CalibrationCard, 'format'> & { readonly format: string };
+  const read = await readCardFile<AnyCard>(path, 'a calibration card');
+  if (read === undefined) return undefined;
+  const { card } = read;
   if (CARD_FORMATS.includes(card?.format)) return card as CalibrationCard;
   if (SUPERSEDED_FORMATS.includes(card?.format)) return undefined;
-  throw new Fault(`${path} has format ${JSON.stringify(card?.format)}; this version reads ${CARD_FORMAT}.`);
+  throw unknownFormat(path, card?.format, CARD_FORMAT);
 }
 
 /** Returns the only valid text of a card: canonical JSON and a newline. */
