@@ -1,6 +1,6 @@
 import { stratumOf } from '../significance/calibration.js';
 import type { BinCard, BinStatus } from '../significance/card.js';
-import { kolmogorovProbability } from '../significance/kolmogorov.js';
+import { chanceDistance, kolmogorovProbability } from '../significance/kolmogorov.js';
 import { holdoutDistance, massBelow } from '../significance/tail-model.js';
 import type { NullFit } from './null.js';
 import { ROLE_FIT, type NullSample } from './sample.js';
@@ -22,8 +22,6 @@ const EXCEEDANCES_PER_BIN = 600;
 const FEWEST_HOLDOUT_EXCEEDANCES = 20;
 /** Largest hold-out distance of a qualified bin, beyond the distance expected by chance. */
 const LARGEST_DISTANCE = 0.05;
-/** 95 % quantile of √count × distance under the true model. Source: Kolmogorov's distribution. */
-const CHANCE_DISTANCE = 1.36;
 const BODY_POINTS = 40;
 
 /** One bin for each pair of length strata. */
@@ -246,7 +244,7 @@ function judgeBin(
   if (counts.fit < FEWEST_FIT_EXCEEDANCES || counts.holdout < FEWEST_HOLDOUT_EXCEEDANCES) {
     return 'too_few_exceedances';
   }
-  const limit = LARGEST_DISTANCE + CHANCE_DISTANCE / Math.sqrt(counts.independent);
+  const limit = LARGEST_DISTANCE + chanceDistance(counts.independent);
   return isWithoutTail || distance > limit ? 'bin_not_qualified' : 'qualified';
 }
 

@@ -6,12 +6,15 @@ const opened = new WeakMap<TokenSource, WeakMap<KernelBackend, Promise<TokenStor
 /**
  * Opens a small token source that lies in memory, once for each backend. The store lives as long as the source, and its
  * caller does not close it.
- * Errors  those of `KernelBackend.open`; a later call does not try again
+ * Errors  those of `KernelBackend.open`; the next call tries again
  */
 export function openInMemory(source: TokenSource, backend: KernelBackend): Promise<TokenStore> {
   const stores = opened.get(source) ?? new WeakMap<KernelBackend, Promise<TokenStore>>();
   opened.set(source, stores);
-  const store = stores.get(backend) ?? backend.open(source);
+  const known = stores.get(backend);
+  if (known !== undefined) return known;
+  const store = backend.open(source);
   stores.set(backend, store);
+  store.catch(() => stores.delete(backend));
   return store;
 }

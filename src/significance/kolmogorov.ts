@@ -38,3 +38,11 @@ export function kolmogorovProbability(distance: number, sampleCount: number): nu
   }
   return Math.min(1, Math.max(0, 2 * sum));
 }
+
+/** 95 % quantile of √count × distance under the true model. Source: Kolmogorov's distribution. */
+const CHANCE_DISTANCE = 1.36;
+
+/** Returns the Kolmogorov–Smirnov distance that chance exceeds once in twenty samples of so many values. */
+export function chanceDistance(sampleCount: number): number {
+  return CHANCE_DISTANCE / Math.sqrt(sampleCount);
+}

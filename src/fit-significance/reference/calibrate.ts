@@ -108,7 +108,7 @@ export async function calibrateByReference(
     });
     const covariates = { moments, hubnesses };
     const level = await measureLevel(access, plan, covariates, reference, (done) => report('pairs', done));
-    if (level.holdout.status === 'contradicted') return { kind: 'contradicted' };
+    if (level === undefined) return { kind: 'contradicted' };
     const card = await write(release, reference, level, seed, covariates);
     return { kind: 'calibrated', card };
   });
@@ -142,7 +142,7 @@ async function write(
     bias: { ...card.bias, panel: [] },
     bins: card.bins,
     populations: card.populations,
-    reference: { id: reference.id, form: card.form, ...level.card },
+    reference: { id: reference.id, form: card.form, ...level },
     moments: card.moments,
   };
   return writeCalibration(release.directory, content, moments, hubnesses, {

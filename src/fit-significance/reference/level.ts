@@ -1,11 +1,10 @@
-import type { QueryTokens } from '../../kernels/kernels.js';
 import { affineParameters } from '../../search/affine.js';
 import { maxsimDistances } from '../../search/rank.js';
 import { stratumOf, type Bin } from '../../significance/calibration.js';
 import type { ExceedanceCard, HoldoutStatus, ReferenceUseCard } from '../../significance/card.js';
 import { CHANCE_COORDINATE } from '../../significance/control.js';
 import { hubnessesOf, type HubnessTable } from '../../significance/hubness.js';
-import { kolmogorovDistance } from '../../significance/kolmogorov.js';
+import { chanceDistance, kolmogorovDistance } from '../../significance/kolmogorov.js';
 import {
   momentForm,
   pairMoments,
@@ -39,15 +38,9 @@ const LEAST_UNLINKED_SHARE = 0.5;
 const FEWEST_HOLDOUT_EXCEEDANCES = 40;
 /** Largest distance of held-out exceedances to the reference tail, beyond the distance expected by chance. */
 const LARGEST_DISTANCE = 0.08;
-/** 95 % quantile of √count × distance under the true model. Source: Kolmogorov's distribution. */
-const CHANCE_DISTANCE = 1.36;
 
-/** The level of a release and its test. */
-export interface Level {
-  readonly holdout: { readonly status: HoldoutStatus | 'contradicted' };
-  /** Without the identity of the reference. */
-  readonly card: Omit<ReferenceUseCard, 'id' | 'form'>;
-}
+/** The level of a release and its test, without the identity of the reference. */
+export type Level = Omit<ReferenceUseCard, 'id' | 'form'>;
 
 /** Covariates of every target of the release. */
 export interface Covariates {
@@ -66,6 +59,7 @@ interface LevelPair {
 
 /**
  * Scores the pairs of the plan, fits the level to all of them, and tests the reference on pairs of held-out proteins.
+ * Returns undefined if these pairs contradict the reference.
  * Errors  Fault of kernels or token file; the signal's reason between two proteins; those of the file system
  */
 export async function measureLevel(
@@ -74,28 +68,26 @@ export async function measureLevel(
   covariates: Covariates,
   reference: ReferenceNull,
   onPairs: (done: number) => void,
-): Promise<Level> {
+): Promise<Level | undefined> {
   const pairs = await scoreLevelPairs(access, plan, covariates, reference, onPairs);
   const unlinked = withoutLinks(pairs, plan);
   const isHeldOut = ({ first, second }: LevelPair): boolean => first % 2 === 1 && second % 2 === 1;
   const all = measureExceedances(unlinked);
   const heldOut = measureExceedances(unlinked.filter(isHeldOut));
+  const status = judge(heldOut);
+  if (status === 'contradicted' || isMostlyLinked(unlinked.length, pairs.length)) return undefined;
   const error = 1 / Math.sqrt(Math.max(1, all.independentCount));
   const raw = all.count === 0 ? 0 : Math.log(all.count / all.expected);
   const weight = LEVEL_SPREAD ** 2 / (LEVEL_SPREAD ** 2 + error ** 2);
-  const status = isMostlyLinked(unlinked.length, pairs.length) ? 'contradicted' : judge(heldOut);
   return {
-    holdout: { status },
-    card: {
-      log_level: weight * raw,
-      log_level_error: Math.sqrt(weight) * error,
-      level: cardOf(all),
-      holdout: {
-        ...cardOf(heldOut),
-        status: status === 'contradicted' ? 'confirmed' : status,
-        kolmogorov_smirnov: heldOut.distance,
-        independent_count: heldOut.independentCount,
-      },
+    log_level: weight * raw,
+    log_level_error: Math.sqrt(weight) * error,
+    level: cardOf(all),
+    holdout: {
+      ...cardOf(heldOut),
+      status,
+      kolmogorov_smirnov: heldOut.distance,
+      independent_count: heldOut.independentCount,
     },
   };
 }
@@ -107,7 +99,7 @@ function isMostlyLinked(unlinkedCount: number, pairCount: number): boolean {
 
 function judge(heldOut: Exceedances): HoldoutStatus | 'contradicted' {
   if (heldOut.count < FEWEST_HOLDOUT_EXCEEDANCES) return 'too_few';
-  const limit = LARGEST_DISTANCE + CHANCE_DISTANCE / Math.sqrt(heldOut.independentCount);
+  const limit = LARGEST_DISTANCE + chanceDistance(heldOut.independentCount);
   return heldOut.distance > limit ? 'contradicted' : 'confirmed';
 }
 
@@ -125,20 +117,13 @@ async function scoreLevelPairs(
   const lengthAt = Array.from(proteins, (target) => release.targets.length(target));
   const stratumAt = lengthAt.map((length) => stratumOf(length, card.stratum_edges));
   const pairs: LevelPair[] = [];
-  let current: { readonly position: number; readonly tokens: QueryTokens } | undefined;
-  const tokensOf = async (position: number): Promise<QueryTokens> => {
-    if (current?.position !== position) {
-      current = { position, tokens: await reader.read(proteins[position]) };
-    }
-    return current.tokens;
-  };
   await runPhase(checkpoints, {
     name: 'pairs',
     inputs: null,
     stepCount: partnerCount === 0 ? 0 : proteins.length,
     async step(position) {
       signal?.throwIfAborted();
-      const tokens = await tokensOf(position);
+      const tokens = await reader.read(proteins[position]);
       const own = projectMoments(proteinMoments(tokens, form), moments.basis, moments.rank);
       const partners = partnersOf(plan, position);
       const ascending = partners.map((at) => proteins[at]).sort();
