@@ -1,6 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type Database } from 'lmdb';
+import { Fault } from '../errors.js';
 import { realWorld, type World } from '../world.js';
 import { attendToCommits, failureOfTransaction } from './failed-commits.js';
 import type { ControlRoot } from './migrations.js';
@@ -34,6 +35,7 @@ export class ControlStore {
   /** Time and message of the last failed commit. The next successful commit clears it. */
   #failure: { readonly atMs: number; readonly message: string } | undefined;
   #askedAtMs = -Infinity;
+  #isClosing = false;
 
   /** @param root at the latest version */
   constructor(root: ControlRoot, { secretKey, place, reserve, world = realWorld }: ControlStoreDependencies) {
@@ -110,6 +112,7 @@ export class ControlStore {
   }
 
   async #commit<Result>(work: () => Result): Promise<Result> {
+    if (this.#isClosing) throw new Fault('The control state is closed.');
     try {
       // LMDB's transaction holds the work of many callers. A child transaction is rolled back without the others.
       const result = await this.#root.childTransaction(() => {
@@ -147,8 +150,13 @@ export class ControlStore {
     this.#root.resetReadTxn();
   }
 
-  close(): Promise<void> {
-    return this.#root.close();
+  /** Closes after the commits that are under way. From the call on, transactions are refused. Errors  none */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    // LMDB aborts its read transaction before it waits for commits. A read in between would fail in a timer of LMDB,
+    // where no caller can catch the error, and would end the process.
+    await this.#root.flushed;
+    await this.#root.close();
   }
 }
 
