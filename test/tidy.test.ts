@@ -26,6 +26,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   significance: 2,
   store: 2,
   console: 2,
+  propagation: 3,
   recall: 3,
   search: 4,
   sql: 4,

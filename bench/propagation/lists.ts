@@ -1,0 +1,103 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { unfilteredSpace } from '../../src/release/filter/target-space.js';
+import { searchMany } from '../../src/search/search.js';
+import type { Candidate, SearchEngine } from '../../src/search/search-types.js';
+import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
+import { logEValueOf } from '../tools/candidate-scores.js';
+
+/** Queries of one search, and of one file of the folder. */
+const PACK = 128;
+/** Nearest targets by MaxSim that get an E-value. */
+const CANDIDATES = 1_000;
+/** Largest E-value of a stored hit, and of one with the ends of its alignment. */
+const STORED_EVALUE = 300;
+const ALIGNED_EVALUE = 10;
+/** Numbers of one stored hit: target, bits of ln E, ends on the query, ends on the target. */
+const WORDS = 4;
+
+/** Hits of one query, by ascending E-value. */
+export interface HitList {
+  readonly targets: Uint32Array;
+  readonly logEValues: Float32Array;
+  /** Start × 65,536 + end of the alignment, half-open; 0 above ALIGNED_EVALUE. */
+  readonly querySpans: Uint32Array;
+  readonly targetSpans: Uint32Array;
+}
+
+/**
+ * Searches a release with many queries and stores each pack of results in a file, so that a later call goes on there.
+ * @param name     first part of the files' names
+ * @param untilMs  time of `performance.now()` after which no pack starts
+ * @returns the lists in the order of the queries, or undefined if packs are missing
+ * Errors  those of `searchMany` and the file system
+ */
+export async function searchLists(
+  engine: SearchEngine,
+  sequences: readonly string[],
+  folder: string,
+  name: string,
+  untilMs: number,
+): Promise<readonly HitList[] | undefined> {
+  const settings = {
+    targetSpace: unfilteredSpace(engine.release),
+    limit: CANDIDATES,
+    evidence: 'pairwise_sequence_alignment',
+    guarantee: 'exhaustive',
+    significance: 'if_available',
+    alignedMaxEValue: ALIGNED_EVALUE,
+  } as const;
+  const paths: string[] = [];
+  for (let start = 0; start < sequences.length; start += PACK) {
+    const path = join(folder, `${name}-${start}.bin`);
+    paths.push(path);
+    if (existsSync(path)) continue;
+    if (performance.now() > untilMs) return undefined;
+    const pack = sequences.slice(start, start + PACK);
+    const queries = pack.map((sequence) => ({ sequence, normalizationId: NORMALIZATION_ID }));
+    const results = await searchMany(queries, settings, engine);
+    const words = results.flatMap(({ candidates }) => encodeHits(candidates));
+    writeFileSync(`${path}.new`, Uint32Array.from(words));
+    renameSync(`${path}.new`, path);
+  }
+  return paths.flatMap(readLists);
+}
+
+/** Returns the number of hits and their words. */
+function encodeHits(candidates: readonly Candidate[]): readonly number[] {
+  const hits = candidates
+    .flatMap((candidate) => {
+      const logEValue = logEValueOf(candidate) ?? Infinity;
+      return logEValue > Math.log(STORED_EVALUE) ? [] : [{ candidate, logEValue }];
+    })
+    .sort((a, b) => a.logEValue - b.logEValue);
+  const bits = new Uint32Array(Float32Array.from(hits, ({ logEValue }) => logEValue).buffer);
+  return [
+    hits.length,
+    ...hits.flatMap(({ candidate: { targetIndex, alignment } }, at) => [
+      targetIndex,
+      bits[at],
+      alignment === undefined ? 0 : alignment.queryStart * 65_536 + alignment.queryEnd,
+      alignment === undefined ? 0 : alignment.targetStart * 65_536 + alignment.targetEnd,
+    ]),
+  ];
+}
+
+function readLists(path: string): readonly HitList[] {
+  const bytes = readFileSync(path);
+  const words = new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+  const lists: HitList[] = [];
+  for (let at = 0; at < words.length;) {
+    const count = words[at];
+    const column = (offset: number): Uint32Array =>
+      Uint32Array.from({ length: count }, (_, hit) => words[at + 1 + hit * WORDS + offset]);
+    lists.push({
+      targets: column(0),
+      logEValues: new Float32Array(column(1).buffer),
+      querySpans: column(2),
+      targetSpans: column(3),
+    });
+    at += 1 + count * WORDS;
+  }
+  return lists;
+}

@@ -1,0 +1,164 @@
+import { assert } from '../errors.js';
+import { overlaps } from './stretches.js';
+import type { WalkParameters } from './parameters.js';
+import type { NeighbourRows, WalkHit } from './rows.js';
+
+/*
+ * Random walk with restart over the graph of neighbours:
+ *
+ *   Y = P + a P W + a² P W² + …
+ *
+ * P has the weights 1 ÷ (1 + factor · E) of the query's hits. W has those of each target's row, divided by the larger
+ * of 1 and their sum. A bridge counts only where the stretch by which weight arrives overlaps that by which it leaves.
+ * Otherwise two domains of one protein would connect strangers.
+ * Source  RankProp (Weston, Elisseeff, Zhou, Leslie & Noble 2004)
+ *
+ * All sums are of integers, and the order is fixed, so that every machine gets the same bits. Floats appear in
+ * quotients, which IEEE 754 rounds exactly. A product of weight and mass is below 2⁵³.
+ */
+
+/** Weight of a certain hit. */
+const WEIGHT_ONE = 2 ** 16 - 1;
+/** Mass of a certain hit, and the most that one stretch passes on. */
+export const MASS_ONE = 2 ** 30;
+const MASS_MAX = 2 ** 37;
+const PASSED_ONE = 256;
+/** Stretches of one protein that pass mass on separately in one step. */
+const STRETCHES_MAX_COUNT = 4;
+
+/** A target that the walk reaches. */
+export interface Reached {
+  readonly target: number;
+  /** Score of the walk. Unit: 1 ÷ MASS_ONE; a certain direct hit has MASS_ONE or more. */
+  readonly mass: number;
+  /** Part of it that the query's own hit gives; 0 for a target without one. */
+  readonly directMass: number;
+  /** Protein from which most mass arrives in one step; undefined if the walk reaches the target only directly. */
+  readonly bridge: number | undefined;
+}
+
+/** Walks from the hits of one query. Targets of the result ascend. @param isLeftOut  targets that the walk avoids */
+export type Walk = (hits: readonly WalkHit[], isLeftOut?: (target: number) => boolean) => readonly Reached[];
+
+/** Mass that waits on one stretch of a protein. */
+interface Place {
+  readonly target: number;
+  readonly start: number;
+  readonly end: number;
+  mass: number;
+  /** The next place of the same protein. */
+  readonly next: Place | undefined;
+}
+
+/**
+ * Quantises the weight of a hit.
+ * Unit    1 ÷ WEIGHT_ONE
+ * Range   0..WEIGHT_ONE
+ */
+export function weightOf(
+  eValue: number,
+  { evalue_factor: factor, largest_evalue: largest }: WalkParameters,
+): number {
+  return eValue <= largest ? Math.floor(WEIGHT_ONE / (1 + factor * eValue)) : 0;
+}
+
+/**
+ * Prepares walks over a graph. One walk at a time uses the working memory: 28 bytes for each target.
+ * Shape   that of the rows
+ * Unit    target indices
+ * Cost    a division for each edge; a walk: one multiplication and one division for each edge of each place
+ */
+export function createWalk(rows: NeighbourRows, parameters: WalkParameters): Walk {
+  const { steps, passed_256ths: passed, overlap_256ths: leastOverlap } = parameters;
+  assert(passed >= 0 && passed <= PASSED_ONE, 'a protein passes on no more than it has');
+  const leastPassed = Math.ceil(parameters.least_passed * MASS_ONE);
+  const targetCount = rows.offsets.length - 1;
+  const weights = Uint16Array.from(rows.eValues, (eValue) => weightOf(eValue, parameters));
+  const mass = new Float64Array(targetCount);
+  const largest = new Float64Array(targetCount);
+  const bridges = new Int32Array(targetCount).fill(NO_BRIDGE);
+  const first: (Place | undefined)[] = Array.from({ length: targetCount }, () => undefined);
+
+  /** Adds mass to the place of a target that a stretch overlaps, or to a new one. */
+  const arrive = (places: Place[], target: number, start: number, end: number, amount: number): void => {
+    let count = 0;
+    for (let place = first[target]; place !== undefined; place = place.next, count += 1) {
+      if (!overlaps(place, start, end, leastOverlap)) continue;
+      place.mass = Math.min(MASS_MAX, place.mass + amount);
+      return;
+    }
+    if (count === STRETCHES_MAX_COUNT) return;
+    const place: Place = { target, start, end, mass: amount, next: first[target] };
+    first[target] = place;
+    places.push(place);
+  };
+
+  /** Passes the mass of one place to its neighbours. */
+  const pass = (
+    place: Place,
+    places: Place[],
+    touched: number[],
+    isLeftOut: (target: number) => boolean,
+  ): void => {
+    const [from, to] = [rows.offsets[place.target], rows.offsets[place.target + 1]];
+    const counts = (edge: number): boolean =>
+      weights[edge] > 0 &&
+      overlaps(place, rows.ownStarts[edge], rows.ownEnds[edge], leastOverlap) &&
+      !isLeftOut(rows.neighbours[edge]);
+    let sum = 0;
+    for (let edge = from; edge < to; edge += 1) if (counts(edge)) sum += weights[edge];
+    const divisor = Math.max(WEIGHT_ONE, sum);
+    const onward = Math.floor((place.mass * passed) / PASSED_ONE);
+    for (let edge = from; edge < to; edge += 1) {
+      if (!counts(edge)) continue;
+      const target = rows.neighbours[edge];
+      const amount = Math.floor((onward * weights[edge]) / divisor);
+      if (amount === 0) continue;
+      if (mass[target] === 0) touched.push(target);
+      mass[target] += amount;
+      if (amount > largest[target]) {
+        largest[target] = amount;
+        bridges[target] = place.target;
+      }
+      arrive(places, target, rows.otherStarts[edge], rows.otherEnds[edge], amount);
+    }
+  };
+
+  return (hits, isLeftOut = () => false) => {
+    const touched: number[] = [];
+    const direct = new Map<number, number>();
+    let places: Place[] = [];
+    for (const { target, eValue, targetStart, targetEnd } of hits) {
+      const amount = Math.floor((weightOf(eValue, parameters) * MASS_ONE) / WEIGHT_ONE);
+      if (amount === 0 || isLeftOut(target)) continue;
+      if (mass[target] === 0) touched.push(target);
+      mass[target] += amount;
+      direct.set(target, amount);
+      arrive(places, target, targetStart, targetEnd, amount);
+    }
+    for (let step = 0; step < steps; step += 1) {
+      for (const { target } of places) first[target] = undefined;
+      const next: Place[] = [];
+      const passing = places.filter((place) => place.mass >= leastPassed).sort(byMass);
+      for (const place of passing) pass(place, next, touched, isLeftOut);
+      places = next;
+    }
+    for (const { target } of places) first[target] = undefined;
+    return touched
+      .sort((a, b) => a - b)
+      .map((target) => {
+        const bridge = bridges[target] === NO_BRIDGE ? undefined : bridges[target];
+        const reached = { target, mass: mass[target], directMass: direct.get(target) ?? 0, bridge };
+        mass[target] = largest[target] = 0;
+        bridges[target] = NO_BRIDGE;
+        return reached;
+      });
+  };
+}
+
+const NO_BRIDGE = -1;
+
+/** Heaviest first, so that the stretch of the heaviest arrival is the one that others join. */
+function byMass(a: Place, b: Place): number {
+  return b.mass - a.mass || a.target - b.target || a.start - b.start || a.end - b.end;
+}
