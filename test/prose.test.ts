@@ -31,6 +31,7 @@ const NUMERIC_ROOMS = [
   'fit-significance',
   'propagation',
   'recall',
+  'neighbours',
   'measure-recall',
   'homologs',
   'find-homologs',

@@ -28,6 +28,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   console: 2,
   propagation: 3,
   recall: 3,
+  neighbours: 3,
   search: 4,
   sql: 4,
   'build-release': 5,
@@ -53,6 +54,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'apache-arrow': [
     'release/',
     'significance/',
+    'neighbours/',
     'build-release/',
     'fit-significance/',
     'services/export/',
