@@ -1,7 +1,7 @@
 import { assert } from '../errors.js';
 import { overlaps } from './stretches.js';
-import type { WalkParameters } from './parameters.js';
-import type { NeighbourRows, WalkHit } from './rows.js';
+import type { NeighbourGraph } from '../neighbours/graph.js';
+import { quantisedWeight, WEIGHT_ONE, type WalkParameters } from './weights.js';
 
 /*
  * Random walk with restart over the graph of neighbours:
@@ -17,14 +17,20 @@ import type { NeighbourRows, WalkHit } from './rows.js';
  * quotients, which IEEE 754 rounds exactly. A product of weight and mass is below 2⁵³.
  */
 
-/** Weight of a certain hit. */
-const WEIGHT_ONE = 2 ** 16 - 1;
 /** Mass of a certain hit, and the most that one stretch passes on. */
 export const MASS_ONE = 2 ** 30;
 const MASS_MAX = 2 ** 37;
 const PASSED_ONE = 256;
 /** Stretches of one protein that pass mass on separately in one step. */
 const STRETCHES_MAX_COUNT = 4;
+
+/** A hit of a query, with the stretch of the target that its alignment covers. */
+export interface WalkHit {
+  readonly target: number;
+  readonly logEValue: number;
+  readonly targetStart: number;
+  readonly targetEnd: number;
+}
 
 /** A target that the walk reaches. */
 export interface Reached {
@@ -51,29 +57,17 @@ interface Place {
 }
 
 /**
- * Quantises the weight of a hit.
- * Unit    1 ÷ WEIGHT_ONE
- * Range   0..WEIGHT_ONE
- */
-export function weightOf(
-  eValue: number,
-  { evalue_factor: factor, largest_evalue: largest }: WalkParameters,
-): number {
-  return eValue <= largest ? Math.floor(WEIGHT_ONE / (1 + factor * eValue)) : 0;
-}
-
-/**
  * Prepares walks over a graph. One walk at a time uses the working memory: 28 bytes for each target.
- * Shape   that of the rows
+ * Shape   that of the graph
  * Unit    target indices
  * Cost    a division for each edge; a walk: one multiplication and one division for each edge of each place
  */
-export function createWalk(rows: NeighbourRows, parameters: WalkParameters): Walk {
+export function createWalk(graph: NeighbourGraph, parameters: WalkParameters): Walk {
   const { steps, passed_256ths: passed, overlap_256ths: leastOverlap } = parameters;
   assert(passed >= 0 && passed <= PASSED_ONE, 'a protein passes on no more than it has');
   const leastPassed = Math.ceil(parameters.least_passed * MASS_ONE);
-  const targetCount = rows.offsets.length - 1;
-  const weights = Uint16Array.from(rows.eValues, (eValue) => weightOf(eValue, parameters));
+  const targetCount = graph.offsets.length - 1;
+  const weights = Uint16Array.from(graph.logEValues, (logEValue) => quantisedWeight(logEValue, parameters));
   const mass = new Float64Array(targetCount);
   const largest = new Float64Array(targetCount);
   const bridges = new Int32Array(targetCount).fill(NO_BRIDGE);
@@ -100,18 +94,18 @@ export function createWalk(rows: NeighbourRows, parameters: WalkParameters): Wal
     touched: number[],
     isLeftOut: (target: number) => boolean,
   ): void => {
-    const [from, to] = [rows.offsets[place.target], rows.offsets[place.target + 1]];
+    const [from, to] = [graph.offsets[place.target], graph.offsets[place.target + 1]];
     const counts = (edge: number): boolean =>
       weights[edge] > 0 &&
-      overlaps(place, rows.ownStarts[edge], rows.ownEnds[edge], leastOverlap) &&
-      !isLeftOut(rows.neighbours[edge]);
+      overlaps(place, graph.queryStarts[edge], graph.queryEnds[edge], leastOverlap) &&
+      !isLeftOut(graph.targets[edge]);
     let sum = 0;
     for (let edge = from; edge < to; edge += 1) if (counts(edge)) sum += weights[edge];
     const divisor = Math.max(WEIGHT_ONE, sum);
     const onward = Math.floor((place.mass * passed) / PASSED_ONE);
     for (let edge = from; edge < to; edge += 1) {
       if (!counts(edge)) continue;
-      const target = rows.neighbours[edge];
+      const target = graph.targets[edge];
       const amount = Math.floor((onward * weights[edge]) / divisor);
       if (amount === 0) continue;
       if (mass[target] === 0) touched.push(target);
@@ -120,7 +114,7 @@ export function createWalk(rows: NeighbourRows, parameters: WalkParameters): Wal
         largest[target] = amount;
         bridges[target] = place.target;
       }
-      arrive(places, target, rows.otherStarts[edge], rows.otherEnds[edge], amount);
+      arrive(places, target, graph.targetStarts[edge], graph.targetEnds[edge], amount);
     }
   };
 
@@ -128,8 +122,8 @@ export function createWalk(rows: NeighbourRows, parameters: WalkParameters): Wal
     const touched: number[] = [];
     const direct = new Map<number, number>();
     let places: Place[] = [];
-    for (const { target, eValue, targetStart, targetEnd } of hits) {
-      const amount = Math.floor((weightOf(eValue, parameters) * MASS_ONE) / WEIGHT_ONE);
+    for (const { target, logEValue, targetStart, targetEnd } of hits) {
+      const amount = Math.floor((quantisedWeight(logEValue, parameters) * MASS_ONE) / WEIGHT_ONE);
       if (amount === 0 || isLeftOut(target)) continue;
       if (mass[target] === 0) touched.push(target);
       mass[target] += amount;

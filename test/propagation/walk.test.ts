@@ -1,9 +1,9 @@
 // @module-tag fast
 
 import { describe, expect, it } from 'vitest';
-import type { WalkParameters } from '#src/propagation/parameters.js';
-import { createWalk, MASS_ONE } from '#src/propagation/walk.js';
-import type { NeighbourRows, WalkHit } from '#src/propagation/rows.js';
+import type { NeighbourGraph } from '#src/neighbours/graph.js';
+import { createWalk, MASS_ONE, type WalkHit } from '#src/propagation/walk.js';
+import { portableExp, quantisedWeight, type WalkParameters } from '#src/propagation/weights.js';
 import { seededRandom, type Random } from '#src/random.js';
 
 const DOMAIN_RESIDUES = 100;
@@ -25,6 +25,26 @@ interface Edge {
   readonly toDomain: number;
 }
 
+describe('the weight of a hit', () => {
+  it('is 1 / (1 + 10 E), and 0 above the largest E-value', () => {
+    for (const eValue of [1e-60, 1e-9, 0.001, 0.1, 1, 9.99]) {
+      const weight = quantisedWeight(Math.log(eValue), PARAMETERS);
+      expect(Math.abs(weight - 65_535 / (1 + 10 * eValue))).toBeLessThanOrEqual(1);
+    }
+    expect(quantisedWeight(Math.log(10.01), PARAMETERS)).toBe(0);
+    expect(quantisedWeight(-Infinity, PARAMETERS)).toBe(65_535);
+    expect(quantisedWeight(Infinity, PARAMETERS)).toBe(0);
+    expect(quantisedWeight(Number.NaN, PARAMETERS)).toBe(0);
+  });
+
+  it('has an exponential function without functions that engines implement differently', () => {
+    for (let exponent = -60; exponent < 20; exponent += 0.37) {
+      expect(portableExp(exponent) / Math.exp(exponent)).toBeCloseTo(1, 12);
+    }
+    expect(portableExp(-0.5)).toBe(0.6065306597126334);
+  });
+});
+
 describe('the walk over the graph of neighbours', () => {
   it('equals plain dense arithmetic on random graphs of proteins of several domains', () => {
     for (let seed = 1; seed <= 20; seed += 1) {
@@ -33,7 +53,7 @@ describe('the walk over the graph of neighbours', () => {
       const edges = randomEdges(count, domains, random);
       const hits = edges.filter(({ from }) => from === 0).map(hitOf);
       const parameters = { ...PARAMETERS, steps: random.below(6) };
-      const walk = createWalk(rowsOf(edges, count), parameters);
+      const walk = createWalk(graphOf(edges, count), parameters);
       const found = walk(hits).map(({ target, mass }) => [target, mass]);
       expect(found, `seed ${seed}`).toEqual(denseWalk(edges, hits, count, domains, parameters));
       expect(walk(hits).map(({ target, mass }) => [target, mass])).toEqual(found);
@@ -42,7 +62,7 @@ describe('the walk over the graph of neighbours', () => {
 
   it('names the protein from which most weight arrives as the bridge', () => {
     const edges = [edge(0, 2, 0.5), edge(1, 2, 0.001), edge(1, 3, 9)];
-    const walk = createWalk(rowsOf(edges, 4), PARAMETERS);
+    const walk = createWalk(graphOf(edges, 4), PARAMETERS);
     const found = walk([hitOf(edge(9, 0, 0.001)), hitOf(edge(9, 1, 0.001)), hitOf(edge(9, 2, 5))]);
     expect(found.map(({ target, bridge }) => [target, bridge])).toEqual([
       [0, undefined],
@@ -55,17 +75,17 @@ describe('the walk over the graph of neighbours', () => {
 
   it('does not connect strangers by two domains of one protein', () => {
     const edges = [edge(0, 1, 0, 1, 0), edge(0, 2, 0, 0, 0)];
-    const walk = createWalk(rowsOf(edges, 3), PARAMETERS);
+    const walk = createWalk(graphOf(edges, 3), PARAMETERS);
     expect(walk([hitOf(edge(9, 0, 0, 0, 0))]).map(({ target }) => target)).toEqual([0, 2]);
-    const lenient = createWalk(rowsOf(edges, 3), { ...PARAMETERS, overlap_256ths: 0 });
+    const lenient = createWalk(graphOf(edges, 3), { ...PARAMETERS, overlap_256ths: 0 });
     expect(lenient([hitOf(edge(9, 0, 0, 0, 0))]).map(({ target }) => target)).toEqual([0, 1, 2]);
   });
 
   it('counts a bridge from half of the shorter stretch on', () => {
-    const rows = rowsOf([edge(0, 1, 0)], 2);
-    const walk = createWalk(rows, PARAMETERS);
+    const graph = graphOf([edge(0, 1, 0)], 2);
+    const walk = createWalk(graph, PARAMETERS);
     const reach = (targetStart: number, targetEnd: number): number =>
-      walk([{ target: 0, eValue: 0, targetStart, targetEnd }]).length;
+      walk([{ target: 0, logEValue: -Infinity, targetStart, targetEnd }]).length;
     expect(reach(50, 400)).toBe(2);
     expect(reach(51, 400)).toBe(1);
     expect(reach(90, 110)).toBe(2);
@@ -74,7 +94,7 @@ describe('the walk over the graph of neighbours', () => {
 
   it('gives a protein that many others hit no more weight to pass on than it received', () => {
     const many = Array.from({ length: 100 }, (_, index) => edge(0, index + 1, 0));
-    const walk = createWalk(rowsOf(many, 101), { ...PARAMETERS, steps: 1 });
+    const walk = createWalk(graphOf(many, 101), { ...PARAMETERS, steps: 1 });
     const reached = walk([hitOf(edge(9, 0, 0))]).slice(1);
     const sum = reached.reduce((total, { mass }) => total + mass, 0);
     expect(reached).toHaveLength(100);
@@ -84,7 +104,7 @@ describe('the walk over the graph of neighbours', () => {
 
   it('avoids the targets that are left out, as bridges and as targets', () => {
     const edges = [edge(0, 1, 0), edge(1, 2, 0), edge(0, 3, 0), edge(3, 4, 0)];
-    const walk = createWalk(rowsOf(edges, 5), PARAMETERS);
+    const walk = createWalk(graphOf(edges, 5), PARAMETERS);
     const found = walk([hitOf(edge(9, 0, 0))], (target) => target === 1);
     expect(found.map(({ target }) => target)).toEqual([0, 3, 4]);
     const half = walk([hitOf(edge(9, 0, 0))]).find(({ target }) => target === 3)!;
@@ -98,7 +118,7 @@ function edge(from: number, to: number, eValue: number, fromDomain = 0, toDomain
 
 function hitOf({ to, eValue, toDomain }: Edge): WalkHit {
   const targetStart = toDomain * DOMAIN_RESIDUES;
-  return { target: to, eValue, targetStart, targetEnd: targetStart + DOMAIN_RESIDUES };
+  return { target: to, logEValue: Math.log(eValue), targetStart, targetEnd: targetStart + DOMAIN_RESIDUES };
 }
 
 /** Random edges, at most one from a protein to another. */
@@ -115,7 +135,7 @@ function randomEdges(count: number, domains: number, random: Random): readonly E
   return edges;
 }
 
-function rowsOf(edges: readonly Edge[], count: number): NeighbourRows {
+function graphOf(edges: readonly Edge[], count: number): NeighbourGraph {
   const start = (domain: number): number => domain * DOMAIN_RESIDUES;
   const offsets = new Uint32Array(count + 1);
   for (const { from } of edges) offsets[from + 1] += 1;
@@ -123,12 +143,13 @@ function rowsOf(edges: readonly Edge[], count: number): NeighbourRows {
   const sorted = [...edges].sort((a, b) => a.from - b.from);
   return {
     offsets,
-    neighbours: Uint32Array.from(sorted, ({ to }) => to),
-    eValues: Float64Array.from(sorted, ({ eValue }) => eValue),
-    ownStarts: Uint16Array.from(sorted, ({ fromDomain }) => start(fromDomain)),
-    ownEnds: Uint16Array.from(sorted, ({ fromDomain }) => start(fromDomain + 1)),
-    otherStarts: Uint16Array.from(sorted, ({ toDomain }) => start(toDomain)),
-    otherEnds: Uint16Array.from(sorted, ({ toDomain }) => start(toDomain + 1)),
+    targets: Uint32Array.from(sorted, ({ to }) => to),
+    logEValues: Float64Array.from(sorted, ({ eValue }) => Math.log(eValue)),
+    affineScores: new Int32Array(sorted.length).fill(1),
+    queryStarts: Uint16Array.from(sorted, ({ fromDomain }) => start(fromDomain)),
+    queryEnds: Uint16Array.from(sorted, ({ fromDomain }) => start(fromDomain + 1)),
+    targetStarts: Uint16Array.from(sorted, ({ toDomain }) => start(toDomain)),
+    targetEnds: Uint16Array.from(sorted, ({ toDomain }) => start(toDomain + 1)),
   };
 }
 
@@ -138,19 +159,19 @@ function denseWalk(
   hits: readonly WalkHit[],
   count: number,
   domains: number,
-  { steps, passed_256ths: passed, evalue_factor: factor, largest_evalue: largest }: WalkParameters,
+  parameters: WalkParameters,
 ): readonly (readonly number[])[] {
   const size = count * domains;
-  const weight = (eValue: number): bigint =>
-    eValue > largest ? 0n : BigInt(Math.floor(65_535 / (1 + factor * eValue)));
+  const { steps, passed_256ths: passed } = parameters;
+  const weight = (logEValue: number): bigint => BigInt(quantisedWeight(logEValue, parameters));
   const matrix = Array.from({ length: size }, () => Array.from({ length: size }, () => 0n));
   for (const { from, to, eValue, fromDomain, toDomain } of edges) {
-    matrix[from * domains + fromDomain][to * domains + toDomain] = weight(eValue);
+    matrix[from * domains + fromDomain][to * domains + toDomain] = weight(Math.log(eValue));
   }
   let mass = Array.from({ length: size }, () => 0n);
-  for (const { target, eValue, targetStart } of hits) {
+  for (const { target, logEValue, targetStart } of hits) {
     const node = target * domains + targetStart / DOMAIN_RESIDUES;
-    mass[node] += (weight(eValue) * BigInt(MASS_ONE)) / 65_535n;
+    mass[node] += (weight(logEValue) * BigInt(MASS_ONE)) / 65_535n;
   }
   const total = [...mass];
   for (let step = 0; step < steps; step += 1) {
