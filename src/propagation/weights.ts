@@ -17,6 +17,16 @@ export interface WalkParameters {
   readonly least_passed: number;
 }
 
+/** Parameters of this version, tuned on half of the labelled folds (bench/propagation). */
+export const WALK_PARAMETERS: WalkParameters = Object.freeze({
+  steps: 4,
+  passed_256ths: 205,
+  evalue_factor: 10,
+  largest_evalue: 10,
+  overlap_256ths: 128,
+  least_passed: 1 / 4096,
+});
+
 /** Weight of a certain hit. */
 export const WEIGHT_ONE = 2 ** 16 - 1;
 
