@@ -19,8 +19,8 @@ import { fitUnmixed, holdoutDistance, type TailFit } from '../significance/tail-
  * Null of walks over a graph of neighbours. Reversed proteins of the release are searched, and their hits walk. A
  * reversed protein has no homologs, so that every target that its walk reaches is unrelated to it.
  *
- * Walks of natural proteins are no null: without labels, more than nine of ten targets that they reach at one expected
- * false hit, and that no chain of links connects, are homologs (1,952 of 2,050 on 2,048 SCOPe domains).
+ * Walks of natural proteins are no null, because they reach homologs that no link connects. Among 2,048 SCOPe domains,
+ * 1,950 of the best 2,048 such targets were homologs or of the same fold.
  */
 
 /** Reversed proteins. */

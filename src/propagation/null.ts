@@ -7,7 +7,7 @@ import { MASS_ONE } from './walk.js';
  */
 export interface WalkNull {
   readonly tail: TailModel;
-  /** ln P down to which the sample supports the tail. Below it the tail continues as the exponential that touches it. */
+  /** ln P down to which the sample supports the tail. Below it the exponential that touches the tail continues it. */
   readonly leastLogProbability: number;
 }
 

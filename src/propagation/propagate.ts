@@ -23,7 +23,7 @@ export interface JudgedWalk {
 }
 
 /**
- * Walks from the candidates of one query. Returns the targets with an E-value of at most 10, by E-value, then by target.
+ * Walks from the candidates of one query. Returns the targets with an E-value of at most 10, by E-value and target.
  * @param isLeftOut  targets that the walk avoids, such as the query's own entry
  */
 export function propagate(

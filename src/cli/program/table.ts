@@ -107,6 +107,12 @@ const INDEX: readonly CommandEntry[] = [
     load: async () => (await import('../index/qualify.js')).addQualifyCommand,
   },
   {
+    name: 'propagation',
+    heading: SIGNIFICANCE,
+    summary: 'give hits by way of neighbours E-values of their own',
+    load: async () => (await import('../index/propagation.js')).addPropagationCommand,
+  },
+  {
     name: 'default',
     heading: MANAGE,
     summary: 'show or set the database that is searched where none is named',

@@ -10,6 +10,7 @@ import { fastaFile } from '../../sequence/fasta.js';
 import { unpack } from '../../sequence/unpack.js';
 import type { SearchEngine, SearchSettings } from '../../pipelines/search.js';
 import type { ExportFormat } from '../../services/export/formats.js';
+import { openPropagation } from '../../services/search/propagation.js';
 import { evidenceWarnings, type SearchedDatabase } from '../../services/search/present-search.js';
 import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -20,6 +21,7 @@ import {
   evidenceOf,
   exportFormatOf,
   formatIn,
+  isPropagated,
   isArchive,
   limitOf,
   selectionOf,
@@ -27,6 +29,7 @@ import {
   type SearchFlags,
 } from './options.js';
 import { isFolder, layoutFor, writeOutput } from './output.js';
+import { formatPropagatedTsv, propagateReports } from './propagation.js';
 import { onlyQuery, readQueries, searchAll, type SearchedQuery } from '../../pipelines/search.js';
 import { alignmentOf, type Layout, type SearchFormat, type SearchReport } from './report.js';
 import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
@@ -53,6 +56,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
   const evidence = evidenceOf(flags);
   const filter = readFilterExpressions(flags.filter);
   const selection = selectionOf(flags);
+  const propagates = isPropagated(flags);
   refuseBinaryOnTerminal(flags, context);
   const config = loadConfig(context.environment);
   const searcher = await openSearcher({ ...config, threads: flags.threads ?? config.threads });
@@ -63,6 +67,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const database = selectRelease(releases, flags.database);
     const engine = await engines.open(database.releaseId);
     refuseBoundWithoutCalibration(selection, engine);
+    const propagation = propagates ? await openPropagation(engine) : undefined;
     const settings = {
       targetSpace: spaceOf(engine.release, filter),
       limit: limitOf(flags),
@@ -81,7 +86,8 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const searched = searchAll(asked, settings, engine, stopping.signal);
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
     const seen = flags.verbose === true ? reportFunnels(reports, context) : reports;
-    const shown = selectReports(seen, selection, format, context);
+    const whole = propagation === undefined ? seen : propagateReports(seen, propagation, selection.cutOffs);
+    const shown = selectReports(whole, selection, format, context);
     const answers = format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
     const layout = layoutFor(context, flags.alignments === true, flags.output);
     try {
@@ -116,10 +122,14 @@ async function writeAnswers(
   }
   const text =
     exported === undefined
-      ? FORMATTERS[format]?.(answers, layout)
+      ? formatterOf(format, flags)?.(answers, layout)
       : formatAsExport(answers, exported, context, missing);
   assert(text !== undefined, 'a format is ours or one of the exports');
   return writeOutput(text, output, context.stdout);
+}
+
+function formatterOf(format: FormatName, { propagation }: SearchFlags): SearchFormat | undefined {
+  return propagation === true && format === 'tsv' ? formatPropagatedTsv : FORMATTERS[format];
 }
 
 /** Adds to each result the values that its formats need. */
