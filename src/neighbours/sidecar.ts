@@ -14,7 +14,7 @@ import {
   neighboursId,
   type NeighboursCard,
 } from './card.js';
-import { readGraph } from './edges-file.js';
+import { readGraph, type GraphBounds } from './edges-file.js';
 import type { NeighbourGraph } from './graph.js';
 
 /** The graph of neighbours of a release, in memory. */
@@ -39,31 +39,54 @@ export async function readNeighboursCard(releaseDirectory: string): Promise<Neig
   return card;
 }
 
+type GraphRelease = Pick<Release, 'id' | 'directory' | 'targets'>;
+
 /**
  * Opens the graph of a release. Returns undefined if there is none, or if it was computed with another calibration.
  * @param calibrationId  id of the release's calibration; undefined where it has none
+ * Errors  those of `readNeighbours`
+ */
+export async function openNeighbours(
+  release: GraphRelease,
+  calibrationId: string | undefined,
+): Promise<Neighbours | undefined> {
+  const card = await readNeighboursCard(release.directory);
+  if (card === undefined || card.calibration_id !== calibrationId) return undefined;
+  return readNeighbours(release);
+}
+
+/**
+ * Reads the graph of a release, whichever calibration it was computed with. Returns undefined if there is none.
  * Errors  Fault if the card is damaged or belongs to another release, or if a value of the edges is out of its bounds
  * Cost    a read of all edges: 24 bytes each in memory
  */
-export async function openNeighbours(
-  { id, directory, targets }: Pick<Release, 'id' | 'directory' | 'targets'>,
-  calibrationId: string | undefined,
-): Promise<Neighbours | undefined> {
+export async function readNeighbours({
+  id,
+  directory,
+  targets,
+}: GraphRelease): Promise<Neighbours | undefined> {
   const card = await readNeighboursCard(directory);
   if (card === undefined) return undefined;
   if (card.release_id !== id) {
     throw new Fault(`${neighboursDirectory(directory)} belongs to release ${card.release_id}, not ${id}.`);
   }
-  if (card.calibration_id !== calibrationId) return undefined;
   const path = await checkedEdgesPath(directory, card);
-  const graph = await readGraph(path, {
+  const graph = await readGraph(path, graphBounds(targets, card));
+  return Object.freeze({ id: neighboursId(card), card, graph });
+}
+
+/** Bounds of the edges of a release's graph. */
+export function graphBounds(
+  targets: Release['targets'],
+  { counts, limit, max_expected: maxExpected }: Pick<NeighboursCard, 'counts' | 'limit' | 'max_expected'>,
+): GraphBounds {
+  return {
     targetCount: targets.count,
     lengthOf: (target) => targets.length(target),
-    edgeCount: card.counts.edges,
-    limit: card.limit,
-    maxLogEValue: Math.log(card.max_expected),
-  });
-  return Object.freeze({ id: neighboursId(card), card, graph });
+    edgeCount: counts.edges,
+    limit,
+    maxLogEValue: Math.log(maxExpected),
+  };
 }
 
 /**

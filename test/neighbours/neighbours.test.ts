@@ -183,6 +183,7 @@ async function graphBeside(name: string): Promise<{ release: Release; card: Neig
     max_expected: 10,
     counts: { targets: 4, edges: 4, isolated: 2 },
     edges: await written(EDGES, neighboursDirectory(directory)),
+    extends: null,
     processor_seconds: 1.5,
   };
   await writeNeighboursCard(directory, card);

@@ -28,7 +28,7 @@ export function layoutFor(context: CommandContext, hasAlignments: boolean, path:
  * Errors  those of the pieces and of the file system
  */
 export async function writeOutput(
-  output: SearchOutput,
+  output: SearchOutput | Iterable<string>,
   path: string | undefined,
   stdout: CommandContext['stdout'],
 ): Promise<void> {

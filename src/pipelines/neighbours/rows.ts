@@ -1,0 +1,194 @@
+import { emptyEdges, type EdgeColumns } from '../../neighbours/graph.js';
+import { unfilteredSpace } from '../../release/filter/target-space.js';
+import type { Release, TargetSpace } from '../../release/release.js';
+import type { TokenReader } from '../../release/rows/token-reader.js';
+import { batchEnd, largestBatchSize } from '../../search/batches.js';
+import { judgeListed } from '../../search/judge-listed.js';
+import { resolvePolicy } from '../../search/plan.js';
+import { findPaths } from '../../search/rescore.js';
+import { chooseMany } from '../../search/search.js';
+import type {
+  Candidate,
+  EncodedQuery,
+  ResolvedPolicy,
+  SearchEngine,
+  SearchSettings,
+} from '../../search/search-types.js';
+import type { EarlierRows } from './earlier.js';
+
+/** Which other targets are neighbours of a target. */
+export interface NeighbourRules {
+  /** Most neighbours of one target. */
+  readonly limit: number;
+  /** Largest E-value of a neighbour. */
+  readonly maxExpected: number;
+}
+
+/**
+ * Nearest targets by MaxSim that the exhaustive policy scores for each query, so that a distant protein with one shared
+ * domain is found, too. A release without an approximate policy mostly has fewer targets.
+ */
+const EXHAUSTIVE_SCORED_MAX_COUNT = 2_500;
+
+/** Open values that all rows share. */
+export interface RowWork {
+  readonly engine: SearchEngine;
+  readonly reader: TokenReader;
+  readonly rules: NeighbourRules;
+  /** Rows of an earlier release that are kept as candidates. */
+  readonly earlier?: EarlierRows;
+  readonly signal?: AbortSignal;
+}
+
+/** Edges of some queries. Shape  queries [edges], ascending */
+export interface NeighbourRows {
+  readonly queries: Uint32Array;
+  readonly edges: EdgeColumns;
+}
+
+/** The policy that lists the neighbours of each target: the qualified approximate one, or the exhaustive one. */
+export function neighbourPolicy(
+  engine: Pick<SearchEngine, 'release' | 'qualification' | 'codebook'>,
+  { limit }: Pick<NeighbourRules, 'limit'>,
+): ResolvedPolicy {
+  // The list of a query has the query itself.
+  return resolvePolicy(engine, { guarantee: 'approximate', limit: limit + 1 });
+}
+
+/**
+ * Computes the rows of consecutive targets. The queries are the stored tokens and profiles of the release.
+ * Errors  Fault of encoder, kernels or token file; the signal's reason
+ */
+export async function computeRows(start: number, end: number, work: RowWork): Promise<NeighbourRows> {
+  const { release } = work.engine;
+  const targets = Array.from({ length: end - start }, (_, at) => start + at);
+  const isKept = (target: number): boolean => work.earlier?.candidatesOf(target) !== undefined;
+  const lists = new Map<number, readonly Candidate[]>();
+  const whole = unfilteredSpace(release);
+  await listAll(
+    targets.filter((target) => !isKept(target)),
+    whole,
+    work,
+    (target, _, candidates) => {
+      lists.set(target, candidates);
+      return Promise.resolve();
+    },
+  );
+  if (work.earlier !== undefined) {
+    const { added } = work.earlier;
+    await listAll(targets.filter(isKept), added, work, async (target, query, candidates) => {
+      const others = candidates.map(({ targetIndex }) => targetIndex);
+      lists.set(target, await judgeKept(target, query, others, work));
+    });
+  }
+  return alignRows(targets, lists, work);
+}
+
+/** Lists the candidates of each target in a target space; a space without targets has none. */
+async function listAll(
+  targets: readonly number[],
+  targetSpace: TargetSpace,
+  { engine, reader, rules, signal }: RowWork,
+  take: (target: number, query: EncodedQuery, candidates: readonly Candidate[]) => Promise<void>,
+): Promise<void> {
+  const settings = settingsOf(targetSpace, engine, rules);
+  const size = largestBatchSize(settings);
+  const lengthOf = (target: number): number => engine.release.targets.length(target);
+  for (let start = 0; start < targets.length;) {
+    signal?.throwIfAborted();
+    const end = batchEnd(targets, start, size, lengthOf);
+    const batch = targets.slice(start, end);
+    const queries = await Promise.all(batch.map((target) => readQuery(target, engine.release, reader)));
+    const candidates =
+      targetSpace.searchedTargetCount === 0
+        ? batch.map(() => [])
+        : await chooseMany(queries, settings, engine, signal);
+    for (const [at, target] of batch.entries()) await take(target, queries[at], candidates[at]);
+    start = end;
+  }
+}
+
+function settingsOf(targetSpace: TargetSpace, engine: SearchEngine, rules: NeighbourRules): SearchSettings {
+  const { isExhaustive } = neighbourPolicy(engine, rules);
+  const scored = Math.max(1, Math.min(EXHAUSTIVE_SCORED_MAX_COUNT, targetSpace.searchedTargetCount));
+  return {
+    targetSpace,
+    limit: isExhaustive ? scored : rules.limit + 1,
+    guarantee: isExhaustive ? 'exhaustive' : 'approximate',
+    // Only the neighbours are aligned, which are a few of the candidates.
+    evidence: 'candidate_measurement',
+    significance: 'if_available',
+  };
+}
+
+async function readQuery(
+  target: number,
+  { targets, manifest }: Release,
+  reader: TokenReader,
+): Promise<EncodedQuery> {
+  return {
+    sequence: targets.sequence(target),
+    normalizationId: manifest.normalization_id,
+    tokens: await reader.read(target),
+  };
+}
+
+/** Judges the neighbours that a target had in the earlier release, and those among the added targets. */
+async function judgeKept(
+  target: number,
+  query: EncodedQuery,
+  others: readonly number[],
+  { engine, earlier, signal }: RowWork,
+): Promise<readonly Candidate[]> {
+  const listed = new Set([...(earlier?.candidatesOf(target) ?? []), ...others]);
+  listed.delete(target);
+  const { threads } = engine;
+  return judgeListed(query, Uint32Array.from(listed).sort(), engine, { signal, threads });
+}
+
+/** Chooses the neighbours of each target and aligns them. */
+async function alignRows(
+  targets: readonly number[],
+  lists: ReadonlyMap<number, readonly Candidate[]>,
+  { engine, reader, rules, signal }: RowWork,
+): Promise<NeighbourRows> {
+  const { threads, release } = engine;
+  const chosen = targets.map((target) => chooseNeighbours(target, lists.get(target)!, rules));
+  const count = chosen.reduce((sum, { length }) => sum + length, 0);
+  const [queries, edges] = [new Uint32Array(count), emptyEdges(count)];
+  let edge = 0;
+  for (const [at, target] of targets.entries()) {
+    if (chosen[at].length === 0) continue;
+    signal?.throwIfAborted();
+    const query = await readQuery(target, release, reader);
+    const paths = await findPaths(query, chosen[at], engine, { signal, threads });
+    for (const [place, { targetIndex, affine, logEValue }] of chosen[at].entries()) {
+      const { queryStart, queryEnd, targetStart, targetEnd } = paths[place];
+      queries[edge] = target;
+      edges.targets[edge] = targetIndex;
+      edges.logEValues[edge] = logEValue;
+      edges.affineScores[edge] = affine.rawScore;
+      edges.queryStarts[edge] = queryStart;
+      edges.queryEnds[edge] = queryEnd;
+      edges.targetStarts[edge] = targetStart;
+      edges.targetEnds[edge] = targetEnd;
+      edge += 1;
+    }
+  }
+  return { queries, edges };
+}
+
+/** Returns the other targets with the smallest E-values, smallest first; equal ones in the order of the release. */
+function chooseNeighbours(target: number, candidates: readonly Candidate[], rules: NeighbourRules) {
+  const largest = Math.log(rules.maxExpected);
+  return candidates
+    .flatMap(({ targetIndex, affine, significance }) => {
+      const isNeighbour =
+        significance.kind === 'supported' && significance.logEValue <= largest && affine.rawScore > 0;
+      return isNeighbour && targetIndex !== target
+        ? [{ targetIndex, affine, logEValue: significance.logEValue }]
+        : [];
+    })
+    .sort((a, b) => a.logEValue - b.logEValue || a.targetIndex - b.targetIndex)
+    .slice(0, rules.limit);
+}
