@@ -1,5 +1,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { emptyEdges, type NeighbourGraph } from '../../src/neighbours/graph.js';
+import type { WalkHit } from '../../src/propagation/walk.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import { searchMany } from '../../src/search/search.js';
 import type { Candidate, SearchEngine } from '../../src/search/search-types.js';
@@ -15,6 +17,9 @@ const STORED_EVALUE = 300;
 const ALIGNED_EVALUE = 10;
 /** Numbers of one stored hit: target, bits of ln E, ends on the query, ends on the target. */
 const WORDS = 4;
+
+/** Neighbours of a target in a graph. */
+const ROW = 100;
 
 /** Hits of one query, by ascending E-value. */
 export interface HitList {
@@ -61,6 +66,50 @@ export async function searchLists(
     renameSync(`${path}.new`, path);
   }
   return paths.flatMap(readLists);
+}
+
+/** Returns the aligned hits of a list as the start of a walk. */
+export function walkHitsOf({ targets, logEValues, targetSpans }: HitList): readonly WalkHit[] {
+  return Array.from(targets, (target, hit) => ({
+    target,
+    logEValue: logEValues[hit],
+    targetStart: startOf(targetSpans[hit]),
+    targetEnd: endOf(targetSpans[hit]),
+  })).filter(({ targetEnd }) => targetEnd > 0);
+}
+
+/** Returns the graph that `gloaming index neighbours` would make of the lists of all targets, in their order. */
+export function graphOf(lists: readonly HitList[]): NeighbourGraph {
+  const rows = lists.map(({ targets, targetSpans }, query) =>
+    Array.from(targets.keys())
+      .filter((hit) => targets[hit] !== query && targetSpans[hit] > 0)
+      .slice(0, ROW),
+  );
+  const edges = emptyEdges(rows.reduce((sum, { length }) => sum + length, 0));
+  const offsets = new Uint32Array(lists.length + 1);
+  let edge = 0;
+  rows.forEach((hits, query) => {
+    const list = lists[query];
+    for (const hit of hits) {
+      edges.targets[edge] = list.targets[hit];
+      edges.logEValues[edge] = list.logEValues[hit];
+      edges.queryStarts[edge] = startOf(list.querySpans[hit]);
+      edges.queryEnds[edge] = endOf(list.querySpans[hit]);
+      edges.targetStarts[edge] = startOf(list.targetSpans[hit]);
+      edges.targetEnds[edge] = endOf(list.targetSpans[hit]);
+      edge += 1;
+    }
+    offsets[query + 1] = edge;
+  });
+  return { ...edges, offsets };
+}
+
+function startOf(span: number): number {
+  return Math.floor(span / 65_536);
+}
+
+function endOf(span: number): number {
+  return span % 65_536;
 }
 
 /** Returns the number of hits and their words. */

@@ -98,7 +98,7 @@ const INDEX: readonly CommandEntry[] = [
     name: 'calibration',
     heading: SIGNIFICANCE,
     summary: 'show the measurements behind the E-values of a database',
-    load: async () => (await import('../index/calibration.js')).addCalibrationCommand,
+    load: async () => (await import('../index/significance/calibration.js')).addCalibrationCommand,
   },
   {
     name: 'qualify',
@@ -122,7 +122,7 @@ const INDEX: readonly CommandEntry[] = [
     name: 'propagation',
     heading: SIGNIFICANCE,
     summary: 'give hits by way of neighbours E-values of their own',
-    load: async () => (await import('../index/propagation.js')).addPropagationCommand,
+    load: async () => (await import('../index/significance/propagation.js')).addPropagationCommand,
   },
   {
     name: 'default',

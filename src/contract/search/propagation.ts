@@ -13,8 +13,7 @@ const Bridge = closed({
       },
       {
         description:
-          'Alignment of query and bridge. Absent where the bridge is no aligned candidate, so that several steps lead ' +
-          'to it.',
+          'Alignment of query and bridge; absent where several steps lead to the bridge, which is no candidate then.',
       },
     ),
   ),

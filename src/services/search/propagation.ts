@@ -66,7 +66,7 @@ export interface PropagatedSearch {
 
 /**
  * Walks from the candidates of one search. Returns eligible targets only; bridges may be any targets of the release.
- * The walk avoids candidates with the sequence of the query, so that a database's own protein finds what a new one does.
+ * The walk avoids candidates with the sequence of the query: a protein of the database finds what a new one does.
  */
 export function propagateSearch(
   { sequence, candidates, targetSpace: { eligible } }: PropagatedSearch,

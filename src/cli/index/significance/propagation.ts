@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { selectOneRelease } from '../../pipelines/catalog.js';
-import { calibrateWalks } from '../../pipelines/walks.js';
-import { readCount } from '../terminal/arguments.js';
-import type { CommandContext } from '../terminal/command.js';
-import { withCatalog } from './catalog.js';
+import { selectOneRelease } from '../../../pipelines/catalog.js';
+import { calibrateWalks } from '../../../pipelines/walks.js';
+import { readCount } from '../../terminal/arguments.js';
+import type { CommandContext } from '../../terminal/command.js';
+import { withCatalog } from '../catalog.js';
 
 interface Options {
   readonly seed: string;
