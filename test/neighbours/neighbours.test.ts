@@ -1,18 +1,11 @@
 // @module-tag fast
 
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import {
-  cardPath,
-  neighboursDirectory,
-  neighboursId,
-  NEIGHBOURS_FORMAT,
-  type NeighboursCard,
-} from '#src/neighbours/card.js';
+import { cardPath, neighboursDirectory, neighboursId, type NeighboursCard } from '#src/neighbours/card.js';
 import { createEdgesFile, readGraph, type GraphBounds } from '#src/neighbours/edges-file.js';
-import { emptyEdges, type EdgeColumns } from '#src/neighbours/graph.js';
 import {
   edgesPath,
   openNeighbours,
@@ -20,18 +13,11 @@ import {
   verifyNeighbours,
   writeNeighboursCard,
 } from '#src/neighbours/sidecar.js';
-import type { FileEntry, Release } from '#src/release/release.js';
+import type { Release } from '#src/release/release.js';
+import { edgeColumns, writeEdges, writeNeighbours, type GivenEdge } from '../tools/neighbours.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-neighbours-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-interface Edge {
-  readonly query: number;
-  readonly target: number;
-  readonly log: number;
-  readonly end?: number;
-  readonly score?: number;
-}
 
 const LENGTH = 40;
 const bounds: GraphBounds = {
@@ -41,32 +27,14 @@ const bounds: GraphBounds = {
   limit: 3,
   maxLogEValue: Math.log(10),
 };
-const EDGES: readonly Edge[] = [
+const EDGES: readonly GivenEdge[] = [
   { query: 1, target: 3, log: -20 },
   { query: 1, target: 0, log: -1.5 },
   { query: 1, target: 2, log: -1.5 },
   { query: 3, target: 1, log: -19.5, end: LENGTH },
 ];
 
-function columnsOf(edges: readonly Edge[]): { queries: Uint32Array; columns: EdgeColumns } {
-  const columns = emptyEdges(edges.length);
-  edges.forEach(({ target, log, end = 9, score = 70 }, at) => {
-    columns.targets[at] = target;
-    columns.logEValues[at] = log;
-    columns.affineScores[at] = score;
-    columns.queryEnds[at] = end;
-    columns.targetStarts[at] = 3;
-    columns.targetEnds[at] = 12;
-  });
-  return { queries: Uint32Array.from(edges, ({ query }) => query), columns };
-}
-
-async function written(edges: readonly Edge[], into = folder): Promise<FileEntry> {
-  const file = await createEdgesFile(join(into, 'edges.new'));
-  const { queries, columns } = columnsOf(edges);
-  await file.add(queries, columns);
-  return file.finish();
-}
+const written = (edges: readonly GivenEdge[]) => writeEdges(folder, edges);
 
 it('a graph is read as it was written, with an empty row for each target without neighbours', async () => {
   const { path } = await written(EDGES);
@@ -76,7 +44,7 @@ it('a graph is read as it was written, with an empty row for each target without
   expect([...graph.logEValues]).toEqual([-20, -1.5, -1.5, -19.5]);
   expect([...graph.affineScores]).toEqual([70, 70, 70, 70]);
   expect([...graph.queryStarts, ...graph.queryEnds]).toEqual([0, 0, 0, 0, 9, 9, 9, 40]);
-  expect([...graph.targetStarts, ...graph.targetEnds]).toEqual([3, 3, 3, 3, 12, 12, 12, 12]);
+  expect([...graph.targetStarts, ...graph.targetEnds]).toEqual([3, 3, 3, 3, 9, 9, 9, 9]);
 });
 
 it('a graph without any edge is a file, too', async () => {
@@ -87,7 +55,7 @@ it('a graph without any edge is a file, too', async () => {
 
 it('the bytes of the edges do not depend on the pieces in which they were written', async () => {
   const count = 150_000;
-  const edges = Array.from({ length: count }, (_, query): Edge => ({
+  const edges = Array.from({ length: count }, (_, query): GivenEdge => ({
     query,
     target: query + 1,
     log: -query,
@@ -100,7 +68,7 @@ it('the bytes of the edges do not depend on the pieces in which they were writte
     [100_000, 100_000],
     [100_000, count],
   ] as const) {
-    const { queries, columns } = columnsOf(edges.slice(start, end));
+    const { queries, columns } = edgeColumns(edges.slice(start, end));
     await file.add(queries, columns);
   }
   expect(await file.finish()).toEqual(whole);
@@ -113,7 +81,7 @@ it('the bytes of the edges do not depend on the pieces in which they were writte
   expect(graph.logEValues[count - 1]).toBe(1 - count);
 });
 
-const UNSOUND: readonly [string, readonly Edge[]][] = [
+const UNSOUND: readonly [string, readonly GivenEdge[]][] = [
   ['a neighbour that is no target', [{ query: 1, target: 4, log: -1 }]],
   ['a query that is no target', [{ query: 4, target: 1, log: -1 }]],
   ['a protein as its own neighbour', [{ query: 1, target: 1, log: -1 }]],
@@ -171,22 +139,7 @@ const RELEASE_ID = `dbr_${'a'.repeat(64)}`;
 /** A release folder of its own with a graph beside it. */
 async function graphBeside(name: string): Promise<{ release: Release; card: NeighboursCard }> {
   const directory = join(folder, name, RELEASE_ID);
-  mkdirSync(neighboursDirectory(directory), { recursive: true });
-  const card: NeighboursCard = {
-    format: NEIGHBOURS_FORMAT,
-    release_id: RELEASE_ID,
-    calibration_id: 'calib_1',
-    encoder: { id: 'none', sha256: '0'.repeat(64) },
-    policy_id: 'pol_1',
-    qualification_id: null,
-    limit: 3,
-    max_expected: 10,
-    counts: { targets: 4, edges: 4, isolated: 2 },
-    edges: await written(EDGES, neighboursDirectory(directory)),
-    extends: null,
-    processor_seconds: 1.5,
-  };
-  await writeNeighboursCard(directory, card);
+  const card = await writeNeighbours(directory, RELEASE_ID, 4, EDGES);
   const targets = { count: 4, length: () => LENGTH } as unknown as Release['targets'];
   return { release: { id: RELEASE_ID, directory, targets } as Release, card };
 }
@@ -215,7 +168,7 @@ it('a release without a graph has none to open and none to verify', async () => 
 
 it('a new card removes the edges of the one before it', async () => {
   const { release, card } = await graphBeside('renewed');
-  const edges = await written(EDGES.slice(0, 3), neighboursDirectory(release.directory));
+  const edges = await writeEdges(neighboursDirectory(release.directory), EDGES.slice(0, 3));
   await writeNeighboursCard(release.directory, { ...card, edges });
   expect(readdirSync(neighboursDirectory(release.directory)).sort()).toEqual(
     ['card.json', edges.path].sort(),

@@ -17,7 +17,7 @@ export interface PlannedRelease {
 
 export interface PlannedEngine {
   readonly engine: EngineWithoutTokens;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /**

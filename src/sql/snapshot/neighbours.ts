@@ -1,4 +1,6 @@
-import type { Neighbours } from '../../neighbours/sidecar.js';
+import { Fault } from '../../errors.js';
+import { readNeighbours, type Neighbours } from '../../neighbours/sidecar.js';
+import { openRelease } from '../../release/open.js';
 import type { TargetTable } from '../../release/release.js';
 import { writeParquet, type ParquetColumn } from './parquet.js';
 
@@ -18,9 +20,12 @@ export interface NeighbourRow {
   readonly targetEnd: number;
 }
 
-export const NEIGHBOUR_COLUMNS: readonly (ParquetColumn<NeighbourRow> & {
+interface NeighbourColumn extends ParquetColumn<NeighbourRow> {
+  readonly type: 'string' | 'number' | 'int32';
   readonly read: (row: NeighbourRow) => string | number;
-})[] = [
+}
+
+export const NEIGHBOUR_COLUMNS: readonly NeighbourColumn[] = [
   { name: 'query_id', type: 'string', read: ({ queryId }) => queryId },
   { name: 'target_id', type: 'string', read: ({ targetId }) => targetId },
   { name: 'e_value', type: 'number', read: ({ eValue }) => eValue },
@@ -69,4 +74,24 @@ export function writeNeighboursParquet(
   neighbours: Pick<Neighbours, 'graph'>,
 ): Promise<void> {
   return writeParquet(path, NEIGHBOUR_COLUMNS, neighbourRows(targets, neighbours));
+}
+
+/** What to write for the graph of a release. */
+export interface NeighboursJob {
+  readonly kind: 'neighbours';
+  /** Folder of the release. */
+  readonly directory: string;
+  /** Path of the Parquet file to write. */
+  readonly path: string;
+}
+
+/**
+ * Writes the graph of a release as a Parquet file.
+ * Errors  Fault if the graph is damaged or was removed; those of the file system
+ */
+export async function snapshotNeighbours({ directory, path }: NeighboursJob): Promise<void> {
+  const release = await openRelease(directory);
+  const neighbours = await readNeighbours(release);
+  if (neighbours === undefined) throw new Fault(`${directory} has no neighbours any more.`);
+  await writeNeighboursParquet(path, release.targets, neighbours);
 }
