@@ -3,8 +3,8 @@ import { openNeighbours, type Neighbours } from '../../neighbours/sidecar.js';
 import { nullOf, readWalksCard } from '../../propagation/card.js';
 import { propagate, type JudgedWalk, type PropagatedHit } from '../../propagation/propagate.js';
 import { createWalk } from '../../propagation/walk.js';
-import type { TargetSpace } from '../../release/release.js';
-import type { Candidate, SearchEngine } from '../../search/search-types.js';
+import type { Release, TargetSpace } from '../../release/release.js';
+import type { Candidate, SearchEngine, SearchRequest } from '../../search/search-types.js';
 
 /** The graph of a release, ready for walks. */
 export interface Propagation extends JudgedWalk {
@@ -13,20 +13,46 @@ export interface Propagation extends JudgedWalk {
   readonly walksId: string;
 }
 
-const opened = new WeakMap<SearchEngine, Promise<Propagation>>();
+/** An opening, and the calibration that it was for. */
+interface Opening {
+  readonly calibrationId: string | undefined;
+  readonly propagation: Promise<Propagation>;
+}
+
+/** Engines of one release share its graph, and forget it with the release. */
+const openings = new WeakMap<Release, Opening>();
 
 /**
- * Opens the graph of an engine's release and the null of its walks, once for each engine.
+ * Opens the graph of an engine's release and the null of its walks, once for each release and calibration.
  * Errors  Refusal `propagation_unavailable` if one of them is missing; Fault if one is damaged
  */
 export function openPropagation(engine: SearchEngine): Promise<Propagation> {
-  const existing = opened.get(engine);
-  if (existing !== undefined) return existing;
-  const opening = open(engine);
-  opened.set(engine, opening);
+  const { release, calibration } = engine;
+  const existing = openings.get(release);
+  if (existing !== undefined && existing.calibrationId === calibration?.id) return existing.propagation;
+  const propagation = open(engine);
+  const opening = { calibrationId: calibration?.id, propagation };
+  openings.set(release, opening);
   // The next call tries again, because a pipeline may have made what is missing.
-  opening.catch(() => opened.delete(engine));
-  return opening;
+  propagation.catch(() => {
+    if (openings.get(release) === opening) openings.delete(release);
+  });
+  return propagation;
+}
+
+/** Errors  Refusal `propagation_unavailable` if a search leaves out what walks start from */
+export function refuseWithoutStart({
+  evidence,
+  significance,
+}: Pick<SearchRequest, 'evidence' | 'significance'>): void {
+  const isAligned = evidence === 'pairwise_sequence_alignment';
+  if (isAligned && significance !== 'not_requested') return;
+  throw new Refusal(
+    'propagation_unavailable',
+    'A walk starts from hits with E-values and alignments. Ask with "evidence": "pairwise_sequence_alignment" and ' +
+      '"significance": "if_available" or "required".',
+    { param: isAligned ? 'significance' : 'evidence' },
+  );
 }
 
 async function open({ release, calibration }: SearchEngine): Promise<Propagation> {

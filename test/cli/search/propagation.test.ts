@@ -44,7 +44,7 @@ interface Row {
 }
 
 function rowsOf(tsv: string): readonly Row[] {
-  const [head, ...lines] = tsv.trimEnd().split('\n');
+  const [head, ...lines] = tsv.replace(/\n$/, '').split('\n');
   const names = head.split('\t');
   return lines.map((line) => {
     const cells = line.split('\t');
