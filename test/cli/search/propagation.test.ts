@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { trueHomologs } from '#src/demo/check.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { openDemoAppliance, type DemoAppliance } from '../../tools/demo-appliance.js';
 import { PROGRAM } from '../../tools/paths.js';
@@ -17,7 +18,8 @@ beforeAll(async () => {
   demo = await openDemoAppliance({ seed: 11, proteins: 120 });
   await demo.appliance.close();
   query = join(demo.folder, 'query.fasta');
-  writeFileSync(query, `>unknown\n${demo.sequences[5].slice(4)}\n>known\n${demo.sequences[9]}\n`);
+  const [first, second] = demo.demo.proteins.filter(({ id }) => trueHomologs(demo.demo, id).length > 4);
+  writeFileSync(query, `>unknown\n${first.sequence.slice(4)}\n>known\n${second.sequence}\n`);
 }, 120_000);
 afterAll(() => demo.remove());
 
