@@ -34,7 +34,7 @@ export interface HitList {
  * Searches a release with many queries and stores each pack of results in a file, so that a later call goes on there.
  * @param name     first part of the files' names
  * @param untilMs  time of `performance.now()` after which no pack starts
- * @returns the lists in the order of the queries, or undefined if packs are missing
+ * @returns the lists of the first queries, as many as are finished
  * Errors  those of `searchMany` and the file system
  */
 export async function searchLists(
@@ -43,7 +43,7 @@ export async function searchLists(
   folder: string,
   name: string,
   untilMs: number,
-): Promise<readonly HitList[] | undefined> {
+): Promise<readonly HitList[]> {
   const settings = {
     targetSpace: unfilteredSpace(engine.release),
     limit: CANDIDATES,
@@ -55,17 +55,32 @@ export async function searchLists(
   const paths: string[] = [];
   for (let start = 0; start < sequences.length; start += PACK) {
     const path = join(folder, `${name}-${start}.bin`);
-    paths.push(path);
-    if (existsSync(path)) continue;
-    if (performance.now() > untilMs) return undefined;
+    if (existsSync(path)) {
+      paths.push(path);
+      continue;
+    }
+    if (performance.now() > untilMs) break;
     const pack = sequences.slice(start, start + PACK);
     const queries = pack.map((sequence) => ({ sequence, normalizationId: NORMALIZATION_ID }));
     const results = await searchMany(queries, settings, engine);
     const words = results.flatMap(({ candidates }) => encodeHits(candidates));
     writeFileSync(`${path}.new`, Uint32Array.from(words));
     renameSync(`${path}.new`, path);
+    paths.push(path);
   }
   return paths.flatMap(readLists);
+}
+
+/** Returns the hits among the first targets only, with the E-values of a search of these targets. */
+export function amongFirst(list: HitList, count: number, targetCount: number): HitList {
+  const isFirst = (_: unknown, hit: number): boolean => list.targets[hit] < count;
+  const shift = Math.log(count / targetCount);
+  return {
+    targets: list.targets.filter(isFirst),
+    logEValues: list.logEValues.filter(isFirst).map((log) => log + shift),
+    querySpans: list.querySpans.filter(isFirst),
+    targetSpans: list.targetSpans.filter(isFirst),
+  };
 }
 
 /** Returns the aligned hits of a list as the start of a walk. */

@@ -5,6 +5,7 @@ import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
 import { fitScores } from '../../src/fit-significance/walks.js';
 import { walkLogEValue, walkScore, type WalkNull } from '../../src/propagation/null.js';
+import { LARGEST_PROPAGATED_EVALUE } from '../../src/propagation/propagate.js';
 import { createWalk, type Walk } from '../../src/propagation/walk.js';
 import { WALK_PARAMETERS } from '../../src/propagation/weights.js';
 import { sampleDistinct, seededRandom } from '../../src/random.js';
@@ -16,7 +17,7 @@ import { openCalibrated } from '../tools/calibrated-database.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { readTruths, type Truths } from '../tools/truth.js';
-import { graphOf, searchLists, walkHitsOf, type HitList } from './lists.js';
+import { amongFirst, graphOf, searchLists, walkHitsOf, type HitList } from './lists.js';
 import { timeWalks } from './cost.js';
 
 /*
@@ -28,7 +29,8 @@ import { timeWalks } from './cost.js';
  *   npm run bench -- propagation FOLDER [seconds] [every]
  *
  * The hit lists of all domains take a quarter of an hour on one core. They are made in parts: a call stops after so
- * many seconds, and the next one goes on. `every` 4 takes every fourth domain, for a small database.
+ * many seconds, and the next one goes on. The world that is measured has the first domains, as many as have lists. The
+ * file is in the order of SCOPe, so that most superfamilies in it are whole. `every` 4 takes every fourth domain.
  */
 
 const REVERSED_COUNT = 1_024;
@@ -38,6 +40,7 @@ const RANKED = 500;
 interface World {
   readonly targets: readonly BenchProtein[];
   readonly labels: ReadonlyMap<string, DomainLabel>;
+  readonly halfOf: ReadonlyMap<string, number>;
   readonly truths: Truths;
   readonly lists: readonly HitList[];
   readonly walk: Walk;
@@ -65,18 +68,30 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
     const sample = sampleDistinct(targets.length, REVERSED_COUNT, seededRandom(1));
     const decoys = Array.from(sample, (target) => reversed(sequences[target]));
     const decoyLists = await searchLists(engine, decoys, folder, `reversed-${every}`, untilMs);
-    const lists = decoyLists && (await searchLists(engine, sequences, folder, `domains-${every}`, untilMs));
-    if (decoyLists === undefined || lists === undefined) {
-      console.log('The time is over; the same command goes on with the hit lists.');
-      return { isDone: false };
-    }
-    const graph = graphOf(lists);
+    const lists = await searchLists(engine, sequences, folder, `domains-${every}`, untilMs);
+    const { length: count } = lists;
+    console.log(`the world: the first ${count} of ${targets.length} domains`);
+    if (count === 0 || decoyLists.length === 0) return { domains: count };
+    const among = (list: HitList): HitList => amongFirst(list, count, targets.length);
+    const first = targets.slice(0, count);
+    const inWorld = new Map(first.map(({ id }) => [id, labels.get(id)!]));
+    const known = lists.map(among);
+    const graph = graphOf(known);
     const walk = createWalk(graph, WALK_PARAMETERS);
-    const walkNull = fitNull(walk, decoyLists, targets.length);
-    const world = { targets, labels, truths: readTruths(), lists, walk, walkNull };
+    const walkNull = fitNull(walk, decoyLists.map(among), count);
+    // The halves of any world are parts of those of all domains.
+    const world = {
+      targets: first,
+      labels: inWorld,
+      halfOf: halvesOf(all),
+      truths: readTruths(),
+      lists: known,
+      walk,
+      walkNull,
+    };
     return {
-      isDone: true,
-      targets: targets.length,
+      domains: count,
+      reversed: decoyLists.length,
       edges: graph.targets.length,
       ...walkNull.tail,
       halves: measureHalves(world),
@@ -101,18 +116,20 @@ function fitNull(walk: Walk, lists: readonly HitList[], targetCount: number): Wa
   return { tail, leastLogProbability: fit.least_log_probability };
 }
 
-/** Divides dev's fold groups into two halves, and measures each. */
-function measureHalves(world: World): Readonly<Record<string, unknown>> {
-  const groups = [
-    ...new Set([...world.labels.values()].filter(({ isDev }) => isDev).map((each) => each.foldGroup)),
-  ];
+/** Divides dev's fold groups at random into two halves. Returns the half of each group. */
+function halvesOf(labels: ReadonlyMap<string, DomainLabel>): ReadonlyMap<string, number> {
+  const dev = [...labels.values()].filter(({ isDev }) => isDev);
+  const groups = [...new Set(dev.map(({ foldGroup }) => foldGroup))].sort();
   const random = seededRandom(7);
-  const halfOf = new Map(groups.sort().map((group) => [group, random.below(2)]));
+  return new Map(groups.map((group) => [group, random.below(2)]));
+}
+
+function measureHalves(world: World): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     ['tuned', 'shown'].map((name, half) => {
       const queries = [...world.targets.keys()].filter((target) => {
         const { isDev, foldGroup } = world.labels.get(world.targets[target].id)!;
-        return isDev && halfOf.get(foldGroup) === half;
+        return isDev && world.halfOf.get(foldGroup) === half;
       });
       return [name, measureQueries(name, queries, world)];
     }),
@@ -153,7 +170,10 @@ function measureQueries(
       if (log !== undefined) propagated.set(target, log);
     }
     const merged = new Map(direct);
-    for (const [target, log] of propagated) merged.set(target, Math.min(log, direct.get(target) ?? Infinity));
+    for (const [target, log] of propagated) {
+      if (log > Math.log(LARGEST_PROPAGATED_EVALUE)) continue;
+      merged.set(target, Math.min(log, direct.get(target) ?? Infinity));
+    }
     add('direct', direct);
     add('walk', masses);
     add('merged', merged);

@@ -2,8 +2,11 @@ import { walkHits, type SearchedHit } from './hits.js';
 import { walkLogEValue, type WalkNull } from './null.js';
 import type { Walk } from './walk.js';
 
-/** Largest E-value of a propagated hit. */
-const LARGEST_LOG_EVALUE = Math.log(10);
+/**
+ * Largest E-value of a propagated hit. At 10 natural proteins reach twice as many unrelated targets as reversed ones,
+ * because their homologs add chance hits of their own (bench/README.md, "propagation").
+ */
+export const LARGEST_PROPAGATED_EVALUE = 1;
 
 /** A target that the walk of a query reaches with an E-value. */
 export interface PropagatedHit {
@@ -23,7 +26,7 @@ export interface JudgedWalk {
 }
 
 /**
- * Walks from the candidates of one query. Returns the targets with an E-value of at most 10, by E-value and target.
+ * Walks from the candidates of one query. Returns the targets with an E-value of at most 1, by E-value and target.
  * @param isLeftOut  targets that the walk avoids, such as the query's own entry
  */
 export function propagate(
@@ -34,7 +37,7 @@ export function propagate(
   return walk(walkHits(candidates), isLeftOut)
     .flatMap(({ target, mass, bridge }) => {
       const logEValue = walkLogEValue(mass, targetCount, walkNull) ?? Infinity;
-      return logEValue <= LARGEST_LOG_EVALUE ? [{ target, logEValue, bridge }] : [];
+      return logEValue <= Math.log(LARGEST_PROPAGATED_EVALUE) ? [{ target, logEValue, bridge }] : [];
     })
     .sort((a, b) => a.logEValue - b.logEValue || a.target - b.target);
 }

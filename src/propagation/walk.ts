@@ -71,6 +71,8 @@ export function createWalk(graph: NeighbourGraph, parameters: WalkParameters): W
   const mass = new Float64Array(targetCount);
   const largest = new Float64Array(targetCount);
   const bridges = new Int32Array(targetCount).fill(NO_BRIDGE);
+  /** Edges of the row at work that weight leaves by. */
+  const passing = new Uint32Array(longestRow(graph.offsets));
   const first: (Place | undefined)[] = Array.from({ length: targetCount }, () => undefined);
 
   /** Adds mass to the place of a target that a stretch overlaps, or to a new one. */
@@ -95,16 +97,21 @@ export function createWalk(graph: NeighbourGraph, parameters: WalkParameters): W
     isLeftOut: (target: number) => boolean,
   ): void => {
     const [from, to] = [graph.offsets[place.target], graph.offsets[place.target + 1]];
-    const counts = (edge: number): boolean =>
-      weights[edge] > 0 &&
-      overlaps(place, graph.queryStarts[edge], graph.queryEnds[edge], leastOverlap) &&
-      !isLeftOut(graph.targets[edge]);
-    let sum = 0;
-    for (let edge = from; edge < to; edge += 1) if (counts(edge)) sum += weights[edge];
+    let [count, sum] = [0, 0];
+    for (let edge = from; edge < to; edge += 1) {
+      const isPassing =
+        weights[edge] > 0 &&
+        overlaps(place, graph.queryStarts[edge], graph.queryEnds[edge], leastOverlap) &&
+        !isLeftOut(graph.targets[edge]);
+      if (!isPassing) continue;
+      passing[count] = edge;
+      count += 1;
+      sum += weights[edge];
+    }
     const divisor = Math.max(WEIGHT_ONE, sum);
     const onward = Math.floor((place.mass * passed) / PASSED_ONE);
-    for (let edge = from; edge < to; edge += 1) {
-      if (!counts(edge)) continue;
+    for (let at = 0; at < count; at += 1) {
+      const edge = passing[at];
       const target = graph.targets[edge];
       const amount = Math.floor((onward * weights[edge]) / divisor);
       if (amount === 0) continue;
@@ -133,8 +140,8 @@ export function createWalk(graph: NeighbourGraph, parameters: WalkParameters): W
     for (let step = 0; step < steps; step += 1) {
       for (const { target } of places) first[target] = undefined;
       const next: Place[] = [];
-      const passing = places.filter((place) => place.mass >= leastPassed).sort(byMass);
-      for (const place of passing) pass(place, next, touched, isLeftOut);
+      const heavy = places.filter((place) => place.mass >= leastPassed).sort(byMass);
+      for (const place of heavy) pass(place, next, touched, isLeftOut);
       places = next;
     }
     for (const { target } of places) first[target] = undefined;
@@ -151,6 +158,13 @@ export function createWalk(graph: NeighbourGraph, parameters: WalkParameters): W
 }
 
 const NO_BRIDGE = -1;
+
+function longestRow(offsets: Uint32Array): number {
+  let longest = 0;
+  for (let row = 1; row < offsets.length; row += 1)
+    longest = Math.max(longest, offsets[row] - offsets[row - 1]);
+  return longest;
+}
 
 /** Heaviest first, so that the stretch of the heaviest arrival is the one that others join. */
 function byMass(a: Place, b: Place): number {

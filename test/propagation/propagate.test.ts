@@ -62,12 +62,12 @@ describe('propagation', () => {
     return { target, mass: share * MASS_ONE, directMass: 0, bridge };
   };
 
-  it('returns the reached targets with an E-value of at most 10, by E-value', () => {
+  it('returns the reached targets with an E-value of at most 1, by E-value', () => {
     const walk = (): readonly Reached[] => [
-      reached(1, 0.1, 4),
-      reached(2, 0.009, 4),
+      reached(1, 0.2, 4),
+      reached(2, 0.09, 4),
       reached(3, 1),
-      reached(5, 0.1, 3),
+      reached(5, 0.2, 3),
     ];
     const found = propagate([], { walk, walkNull, targetCount: 1_000 });
     expect(found.map(({ target, bridge }) => [target, bridge])).toEqual([
@@ -77,8 +77,8 @@ describe('propagation', () => {
     ]);
     expect(found.map(({ logEValue }) => Math.exp(logEValue))).toEqual([
       expect.closeTo(0.1, 6),
-      expect.closeTo(1, 6),
-      expect.closeTo(1, 6),
+      expect.closeTo(0.5, 6),
+      expect.closeTo(0.5, 6),
     ]);
   });
 
