@@ -22,7 +22,8 @@ export interface IndexesVerdict {
 }
 
 /**
- * Recomputes the digests of all releases, their calibrations, neighbours and encoders, and checks the catalog against the folders.
+ * Recomputes the digests of all releases, their calibrations, neighbours and encoders, and checks the catalog against
+ * the folders.
  * Errors  none for damage, which is a finding
  * Cost    one read of all of them
  */
