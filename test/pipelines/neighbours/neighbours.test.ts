@@ -177,7 +177,7 @@ describe('the graph of neighbours', { timeout: TIMEOUT_MS }, () => {
     expect(edgesOf(directory)).toEqual(whole);
   });
 
-  it('is exported as lines, for mcl, and as GraphML', () => {
+  it('is exported as lines, as Parquet, for mcl, and as GraphML', () => {
     const exported = (format: string): string[] => {
       const file = path(`edges.${format}`);
       expect(gloaming('index', 'neighbours', 'db', '--export', file, '--format', format).status).toBe(0);
@@ -198,6 +198,7 @@ describe('the graph of neighbours', { timeout: TIMEOUT_MS }, () => {
         .map((log) => Number((-log / Math.LN10).toFixed(3)))
         .filter((weight) => weight > 0),
     );
+    expect(exported('parquet')[0].slice(0, 4)).toBe('PAR1');
     const xml = exported('graphml');
     expect(xml.filter((line) => line.startsWith('<node '))).toHaveLength(300);
     expect(xml.filter((line) => line.startsWith('<edge '))).toHaveLength(card.counts.edges);
