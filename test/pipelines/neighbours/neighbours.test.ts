@@ -204,6 +204,18 @@ describe('the graph of neighbours', { timeout: TIMEOUT_MS }, () => {
     expect(xml.filter((line) => line.startsWith('<edge '))).toHaveLength(card.counts.edges);
     expect(xml.at(-1)).toBe('</graphml>');
   });
+
+  it('is verified with its release, and removed with it', () => {
+    const { edges } = neighbours.card;
+    const file = join(neighboursDirectory(directory), edges.path);
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.subarray(1));
+    expect(gloaming('index', 'verify', 'db').stdout).toContain(`neighbours: ${edges.path} was changed`);
+    writeFileSync(file, bytes);
+    expect(gloaming('index', 'verify', 'db').stdout).toContain('intact');
+    expect(gloaming('index', 'remove', 'db', '--yes').status).toBe(0);
+    expect(existsSync(neighboursDirectory(directory))).toBe(false);
+  });
 });
 
 type Config = ReturnType<typeof loadConfig>;
