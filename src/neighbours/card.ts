@@ -51,7 +51,7 @@ export interface NeighboursCard {
     readonly isolated: number;
   };
   readonly edges: FileEntry;
-  /** Release whose graph gave candidates to the rows of unchanged targets; null where every row was searched in full. */
+  /** Release whose graph gave candidates to rows of unchanged targets; null where every row was searched in full. */
   readonly extends: { readonly release_id: string; readonly graph_id: string } | null;
   /** Processor time of all searches, those of earlier sittings and of other machines included. Not part of the id. */
   readonly processor_seconds: number;

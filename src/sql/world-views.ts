@@ -1,4 +1,4 @@
-import { NEIGHBOUR_COLUMNS } from './snapshot/neighbours.js';
+import { NEIGHBOUR_COLUMNS } from './neighbours.js';
 import { attributeColumn, type SqlRelease, type SqlWorld } from './world.js';
 
 /** Schema names that a database must not take: those of the engine and of the views here. */

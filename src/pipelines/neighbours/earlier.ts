@@ -8,10 +8,17 @@ export interface EarlierRows {
   /** Targets that the earlier release does not have, or has with other tokens. */
   readonly added: TargetSpace;
   /**
-   * Neighbours that a target had; undefined where its row has to be computed in full. That is an added target, and one
-   * whose row had the most neighbours and has lost one, because its next neighbour is not known.
+   * Neighbours that a target had; undefined where its row has to be computed in full. That is an added target, one
+   * without neighbours, and one whose row had the most neighbours and has lost one, because its next neighbour is not
+   * known.
    */
-  candidatesOf(target: number): Uint32Array | undefined;
+  keptOf(target: number): KeptNeighbours | undefined;
+}
+
+/** Shape  [neighbours] each. Unit  indices in the new release; log E-values in the earlier one */
+export interface KeptNeighbours {
+  readonly targets: readonly number[];
+  readonly logEValues: readonly number[];
 }
 
 /** Whether both releases measure a pair of equal proteins alike. */
@@ -20,15 +27,15 @@ export function isMeasuredAlike(a: ReleaseManifest, b: ReleaseManifest): boolean
 }
 
 /**
- * Maps the rows of an earlier release's graph to a release. A target is unchanged if its id, its residues and its tokens
- * are the same.
+ * Maps the rows of an earlier release's graph to a release. A target is unchanged if its id, its residues and its
+ * tokens are the same.
  * @param limit  most neighbours of a row of the graph
  * Errors  Fault where a token file ends early
  */
 export async function mapEarlierRows(
   release: Release,
   earlier: Release,
-  { offsets, targets }: NeighbourGraph,
+  { offsets, targets, logEValues }: NeighbourGraph,
   limit: number,
 ): Promise<EarlierRows> {
   const earlierOf = await unchangedTargets(release, earlier);
@@ -39,13 +46,17 @@ export async function mapEarlierRows(
   const added = Uint32Array.from(Array.from(earlierOf.keys()).filter((target) => earlierOf[target] < 0));
   return {
     added: spaceOf(release, added),
-    candidatesOf(target) {
+    keptOf(target) {
       const before = earlierOf[target];
       if (before < 0) return undefined;
-      const row = targets.subarray(offsets[before], offsets[before + 1]);
-      const now = row.filter((neighbour) => nowOf[neighbour] >= 0);
-      if (row.length === limit && now.length < limit) return undefined;
-      return now.map((neighbour) => nowOf[neighbour]);
+      const [start, end] = [offsets[before], offsets[before + 1]];
+      const edges = Array.from({ length: end - start }, (_, at) => start + at);
+      const kept = edges.filter((edge) => nowOf[targets[edge]] >= 0);
+      if (kept.length === 0 || (edges.length === limit && kept.length < limit)) return undefined;
+      return {
+        targets: kept.map((edge) => nowOf[targets[edge]]),
+        logEValues: kept.map((edge) => logEValues[edge]),
+      };
     },
   };
 }

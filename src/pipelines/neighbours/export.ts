@@ -4,12 +4,8 @@ import { openRelease } from '../../release/open.js';
 import type { Release } from '../../release/release.js';
 import { cellText, idText } from '../../services/export/fields.js';
 import { xmlText } from '../../services/export/blast-xml.js';
-import {
-  NEIGHBOUR_COLUMNS,
-  neighbourRows,
-  writeNeighboursParquet,
-  type NeighbourRow,
-} from '../../sql/snapshot/neighbours.js';
+import { NEIGHBOUR_COLUMNS, neighbourRows, type NeighbourRow } from '../../sql/neighbours.js';
+import { writeNeighboursParquet } from '../../sql/snapshot/neighbours.js';
 import type { LocatedRelease } from '../catalog.js';
 
 export const NEIGHBOUR_FORMATS = ['tsv', 'parquet', 'abc', 'graphml'] as const;

@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ApplianceConfig } from '../../config.js';
+import { readEvidenceIds } from '../../engine/open-engine.js';
 import { Fault, Refusal } from '../../errors.js';
 import {
   NEIGHBOURS_FORMAT,
@@ -16,12 +17,14 @@ import {
   writeNeighboursCard,
 } from '../../neighbours/sidecar.js';
 import { lockFolder } from '../../processes.js';
-import { openEvidence } from '../../recall/evidence.js';
 import { policyId, policyListing } from '../../recall/policy-card.js';
+import { readPolicyCard } from '../../recall/policy-sidecar.js';
 import { hashFile } from '../../release/hashed-file.js';
 import { openRelease } from '../../release/open.js';
 import type { Release } from '../../release/release.js';
 import { referencePolicyId } from '../../search/plan.js';
+import { calibrationId } from '../../significance/card.js';
+import { readCalibrationCard } from '../../significance/sidecar.js';
 import { openCatalog, selectOneRelease, type IndexCatalog, type LocatedRelease } from '../catalog.js';
 import { taskName } from '../cluster/slurm.js';
 import { readJson } from '../cluster/task-files.js';
@@ -137,22 +140,24 @@ async function planNeighbours(
   const located = selectOneRelease(catalog, database);
   const { slug, id, directory } = located;
   const release = await openRelease(directory);
-  const { calibration, qualification } = await openEvidence(directory, {
+  const evidence = await readEvidenceIds(directory, {
     id,
     targetCount: release.targets.count,
   });
-  if (calibration === undefined) {
+  const { qualificationId } = evidence;
+  if (evidence.calibrationId === null) {
     throw new Refusal(
       'significance_unavailable',
       `${slug} has no qualified calibration, and neighbours are chosen by E-value: ` +
         `run "gloaming index calibrate ${database}" first.`,
     );
   }
-  const listing = qualification && policyListing(RULES.limit + 1, qualification.card);
+  const card = qualificationId === null ? undefined : await readPolicyCard(directory);
+  const listing = card && policyListing(RULES.limit + 1, card);
   const plan = {
     release: { directory, id, slug },
-    calibrationId: calibration.id,
-    qualificationId: qualification?.id ?? null,
+    calibrationId: evidence.calibrationId,
+    qualificationId,
     policyId: listing === undefined ? referencePolicyId(release.manifest) : policyId(listing.policy),
     rules: RULES,
     earlier: isFull ? null : await findEarlier(catalog, located, release),
@@ -162,17 +167,24 @@ async function planNeighbours(
   return { release, plan };
 }
 
-/** The newest other release of the database whose graph can give candidates, if any. */
+/**
+ * The newest other release of the database whose graph can give candidates, if any. It measures pairs alike and has the
+ * reference null of this release. The E-values of one query then differ by one factor.
+ */
 async function findEarlier(
   { table, scanned }: IndexCatalog,
-  { slug, id }: LocatedRelease,
+  { slug, id, directory }: LocatedRelease,
   { manifest }: Release,
 ): Promise<NeighboursPlan['earlier']> {
+  const reference = (await readCalibrationCard(directory))?.reference?.id;
+  if (reference === undefined) return null;
   for (const row of table.releases(slug)) {
     const found = scanned.releases.find((one) => one.slug === slug && one.id === row.id);
     if (found === undefined || found.id === id || !isMeasuredAlike(manifest, found.manifest)) continue;
     const card = await readNeighboursCard(found.directory).catch(() => undefined);
-    if (card?.release_id !== found.id) continue;
+    const calibration = await readCalibrationCard(found.directory).catch(() => undefined);
+    if (card?.release_id !== found.id || calibration?.reference?.id !== reference) continue;
+    if (calibrationId(calibration) !== card.calibration_id) continue;
     if (card.limit !== RULES.limit || card.max_expected !== RULES.maxExpected) continue;
     return { directory: found.directory, id: found.id, graphId: neighboursId(card) };
   }
@@ -182,12 +194,12 @@ async function findEarlier(
 /** The card of an intact graph that was computed with the same evidence. */
 async function knownCard(
   { id, directory }: Release,
-  { calibrationId, policyId: policy, rules }: NeighboursPlan,
+  { calibrationId: calibration, policyId: policy, rules }: NeighboursPlan,
   isFull: boolean,
 ): Promise<NeighboursCard | undefined> {
   const card = await readNeighboursCard(directory).catch(() => undefined);
   const isSame =
-    card?.calibration_id === calibrationId &&
+    card?.calibration_id === calibration &&
     card.policy_id === policy &&
     card.limit === rules.limit &&
     card.max_expected === rules.maxExpected &&

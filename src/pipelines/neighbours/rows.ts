@@ -3,7 +3,6 @@ import { unfilteredSpace } from '../../release/filter/target-space.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import type { TokenReader } from '../../release/rows/token-reader.js';
 import { batchEnd, largestBatchSize } from '../../search/batches.js';
-import { judgeListed } from '../../search/judge-listed.js';
 import { resolvePolicy } from '../../search/plan.js';
 import { findPaths } from '../../search/rescore.js';
 import { chooseMany } from '../../search/search.js';
@@ -14,7 +13,8 @@ import type {
   SearchEngine,
   SearchSettings,
 } from '../../search/search-types.js';
-import type { EarlierRows } from './earlier.js';
+import type { EarlierRows, KeptNeighbours } from './earlier.js';
+import { judgeListed } from './judge-listed.js';
 
 /** Which other targets are neighbours of a target. */
 export interface NeighbourRules {
@@ -47,7 +47,7 @@ export interface NeighbourRows {
 }
 
 /** The policy that lists the neighbours of each target: the qualified approximate one, or the exhaustive one. */
-export function neighbourPolicy(
+function neighbourPolicy(
   engine: Pick<SearchEngine, 'release' | 'qualification' | 'codebook'>,
   { limit }: Pick<NeighbourRules, 'limit'>,
 ): ResolvedPolicy {
@@ -60,27 +60,22 @@ export function neighbourPolicy(
  * Errors  Fault of encoder, kernels or token file; the signal's reason
  */
 export async function computeRows(start: number, end: number, work: RowWork): Promise<NeighbourRows> {
-  const { release } = work.engine;
   const targets = Array.from({ length: end - start }, (_, at) => start + at);
-  const isKept = (target: number): boolean => work.earlier?.candidatesOf(target) !== undefined;
   const lists = new Map<number, readonly Candidate[]>();
-  const whole = unfilteredSpace(release);
-  await listAll(
-    targets.filter((target) => !isKept(target)),
-    whole,
-    work,
-    (target, _, candidates) => {
-      lists.set(target, candidates);
-      return Promise.resolve();
-    },
-  );
-  if (work.earlier !== undefined) {
-    const { added } = work.earlier;
-    await listAll(targets.filter(isKept), added, work, async (target, query, candidates) => {
-      const others = candidates.map(({ targetIndex }) => targetIndex);
-      lists.set(target, await judgeKept(target, query, others, work));
+  const { earlier } = work;
+  if (earlier !== undefined) {
+    const kept = targets.filter((target) => earlier.keptOf(target) !== undefined);
+    await listAll(kept, earlier.added, work, async (target, query, candidates) => {
+      const added = candidates.map(({ targetIndex }) => targetIndex);
+      const judged = await judgeKept(query, earlier.keptOf(target)!, added, work);
+      if (judged !== undefined) lists.set(target, judged);
     });
   }
+  const others = targets.filter((target) => !lists.has(target));
+  await listAll(others, unfilteredSpace(work.engine.release), work, (target, _, candidates) => {
+    lists.set(target, candidates);
+    return Promise.resolve();
+  });
   return alignRows(targets, lists, work);
 }
 
@@ -133,17 +128,30 @@ async function readQuery(
   };
 }
 
-/** Judges the neighbours that a target had in the earlier release, and those among the added targets. */
+/** Largest difference of two log E-values that rounding can make. */
+const ROUNDING = 1e-9;
+
+/**
+ * Judges the neighbours that a target had in the earlier release, and those among the added targets. The E-values of
+ * all pairs of one query change by one factor. Returns undefined where it is below 1: pairs that were no neighbours may
+ * have become some, and the row has to be computed in full.
+ */
 async function judgeKept(
-  target: number,
   query: EncodedQuery,
-  others: readonly number[],
-  { engine, earlier, signal }: RowWork,
-): Promise<readonly Candidate[]> {
-  const listed = new Set([...(earlier?.candidatesOf(target) ?? []), ...others]);
-  listed.delete(target);
+  kept: KeptNeighbours,
+  added: readonly number[],
+  { engine, signal }: RowWork,
+): Promise<readonly Candidate[] | undefined> {
   const { threads } = engine;
-  return judgeListed(query, Uint32Array.from(listed).sort(), engine, { signal, threads });
+  const listed = Uint32Array.from([...kept.targets, ...added]).sort();
+  const judged = await judgeListed(query, listed, engine, { signal, threads });
+  const before = new Map(kept.targets.map((target, at) => [target, kept.logEValues[at]]));
+  const hasFallen = judged.some(({ targetIndex, significance }) => {
+    const logEValue = before.get(targetIndex);
+    if (logEValue === undefined) return false;
+    return significance.kind !== 'supported' || significance.logEValue < logEValue - ROUNDING;
+  });
+  return hasFallen ? undefined : judged;
 }
 
 /** Chooses the neighbours of each target and aligns them. */

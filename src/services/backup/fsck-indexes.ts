@@ -22,7 +22,8 @@ export interface IndexesVerdict {
 }
 
 /**
- * Recomputes the digests of all releases, their calibrations, neighbours and encoders, and checks the catalog against the folders.
+ * Recomputes the digests of all releases, their calibrations, neighbours and encoders, and checks the catalog against
+ * the folders.
  * Errors  none for damage, which is a finding
  * Cost    one read of all of them
  */
@@ -101,7 +102,11 @@ async function checkHalfFolders(
       if (name.endsWith('.calibration.new'))
         report('folder_half', path, 'A calibration was not written to its end.');
       if (name.endsWith('.neighbours.work'))
-        report('folder_half', path, 'The neighbours of a release were not found to the end.');
+        report(
+          'folder_half',
+          path,
+          'Neighbours were not found to the end; the same command goes on from here.',
+        );
       if (name.endsWith('.calibration') && !calibrations.has(path))
         report('folder_half', path, 'The release of this calibration does not exist.');
       if (name.endsWith('.neighbours') && !graphs.has(path))

@@ -18,7 +18,7 @@ export interface SourceFile {
 }
 
 /**
- * Releases with their calibrations and graphs of neighbours, and the encoders of the indexes folder, without unfinished builds.
+ * Releases with their calibrations and neighbours, and the encoders of the indexes folder, without unfinished builds.
  * Errors  Refusal `backup_source_damaged` for a release that cannot be read
  */
 export async function listIndexFiles(indexesFolder: string): Promise<readonly SourceFile[]> {

@@ -75,7 +75,11 @@ export class SqlWorlds {
     return { key: canonicalSha256(world), world };
   }
 
-  /** Removes copies of releases that are not in the catalog, and of replaced neighbours. @param onFault called for failures. Errors  none */
+  /**
+   * Removes copies of releases that are not in the catalog, and of replaced neighbours.
+   * @param onFault called for failures
+   * Errors  none
+   */
   async start(onFault: (error: unknown) => void): Promise<void> {
     this.#report = onFault;
     const known = new Set(this.#dependencies.releaseIds());

@@ -1,14 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '#src/config.js';
 import { simulateProteins } from '#src/demo/simulate.js';
 import { openTokens } from '#src/engine/open-engine.js';
 import { neighboursDirectory } from '#src/neighbours/card.js';
-import { openNeighbours, readNeighboursCard, type Neighbours } from '#src/neighbours/sidecar.js';
+import { openNeighbours, type Neighbours } from '#src/neighbours/sidecar.js';
 import { openPlannedEngine } from '#src/pipelines/cluster/planned-engine.js';
 import { workFolder } from '#src/pipelines/neighbours/plan.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
@@ -16,7 +16,7 @@ import { lockFolder } from '#src/processes.js';
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { searchMany } from '#src/search/search.js';
-import { calibrationDirectory, calibrationId } from '#src/significance/card.js';
+import { calibrationId } from '#src/significance/card.js';
 import { readCalibrationCard } from '#src/significance/sidecar.js';
 import { PROGRAM } from '../../tools/paths.js';
 
@@ -24,32 +24,12 @@ const TIMEOUT_MS = 600_000;
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-neighbours-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const path = (name: string): string => join(folder, name);
-const environment = environmentIn('one');
+const environment = { GLOAMING_INDEXES: path('indexes'), GLOAMING_DATA: path('data') };
 const options = { env: { ...process.env, ...environment }, encoding: 'utf8' } as const;
 const { proteins } = simulateProteins(11, 300);
 
-function environmentIn(place: string): Readonly<Record<string, string>> {
-  return { GLOAMING_INDEXES: path(join(place, 'indexes')), GLOAMING_DATA: path(join(place, 'data')) };
-}
-
-function gloamingIn(place: string, ...args: string[]) {
-  return spawnSync(process.execPath, [PROGRAM, ...args], {
-    ...options,
-    env: { ...options.env, ...environmentIn(place) },
-  });
-}
-
-const gloaming = (...args: string[]) => gloamingIn('one', ...args);
-
-/** Builds a release of the first proteins and returns its folder. */
-function build(place: string, count: number): string {
-  const fasta = path(`${count}.fasta`);
-  const text = proteins.slice(0, count).map(({ id, sequence }) => `>${id}\n${sequence}\n`);
-  writeFileSync(fasta, text.join(''));
-  const flags = ['--name', 'db', '--encoder', 'baseline-1', '--no-calibration'];
-  const { stdout } = gloamingIn(place, 'index', 'build', fasta, ...flags);
-  const [, id] = /release +(dbr_[0-9a-f]{64})/.exec(stdout)!;
-  return path(join(place, 'indexes', 'db', id));
+function gloaming(...args: string[]) {
+  return spawnSync(process.execPath, [PROGRAM, ...args], options);
 }
 
 /** Bytes of the edges by the name of their file. */
@@ -65,7 +45,12 @@ let neighbours: Neighbours;
 let whole: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  directory = build('one', 300);
+  const fasta = path('proteins.fasta');
+  writeFileSync(fasta, proteins.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
+  const flags = ['--name', 'db', '--encoder', 'baseline-1', '--no-calibration'];
+  const { stdout } = gloaming('index', 'build', fasta, ...flags);
+  const [, releaseId] = /release +(dbr_[0-9a-f]{64})/.exec(stdout)!;
+  directory = path(join('indexes', 'db', releaseId));
   expect(gloaming('index', 'neighbours', 'db').stderr).toContain('db has no qualified calibration');
   expect(existsSync(workFolder(directory).path)).toBe(false);
   expect(gloaming('index', 'calibrate', 'db', '--no-qualification').status).toBe(0);
@@ -151,8 +136,8 @@ describe('the graph of neighbours', { timeout: TIMEOUT_MS }, () => {
       `The neighbours of db are being found by process ${process.pid}; wait until it is done.`,
     );
     await unlock();
-    const again = gloaming('index', 'neighbours', 'db');
-    expect(again.stderr).toContain('1 of 2 parts');
+    expect(gloaming('index', 'neighbours', 'db', '--shards', '2').stdout).toContain('sbatch --array=1 ');
+    expect(gloaming('index', 'neighbours', 'db').stdout).toContain('Found neighbours in db.');
     expect(edgesOf(directory)).toEqual(whole);
     expect(existsSync(folderOfWork.path)).toBe(false);
   });
@@ -192,7 +177,7 @@ describe('the graph of neighbours', { timeout: TIMEOUT_MS }, () => {
     expect(edgesOf(directory)).toEqual(whole);
   });
 
-  it('is exported as lines, for mcl, and as GraphML', () => {
+  it('is exported as lines, as Parquet, for mcl, and as GraphML', () => {
     const exported = (format: string): string[] => {
       const file = path(`edges.${format}`);
       expect(gloaming('index', 'neighbours', 'db', '--export', file, '--format', format).status).toBe(0);
@@ -213,37 +198,23 @@ describe('the graph of neighbours', { timeout: TIMEOUT_MS }, () => {
         .map((log) => Number((-log / Math.LN10).toFixed(3)))
         .filter((weight) => weight > 0),
     );
+    expect(exported('parquet')[0].slice(0, 4)).toBe('PAR1');
     const xml = exported('graphml');
     expect(xml.filter((line) => line.startsWith('<node '))).toHaveLength(300);
     expect(xml.filter((line) => line.startsWith('<edge '))).toHaveLength(card.counts.edges);
     expect(xml.at(-1)).toBe('</graphml>');
   });
 
-  it('of a release that extends another is searched for what is new, and judged anew', async () => {
-    const first = build('two', 260);
-    const again = (...args: string[]) => gloamingIn('two', 'index', ...args);
-    expect(again('calibrate', 'db', '--no-qualification').status).toBe(0);
-    expect(again('neighbours', 'db').stdout).toContain('Found neighbours in db.');
-    const second = build('two', 300);
-    expect(basename(second)).toBe(release.id);
-    cpSync(calibrationDirectory(directory), calibrationDirectory(second), { recursive: true });
-    expect(again('neighbours', 'db').stdout).toContain(`extends         ${basename(first).slice(0, 16)}`);
-    const card = (await readNeighboursCard(second))!;
-    expect(card.calibration_id).toBe(neighbours.card.calibration_id);
-    const opened = (await openNeighbours(await openRelease(second), card.calibration_id))!;
-    const [missing, others] = [new Set<string>(), new Set<string>()];
-    for (let query = 0; query < 300; query += 1) {
-      const rows = (graph: Neighbours) => rowOf(graph, query).map((edge) => JSON.stringify(edge));
-      const [full, extended] = [rows(neighbours), rows(opened)];
-      for (const edge of full) if (!extended.includes(edge)) missing.add(`${query} ${edge}`);
-      for (const edge of extended) if (!full.includes(edge)) others.add(`${query} ${edge}`);
-    }
-    // Kept pairs have the numbers of a full search. Pairs above the largest E-value of the smaller release can be lost.
-    expect([...others]).toEqual([]);
-    expect(missing.size).toBeLessThan(neighbours.card.counts.edges / 50);
-    for (const edge of missing) expect(Number(/\[([^,]+)/.exec(edge)![1])).toBeGreaterThan(Math.log(3));
-    expect(again('neighbours', 'db', '--full').stdout).toContain('Found neighbours');
-    expect(edgesOf(second)).toEqual(whole);
+  it('is verified with its release, and removed with it', () => {
+    const { edges } = neighbours.card;
+    const file = join(neighboursDirectory(directory), edges.path);
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.subarray(1));
+    expect(gloaming('index', 'verify', 'db').stdout).toContain(`neighbours: ${edges.path} was changed`);
+    writeFileSync(file, bytes);
+    expect(gloaming('index', 'verify', 'db').stdout).toContain('intact');
+    expect(gloaming('index', 'remove', 'db', '--yes').status).toBe(0);
+    expect(existsSync(neighboursDirectory(directory))).toBe(false);
   });
 });
 

@@ -1,5 +1,4 @@
 import { tableFromIPC } from 'apache-arrow';
-import { writeNeighbours } from '../../tools/neighbours.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, type Client } from '#src/clients/typescript/client.js';
 import { ARROW_STREAM_TYPE } from '#src/contract/sql.js';
@@ -68,54 +67,6 @@ describe('a world', () => {
       [`it's "odd"; --`, "o'dd"],
       ['tags', '[]'],
     ]);
-  });
-
-  it('has the neighbours of the releases that the organization may see, as soon as there are any', async () => {
-    const count = 'SELECT count(*) FROM neighbours';
-    expect((await ask(scene.two, count)).rows).toEqual([[0]]);
-    const { id, directory } = scene.small.release;
-    const { edges } = await writeNeighbours(directory, id, 60, [
-      { query: 3, target: 5, log: -2 },
-      { query: 5, target: 3, log: -1_000 },
-    ]);
-    const { hidden } = scene;
-    await writeNeighbours(hidden.directory, hidden.id, 2, [{ query: 1, target: 0, log: -4, end: 3 }]);
-    const { columns, rows } = await ask(
-      scene.one,
-      'SELECT * FROM neighbours ORDER BY query_start, query_id, target_id',
-    );
-    expect(columns.map(({ name }) => name)).toEqual([
-      ...[
-        'database',
-        'release_id',
-        'is_default_release',
-        'calibration_id',
-        'query_id',
-        'target_id',
-        'e_value',
-      ],
-      ...['log_e_value', 'affine_score', 'query_start', 'query_end', 'target_start', 'target_end'],
-    ]);
-    const [three, five] = [3, 5].map((at) => scene.small.demo.proteins[at]!.id);
-    const places = [70, 0, 9, 3, 9];
-    const expected = [
-      ['demo', id, true, 'calib_1', three, five, Math.exp(-2), -2, ...places],
-      ['demo', id, true, 'calib_1', five, three, 0, -1_000, ...places],
-    ];
-    expect(new Set(rows.map(String))).toEqual(new Set(expected.map(String)));
-    expect(
-      (await ask(scene.two, 'SELECT "database", count(*) FROM neighbours GROUP BY ALL ORDER BY ALL')).rows,
-    ).toEqual([
-      ['demo', 2],
-      ['hidden', 1],
-    ]);
-    expect((await ask(scene.two, 'SELECT query_id, query_end FROM hidden.neighbours')).rows).toEqual([
-      [`${HIDDEN_WORD}_2`, 3],
-    ]);
-    // A graph that was computed anew takes the place of the one before it.
-    const next = await writeNeighbours(directory, id, 60, [{ query: 0, target: 1, log: -1 }]);
-    expect(next.edges.sha256).not.toBe(edges.sha256);
-    expect((await ask(scene.one, count)).rows).toEqual([[1]]);
   });
 
   it('has runs, their candidates and usage of the organization, and of no other', async () => {

@@ -1,10 +1,10 @@
-import type { KernelOptions } from '../kernels/kernels.js';
-import { unfilteredSpace } from '../release/filter/target-space.js';
-import { affineParameters } from './affine.js';
-import { compareReferenceSet } from './exhaustive.js';
-import { maxsimDistances } from './rank.js';
-import type { Candidate, EncodedQuery, Scored, SearchEngine } from './search-types.js';
-import { createJudge } from './significance.js';
+import type { KernelOptions } from '../../kernels/kernels.js';
+import { unfilteredSpace } from '../../release/filter/target-space.js';
+import { affineParameters } from '../../search/affine.js';
+import { compareReferenceSet } from '../../search/exhaustive.js';
+import { maxsimDistances } from '../../search/rank.js';
+import type { Candidate, EncodedQuery, Scored, SearchEngine } from '../../search/search-types.js';
+import { createJudge } from '../../search/significance.js';
 
 /**
  * Measures a query with listed targets and judges each pair among all targets of the release. A pair has the E-value of
