@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
-import { fitScores } from '../../src/fit-significance/walks.js';
+import { fitScores, inCompany } from '../../src/fit-significance/walks.js';
 import { walkLogEValue, walkScore, type WalkNull } from '../../src/propagation/null.js';
 import { LARGEST_PROPAGATED_EVALUE } from '../../src/propagation/propagate.js';
 import { createWalk, type Walk } from '../../src/propagation/walk.js';
@@ -67,10 +67,12 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
     const sequences = targets.map(({ sequence }) => sequence);
     const sample = sampleDistinct(targets.length, REVERSED_COUNT, seededRandom(1));
     const decoys = Array.from(sample, (target) => reversed(sequences[target]));
-    const decoyLists = await searchLists(engine, decoys, folder, `reversed-${every}`, untilMs);
+    const allDecoys = await searchLists(engine, decoys, folder, `reversed-${every}`, untilMs);
     const lists = await searchLists(engine, sequences, folder, `domains-${every}`, untilMs);
     const { length: count } = lists;
     console.log(`the world: the first ${count} of ${targets.length} domains`);
+    // A null of other classes of domains than those of the world would not be its null.
+    const decoyLists = allDecoys.filter((_, at) => sample[at] < count);
     if (count === 0 || decoyLists.length === 0) return { domains: count };
     const among = (list: HitList): HitList => amongFirst(list, count, targets.length);
     const first = targets.slice(0, count);
@@ -107,7 +109,8 @@ function fitNull(walk: Walk, lists: readonly HitList[], targetCount: number): Wa
     Float64Array.from(walk(walkHitsOf(list)), ({ mass }) => walkScore(mass)),
   );
   const fit = fitScores(scores, targetCount)!;
-  const { threshold, log_exceedance_probability: logExceedanceProbability, lambda, shape } = fit.tail;
+  const corrected = inCompany(fit.tail, targetCount);
+  const { threshold, log_exceedance_probability: logExceedanceProbability, lambda, shape } = corrected;
   console.log(
     `null of ${lists.length} reversed domains: ${fit.exceedance_count} above ${threshold.toFixed(3)}, ` +
       `rate ${lambda.toFixed(3)}, shape ${shape.toFixed(3)}, hold-out distance ${fit.holdout_distance.toFixed(3)}`,

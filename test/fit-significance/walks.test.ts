@@ -1,8 +1,8 @@
 // @module-tag fast
 
 import { describe, expect, it } from 'vitest';
-import { fitScores, REVERSED_COUNT } from '#src/fit-significance/walks.js';
-import { nullOf, WALKS_FORMAT } from '#src/propagation/card.js';
+import { fitScores, inCompany, REVERSED_COUNT } from '#src/fit-significance/walks.js';
+import { nullOf, WALKS_FORMAT, type WalksCard } from '#src/propagation/card.js';
 import { walkLogEValue } from '#src/propagation/null.js';
 import { MASS_ONE } from '#src/propagation/walk.js';
 import { WALK_PARAMETERS } from '#src/propagation/weights.js';
@@ -40,6 +40,17 @@ describe('the null of walks', () => {
     expect(distance).toBeLessThan(0.05);
   });
 
+  it('claims more of natural proteins, by a power of the E-value that keeps the tail a generalised Pareto', () => {
+    const { tail, least_log_probability } = fitScores(drawScores(-0.3, 7), TARGETS)!;
+    const before = nullOf(cardOf({ tail, least_log_probability }));
+    const after = nullOf(cardOf({ tail: inCompany(tail, TARGETS), least_log_probability }));
+    for (const score of [-4, -3, -2.5]) {
+      const plain = walkLogEValue(massOf(score), TARGETS, before)!;
+      const corrected = walkLogEValue(massOf(score), TARGETS, after)!;
+      expect(corrected).toBeCloseTo(Math.log(1.2) + 1.12 * plain, 6);
+    }
+  });
+
   it('does not exist where the walks reach too few targets', () => {
     expect(fitScores([Float64Array.of(-1, -2, -3)], TARGETS)).toBeUndefined();
     expect(fitScores([], TARGETS)).toBeUndefined();
@@ -48,16 +59,22 @@ describe('the null of walks', () => {
 
 function fitted(scores: readonly Float64Array[]) {
   const fit = fitScores(scores, TARGETS)!;
-  const walkNull = nullOf({
+  return { ...fit, walkNull: nullOf(cardOf(fit)) };
+}
+
+function cardOf(fit: Pick<WalksCard, 'tail' | 'least_log_probability'>): WalksCard {
+  return {
     format: WALKS_FORMAT,
     release_id: '',
     graph_id: '',
     parameters: WALK_PARAMETERS,
     seed: 1,
-    reversed_count: scores.length,
+    reversed_count: WALKS,
+    pair_count: WALKS * TARGETS,
+    exceedance_count: 0,
+    holdout_distance: 0,
     ...fit,
-  });
-  return { ...fit, walkNull };
+  };
 }
 
 /** 20 scores of each walk above −5, with a generalised Pareto tail of rate 1. */

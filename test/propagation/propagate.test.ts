@@ -62,10 +62,10 @@ describe('propagation', () => {
     return { target, mass: share * MASS_ONE, directMass: 0, bridge };
   };
 
-  it('returns the reached targets with an E-value of at most 1, by E-value', () => {
+  it('returns the reached targets with an E-value of at most 10, by E-value', () => {
     const walk = (): readonly Reached[] => [
       reached(1, 0.2, 4),
-      reached(2, 0.09, 4),
+      reached(2, 0.009, 4),
       reached(3, 1),
       reached(5, 0.2, 3),
     ];

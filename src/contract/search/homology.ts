@@ -113,7 +113,7 @@ export const HomologyRequest = named(
           {
             not_requested: 'direct hits only: the default',
             required:
-              'also the targets that a walk from the hits over the graph of neighbours reaches; refused without a graph',
+              'also the targets that a walk over the graph of neighbours reaches; refused without a graph',
           },
           { chosen: true },
         ),
