@@ -22,9 +22,9 @@ import { timeWalks } from './cost.js';
 
 /*
  * Measures propagation in the open world: the labelled domains are a release without homologs, each of them is a query,
- * and all of them are bridges and targets. Parameters were tuned on half of dev's fold groups ("tuned"); the other half
- * ("shown") was looked at once. Three rankings: by the E-value of the direct comparison, by the weight of the walk, and
- * by the smaller of both E-values ("merged").
+ * and all of them are bridges and targets. The constants of walk and null come from half of dev's fold groups ("tuned").
+ * The largest listed E-value was chosen with the other half ("shown") in view, too. There are three rankings: by the
+ * E-value of the direct comparison, by the weight of the walk, and by the smaller of both E-values ("merged").
  *
  *   npm run bench -- propagation FOLDER [seconds] [every]
  *
