@@ -164,8 +164,8 @@ export function fitScores(scores: readonly Float64Array[], targetCount: number):
 }
 
 /**
- * Corrects a tail of reversed proteins for natural ones: E' = COMPANY_FACTOR · E^COMPANY_POWER. A power of a generalised
- * Pareto tail is one, too.
+ * Corrects a tail of reversed proteins for natural ones: E' = COMPANY_FACTOR · E^COMPANY_POWER. A power of a
+ * generalised Pareto tail is one, too.
  * Unit    that of the tail
  */
 export function inCompany(tail: FittedTail['tail'], targetCount: number): FittedTail['tail'] {
