@@ -208,8 +208,8 @@ describe('the layers', () => {
   });
 
   it('import nothing that is not there', () => {
-    const known = new Set(programs);
-    const lost = imports.filter(({ to }) => /\.tsx?$/.test(to) && !known.has(to));
+    const names = new Set(programs);
+    const lost = imports.filter(({ to }) => /\.tsx?$/.test(to) && !names.has(to));
     expect(lost.map(sentenceOf)).toEqual([]);
   });
 

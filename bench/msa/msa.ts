@@ -60,8 +60,8 @@ export const run: Bench = async ([database, fasta, count = '20']) => {
     );
     const ways: Record<string, readonly Alignment[]> = await searchHere(proteins, engine);
     for (const rounds of [1, 3]) {
-      const found = await searchWithMmseqs(proteins, engine.release, { ...RULES, rounds }, folder);
-      const alignments = proteins.map((protein, at) => alignmentOf(protein, { relatives: found[at] }));
+      const homologs = await searchWithMmseqs(proteins, engine.release, { ...RULES, rounds }, folder);
+      const alignments = proteins.map((protein, at) => alignmentOf(protein, { relatives: homologs[at] }));
       ways[`mmseqs_${rounds}`] = await Promise.all(alignments);
     }
     return { database, release_id: releaseId, proteins: proteins.length, ...tell(proteins, ways) };

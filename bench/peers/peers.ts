@@ -109,8 +109,8 @@ async function timeSearches(
   const claims = new Set<string>();
   all.result.forEach(({ candidates }, query) => {
     const { id, sequence } = queries[query];
-    const found = candidates.map(({ targetIndex }) => engine.release.targets.sequence(targetIndex));
-    assert(found.includes(sequence), `the query ${id} finds itself`);
+    const sequences = candidates.map(({ targetIndex }) => engine.release.targets.sequence(targetIndex));
+    assert(sequences.includes(sequence), `the query ${id} finds itself`);
     for (const candidate of candidates) {
       const target = engine.release.targets.id(candidate.targetIndex);
       const e = eValueOf(candidate);

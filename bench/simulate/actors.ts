@@ -125,9 +125,9 @@ export class Client {
 
   async #end(kind: Kind, operation: OperationId, parameter: string): Promise<void> {
     const { timeline, expectations } = this.#scene;
-    const known = expectations.living(kind, this.#organizationId);
-    if (known.length === 0) return;
-    const intent = timeline.pick(known);
+    const living = expectations.living(kind, this.#organizationId);
+    if (living.length === 0) return;
+    const intent = timeline.pick(living);
     const [id] = intent.ids;
     expectations.removing(intent);
     if (await this.#insist(operation, { params: { [parameter]: id } })) expectations.removed(intent);
@@ -153,9 +153,9 @@ export class Client {
   async #spy(): Promise<void> {
     const { timeline, expectations, organizations } = this.#scene;
     const other = timeline.pick(organizations.filter((name) => name !== this.#organizationId));
-    const found = expectations.living('runs', other);
-    if (found.length === 0) return;
-    const [id] = timeline.pick(found).ids;
+    const runs = expectations.living('runs', other);
+    if (runs.length === 0) return;
+    const [id] = timeline.pick(runs).ids;
     const operation = timeline.pick(['runs.get', 'runs.cancel', 'runs.results.list']);
     const { answer } = await this.#send(operation as OperationId, {
       params: { run_id: id },

@@ -74,16 +74,16 @@ export class Invariants {
 
   /** No acknowledged object is lost, no key creates two objects, and no object belongs to another organization. */
   #checkMade(kind: Kind): void {
-    const found = new Map<string, Made[]>();
+    const byLabel = new Map<string, Made[]>();
     for (const row of this.#rows<Made>(kind)) {
       const text = (row as unknown as Readonly<Record<string, string>>)[LABELS[kind]];
       const label = text.replace(/\.txt$/, '');
-      found.set(label, [...(found.get(label) ?? []), row]);
+      byLabel.set(label, [...(byLabel.get(label) ?? []), row]);
     }
     for (const intent of this.#expectations.intents.values()) {
       if (intent.kind !== kind) continue;
-      const rows = found.get(intent.label) ?? [];
-      found.delete(intent.label);
+      const rows = byLabel.get(intent.label) ?? [];
+      byLabel.delete(intent.label);
       const told = `${intent.label} (${[...intent.ids].join(', ')})`;
       if (intent.isKeyed) require(rows.length <= 1, `${told} exists ${rows.length} times in ${kind}`);
       require(!intent.isKeyed || intent.ids.size <= 1, `${told} got more than one id`);
@@ -95,7 +95,7 @@ export class Invariants {
       if (intent.isRemovalAsked) continue;
       for (const id of intent.ids) require(isThere(id), `${told} was acknowledged and lost: ${id}`);
     }
-    require(found.size === 0, `${[...found.keys()].join(', ')} in ${kind} was not requested`);
+    require(byLabel.size === 0, `${[...byLabel.keys()].join(', ')} in ${kind} was not requested`);
   }
 
   #checkFiles(): void {

@@ -97,16 +97,16 @@ export async function findKnownTokens(
 }
 
 /** Wraps an encoder so that it encodes only sequences without known tokens. */
-export function reusingEncoder(encoder: Encoder, known: KnownTokens): Encoder {
-  if (known.isEmpty) return encoder;
+export function reusingEncoder(encoder: Encoder, tokensOfReleases: KnownTokens): Encoder {
+  if (tokensOfReleases.isEmpty) return encoder;
   return {
     ...encoder,
     async encode(sequences, options) {
       // Calls the encoder before the first await, so that concurrent calls reach it in order.
-      const missing = sequences.filter((sequence) => !known.has(sequence));
+      const missing = sequences.filter((sequence) => !tokensOfReleases.has(sequence));
       const [encoded, reused] = await Promise.all([
         missing.length === 0 ? [] : encoder.encode(missing, options),
-        Promise.all(sequences.map((sequence) => known.read(sequence))),
+        Promise.all(sequences.map((sequence) => tokensOfReleases.read(sequence))),
       ]);
       let next = 0;
       return reused.map((built) => built?.tokens ?? encoded[next++]);
@@ -115,15 +115,15 @@ export function reusingEncoder(encoder: Encoder, known: KnownTokens): Encoder {
 }
 
 /** Wraps a token source so that it encodes only proteins without known tokens. */
-export function reusingTokens(source: ProteinTokens, known: KnownTokens): ProteinTokens {
-  if (known.isEmpty) return source;
+export function reusingTokens(source: ProteinTokens, tokensOfReleases: KnownTokens): ProteinTokens {
+  if (tokensOfReleases.isEmpty) return source;
   return {
     ...source,
     async encode(proteins, signal) {
-      const missing = proteins.filter(({ sequence }) => !known.has(sequence));
+      const missing = proteins.filter(({ sequence }) => !tokensOfReleases.has(sequence));
       const [encoded, reused] = await Promise.all([
         missing.length === 0 ? [] : source.encode(missing, signal),
-        Promise.all(proteins.map(({ sequence }) => known.read(sequence))),
+        Promise.all(proteins.map(({ sequence }) => tokensOfReleases.read(sequence))),
       ]);
       let next = 0;
       return reused.map((built) => built ?? encoded[next++]);

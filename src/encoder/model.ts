@@ -128,8 +128,8 @@ async function residueFeatures(
   const { [outputName]: output } = await session.run(feeds, [outputName]);
   const [batch, length, featureCount] = output.dims;
   if (output.type !== 'float32' || output.dims.length !== 3 || batch !== 1 || length !== ids.length) {
-    const found = `${output.type} [${output.dims.join(', ')}]`;
-    throw new Fault(`The model gave ${found} where float32 [1, ${ids.length}, features] was expected.`);
+    const actual = `${output.type} [${output.dims.join(', ')}]`;
+    throw new Fault(`The model gave ${actual} where float32 [1, ${ids.length}, features] was expected.`);
   }
   const first = tokenizer.prefix.length * featureCount;
   const rows = (output.data as Float32Array).subarray(first, first + residues.length * featureCount);

@@ -193,14 +193,14 @@ export class ExtendedProtocol {
   }
 
   #statementNamed(name: string): Prepared {
-    const known = this.#statements.get(name);
-    if (known !== undefined) return known;
+    const statement = this.#statements.get(name);
+    if (statement !== undefined) return statement;
     throw new ProtocolFault('26000', `There is no prepared statement "${name}".`);
   }
 
   #portalNamed(name: string): Portal {
-    const known = this.#portals.get(name);
-    if (known !== undefined) return known;
+    const portal = this.#portals.get(name);
+    if (portal !== undefined) return portal;
     throw new ProtocolFault('34000', `There is no portal "${name}".`);
   }
 }

@@ -37,10 +37,10 @@ export async function verifyRelease(
   const files: FileVerdict[] = [verdict];
   for (const file of listed)
     files.push(await verifyFile(folder, file, (bytes) => onBytes?.(bytes, sizeBytes)));
-  const known = new Set(files.map(({ path }) => path));
+  const paths = new Set(files.map(({ path }) => path));
   for (const path of (await readdir(folder)).sort()) {
     // Without its manifest nothing can be said of the other files.
-    if (manifest === undefined || known.has(path)) continue;
+    if (manifest === undefined || paths.has(path)) continue;
     files.push({ path, isIntact: false, problem: 'is not a file of this release' });
   }
   return { id: basename(folder), isIntact: files.every(({ isIntact }) => isIntact), files, sizeBytes };

@@ -9,8 +9,8 @@ const SEALING_KEY_BYTES = 32;
  */
 export async function sealingKey(store: ControlStore): Promise<Buffer> {
   const secrets = store.table<string>('secrets');
-  const known = secrets.get(SEALING_KEY);
-  if (known !== undefined) return Buffer.from(store.unseal(known, SEALING_KEY), 'base64');
+  const stored = secrets.get(SEALING_KEY);
+  if (stored !== undefined) return Buffer.from(store.unseal(stored, SEALING_KEY), 'base64');
   const text = await store.transaction(() => {
     const other = secrets.get(SEALING_KEY);
     if (other !== undefined) return store.unseal(other, SEALING_KEY);

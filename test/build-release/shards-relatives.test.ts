@@ -54,9 +54,9 @@ function homologSetsBy(finder: HomologFinder, homologSource: HomologSource): Bui
 }
 
 async function planned(options: BuildOptions, count: number): Promise<PlannedShards> {
-  const found = await planShards(options, count);
-  if (found === undefined) throw new Error('the release is not there yet');
-  return found;
+  const plan = await planShards(options, count);
+  if (plan === undefined) throw new Error('the release is not there yet');
+  return plan;
 }
 
 const encode = (

@@ -58,9 +58,9 @@ const encode = (
 ): Promise<number> => encodeShard({ folder: planned.folder, shard, task }, { encoder }, quiet);
 
 async function planned(options: BuildOptions, count: number): Promise<PlannedShards> {
-  const found = await planShards(options, count);
-  if (found === undefined) throw new Error('the release is not there yet');
-  return found;
+  const plan = await planShards(options, count);
+  if (plan === undefined) throw new Error('the release is not there yet');
+  return plan;
 }
 
 /** Returns id and file bytes of the release, and checks that the build folder is gone. */

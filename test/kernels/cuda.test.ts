@@ -107,9 +107,9 @@ test('if the configuration allows it, the CPU repeats a failed call, and results
   const [, retried, retriedNearest, retriedSweep, retriedMeasure, retriedScores] = logged;
   expect(measured).toEqual({ ...measures, retry: retriedMeasure });
   expect(scored).toEqual({ scores: measures.scores, retry: retriedScores });
-  expect(sums).toEqual(expected.map((found) => ({ ...found, retry: retried })));
-  expect(nearest).toEqual(expected.map((found) => ({ targets: eligible, ...found, retry: retriedNearest })));
-  expect(swept).toEqual(expectedSweep.map((found) => ({ ...found, retry: retriedSweep })));
+  expect(sums).toEqual(expected.map((each) => ({ ...each, retry: retried })));
+  expect(nearest).toEqual(expected.map((each) => ({ targets: eligible, ...each, retry: retriedNearest })));
+  expect(swept).toEqual(expectedSweep.map((each) => ({ ...each, retry: retriedSweep })));
   for (const retry of logged) {
     expect(retry.servedBy).toBe(`native:${native.variant}`);
     expect(retry.cause.message).toMatch(/1 MiB are missing/);

@@ -211,13 +211,13 @@ function selectRelease(table: ReleaseTable<ReleaseManifest>, name: string | unde
     return { releaseId, databaseId: database.id, slug: database.slug };
   }
   const slugs = table.databases().map(({ slug }) => slug);
-  const known =
+  const hint =
     slugs.length === 0
       ? 'There is none yet: build one with "gloaming index build".'
       : `There are: ${slugs.join(', ')}.`;
   throw name === undefined
-    ? new Refusal('default_database_not_set', `Name a database with --database. ${known}`)
-    : new Refusal('database_not_found', `No database or release is called "${name}". ${known}`);
+    ? new Refusal('default_database_not_set', `Name a database with --database. ${hint}`)
+    : new Refusal('database_not_found', `No database or release is called "${name}". ${hint}`);
 }
 
 /** Writes one line for each query: the targets that each stage of its search left. */

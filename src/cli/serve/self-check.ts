@@ -39,14 +39,14 @@ export async function checkByExample(
   ) {
     return `${asked}, ${took}. E-values follow in some minutes: the demo is being calibrated.`;
   }
-  const found = value.candidates.filter(({ target, significance }) => {
+  const homologs = value.candidates.filter(({ target, significance }) => {
     const e = significance.measurements.expected_false_hits;
     return target.id !== queryId && e !== undefined && e <= EXAMPLE_LARGEST_E;
   });
-  const ids = new Set(found.map(({ target }) => target.id));
-  const known = finds.filter((id) => ids.has(id)).length;
+  const ids = new Set(homologs.map(({ target }) => target.id));
+  const homologCount = finds.filter((id) => ids.has(id)).length;
   return (
-    `${asked} found ${found.length} homologs with E ≤ ${EXAMPLE_LARGEST_E}, ${known} of the ${finds.length} ` +
+    `${asked} found ${homologs.length} homologs with E ≤ ${EXAMPLE_LARGEST_E}, ${homologCount} of the ${finds.length} ` +
     `expected, ${took}. BLASTP finds ${blastpCount} of these.`
   );
 }
@@ -70,13 +70,13 @@ export async function checkBySimulation(
     },
     contextOfCheck(),
   );
-  const found = foundHomologs(
+  const homologCount = foundHomologs(
     check,
     value.candidates.map(({ target }) => target.id),
   );
   const { searched_target_count: searched } = value.database;
   return (
-    `Self-check on ${servedFrom}: the first search found ${found} of ${check.homologs.length} true homologs of ` +
+    `Self-check on ${servedFrom}: the first search found ${homologCount} of ${check.homologs.length} true homologs of ` +
     `${check.query.id} among ${searched} simulated proteins, in ${value.performance.search_execution_ms} ms.`
   );
 }

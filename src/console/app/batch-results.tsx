@@ -31,7 +31,7 @@ export function BatchResults({ run, query, visitor }: BatchResultsProps) {
   const asked = query.get('query');
   const chosen = rows.find(({ query_id: id }) => id === asked) ?? rows[0];
   const words = text.toLowerCase();
-  const found = rows.filter(({ query_id: id }) => id.toLowerCase().includes(words));
+  const matching = rows.filter(({ query_id: id }) => id.toLowerCase().includes(words));
   if (error !== undefined) return <Failure error={error} />;
   if (chosen === undefined) return isOver(run) ? <p class="muted">No query was finished.</p> : null;
   return (
@@ -49,12 +49,12 @@ export function BatchResults({ run, query, visitor }: BatchResultsProps) {
             onInput={({ currentTarget: { value } }) => setText(value)}
           />
           <ul>
-            {found.slice(0, LISTED_MAX_COUNT).map((row) => (
+            {matching.slice(0, LISTED_MAX_COUNT).map((row) => (
               <QueryLine key={row.query_index} row={row} run={run} isChosen={row === chosen} />
             ))}
           </ul>
-          {found.length > LISTED_MAX_COUNT && (
-            <p class="small muted">and {counted(found.length - LISTED_MAX_COUNT, 'more')}</p>
+          {matching.length > LISTED_MAX_COUNT && (
+            <p class="small muted">and {counted(matching.length - LISTED_MAX_COUNT, 'more')}</p>
           )}
         </nav>
         <OneResult key={chosen.query_index} row={chosen} run={run} visitor={visitor} />
@@ -180,7 +180,7 @@ function useRows(run: Run): {
     };
     // Rows lost with the connection are read again when the status of the run changes.
     read().catch((error: Error) => {
-      if (!gone.signal.aborted && !(error instanceof TypeError)) setState((known) => ({ ...known, error }));
+      if (!gone.signal.aborted && !(error instanceof TypeError)) setState((before) => ({ ...before, error }));
     });
     return () => {
       clearTimeout(timer);

@@ -38,11 +38,11 @@ export function JobsPanel({ onEnded }: { readonly onEnded?: () => void }) {
     POLL_INTERVAL_MS,
   );
   const jobs = told?.jobs ?? [];
-  const known = useRef<readonly number[]>([]);
+  const jobPids = useRef<readonly number[]>([]);
   useEffect(() => {
     const pids = jobs.map(({ pid }) => pid);
-    if (known.current.some((pid) => !pids.includes(pid))) onEnded?.();
-    known.current = pids;
+    if (jobPids.current.some((pid) => !pids.includes(pid))) onEnded?.();
+    jobPids.current = pids;
   }, [told]);
   if (jobs.length === 0) return null;
   return (

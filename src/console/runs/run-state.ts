@@ -46,7 +46,8 @@ export function useLiveRun(runId: string): LiveRun {
       if (isOver(first)) return;
       for await (const { data } of gloaming.watch(runId, { signal })) {
         setRun(
-          (known) => known && { ...known, status: data.status, progress: data.progress ?? known.progress },
+          (before) =>
+            before && { ...before, status: data.status, progress: data.progress ?? before.progress },
         );
       }
       setRun(await gloaming.run(runId, { signal }));

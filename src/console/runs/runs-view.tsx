@@ -126,9 +126,9 @@ function useRuns(): { readonly runs?: readonly Run[]; readonly error?: Error } {
     const gone = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const look = async (): Promise<void> => {
-      const found = await allOf(gloaming.runs({}, { signal: gone.signal }), RUNS_MAX_COUNT);
-      setRuns(found);
-      if (!gone.signal.aborted && !found.every(isOver))
+      const runs = await allOf(gloaming.runs({}, { signal: gone.signal }), RUNS_MAX_COUNT);
+      setRuns(runs);
+      if (!gone.signal.aborted && !runs.every(isOver))
         timer = setTimeout(() => void look().catch(fail), LOOK_AGAIN_MS);
     };
     const fail = (failure: Error): void => {

@@ -227,8 +227,8 @@ function textMember(body: Readonly<Record<string, unknown>>, name: string, maxCh
 
 /** Errors  Refusal `validation_failed` */
 function scopeMember({ scope = USUAL_SCOPE }: Readonly<Record<string, unknown>>): KeyScope {
-  const known = KEY_SCOPES.find((each) => each === scope);
-  if (known !== undefined) return known;
+  const keyScope = KEY_SCOPES.find((each) => each === scope);
+  if (keyScope !== undefined) return keyScope;
   throw new Refusal('validation_failed', `"scope" is one of ${KEY_SCOPES.join(', ')}.`, { param: 'scope' });
 }
 

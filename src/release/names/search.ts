@@ -40,12 +40,12 @@ export function judgeNames(query: string, names: readonly string[]): FoundName |
   const wanted = tokensOf(query);
   const whole = wanted.join(' ');
   if (whole === '') return undefined;
-  const known = names.map((name) => tokensOf(name));
-  const texts = known.map((tokens) => tokens.join(' ')).filter((text) => text !== '');
+  const tokensOfNames = names.map((name) => tokensOf(name));
+  const texts = tokensOfNames.map((tokens) => tokens.join(' ')).filter((text) => text !== '');
   if (names.includes(query) || texts.includes(whole)) return { match: 'exact', similarity: 1 };
   const longer = texts.filter((text) => text.startsWith(whole)).map((text) => whole.length / text.length);
   if (longer.length > 0) return { match: 'prefix', similarity: Math.max(...longer) };
-  const words = known.flat();
+  const words = tokensOfNames.flat();
   const begun = wanted.map((token) =>
     bestOf(words, (word) => (word.startsWith(token) ? token.length / word.length : 0)),
   );
@@ -90,12 +90,12 @@ export async function searchNames(
   const judged = await Promise.all(
     candidates.map(async (target): Promise<FoundTarget | undefined> => {
       const names = await index.names(target);
-      const found = judgeNames(query, names);
-      return found && { ...found, target, names };
+      const match = judgeNames(query, names);
+      return match && { ...match, target, names };
     }),
   );
   return judged
-    .filter((found) => found !== undefined)
+    .filter((target) => target !== undefined)
     .sort((a, b) => compareFound(a, b) || (a.names[0] < b.names[0] ? -1 : 1))
     .slice(0, limit);
 }
@@ -116,8 +116,8 @@ interface TokenMatch {
 
 /** What is known as it stands needs no guess. */
 async function matchesOf(index: NamesIndex, token: string, isLast: boolean): Promise<readonly TokenMatch[]> {
-  const known = knownTokens(index, token, isLast);
-  return known.length > 0 ? known : similarTokens(index, token);
+  const matches = knownTokens(index, token, isLast);
+  return matches.length > 0 ? matches : similarTokens(index, token);
 }
 
 function countOf(index: NamesIndex, matches: readonly TokenMatch[]): number {
@@ -132,10 +132,10 @@ function knownTokens(index: NamesIndex, token: string, isPrefix: boolean): reado
     at < index.tokenCount && matches.length < EXPANDED_MAX_TOKENS;
     at += 1
   ) {
-    const found = index.token(at);
-    if (found === token) matches.push({ token: at, weight: 1 });
-    else if (isPrefix && found.startsWith(token))
-      matches.push({ token: at, weight: token.length / found.length });
+    const candidate = index.token(at);
+    if (candidate === token) matches.push({ token: at, weight: 1 });
+    else if (isPrefix && candidate.startsWith(token))
+      matches.push({ token: at, weight: token.length / candidate.length });
     else break;
   }
   return matches;

@@ -127,8 +127,8 @@ class Copier {
   }
 
   /** undefined if the source is missing or its bytes do not have the expected digest. */
-  async take({ path, source, bytes: known }: SourceFile): Promise<BackupFile | undefined> {
-    const named = known ?? (await nameOf(source));
+  async take({ path, source, bytes: contents }: SourceFile): Promise<BackupFile | undefined> {
+    const named = contents ?? (await nameOf(source));
     if (named === undefined) return undefined;
     const outcome = await this.#bytes.put(source, named, this.#onBytes);
     if (outcome === 'missing' || outcome === 'changed') return undefined;

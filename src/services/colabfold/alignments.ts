@@ -53,7 +53,7 @@ export async function unpairedBlock(
   signal: AbortSignal,
 ): Promise<Block> {
   const possible: PossibleRow[] = [];
-  const found = new Map<string, string>();
+  const files = new Map<string, string>();
   let lastRank = 0;
   for await (const some of candidates) {
     signal.throwIfAborted();
@@ -62,14 +62,14 @@ export async function unpairedBlock(
       const row = isKept(candidate, rules) ? rowOf(candidate, sequence) : undefined;
       if (row === undefined) continue;
       possible.push(row);
-      found.set(candidate.target.id, candidate.target.sequence);
+      files.set(candidate.target.id, candidate.target.sequence);
     }
   }
   for await (const some of homologs) {
     signal.throwIfAborted();
     for (const homolog of some) {
       lastRank += 1;
-      const isFound = found.get(homolog.id)?.includes(homolog.residues) ?? false;
+      const isFound = files.get(homolog.id)?.includes(homolog.residues) ?? false;
       if (!isFound && isNear(homolog, rules)) possible.push(homologRow(homolog, sequence, lastRank));
     }
   }

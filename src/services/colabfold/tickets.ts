@@ -103,13 +103,13 @@ export class ColabfoldTickets {
     const { database, environmentalDatabase } = this.#dependencies.settings;
     const isWide = mode.hasEnvironment && environmentalDatabase !== undefined;
     const databases = isWide ? [database, environmentalDatabase] : [database];
-    const found: TicketQuery[] = [];
+    const ticketQueries: TicketQuery[] = [];
     for (const query of queries) {
       const searches: TicketSearch[] = [];
       for (const slug of databases) searches.push(await this.#searchOf(query, slug, mode, context));
-      found.push({ name: query.name, searches });
+      ticketQueries.push({ name: query.name, searches });
     }
-    return this.#stateOf({ mode, queries: found }, context);
+    return this.#stateOf({ mode, queries: ticketQueries }, context);
   }
 
   /** undefined if the id is no ticket or its runs were deleted. Errors  Refusal `permission_denied` */

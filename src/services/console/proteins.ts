@@ -21,8 +21,8 @@ export function proteinOf(release: Release, id: string): ConsoleProtein {
 
 /** @param wanted id of a good first query; if the release lacks it, the first protein of a common length is taken */
 export function exampleProtein(release: Release, wanted: string): ConsoleProtein {
-  const known = release.targets.find(wanted);
-  return presented(release, known ?? exampleOf(release.targets));
+  const target = release.targets.find(wanted);
+  return presented(release, target ?? exampleOf(release.targets));
 }
 
 function presented({ targets }: Release, target: number): ConsoleProtein {

@@ -81,9 +81,9 @@ export class Msas {
     // Equal inputs build equal alignments. The ids of components determine their rows.
     const key = canonicalSha256({ request, calibration_id: receipt.calibrationId ?? null });
     const built = this.#built.get(key);
-    const known = built === undefined ? undefined : this.#tables.msas.get(built);
+    const existing = built === undefined ? undefined : this.#tables.msas.get(built);
     // An existing alignment is granted to the organization that builds it again.
-    if (isOf(known, context)) return replyOf(known.content.manifest, inputs, receipt, true);
+    if (isOf(existing, context)) return replyOf(existing.content.manifest, inputs, receipt, true);
     const selected = await selectRows(aligned, receipt.sequence, parameters, context.signal);
     const pieces = a3mPieces(receipt.sequence, selected.rows);
     const received = await this.#objects.receive(encodePieces(pieces), Infinity);

@@ -211,12 +211,12 @@ async function presentPack(
     for (const [index, result] of results.entries()) {
       const query = queries[index];
       const request = { ...settings, query };
-      const { result_sha256, ...found } = await presentFound({ engine, request, result });
+      const { result_sha256, ...answer } = await presentFound({ engine, request, result });
       const row = {
         object: 'homology_query_result',
         query_index: start + index,
         query_id: query.id,
-        ...found,
+        ...answer,
         receipt: issued[index],
         result_sha256,
       } as const;

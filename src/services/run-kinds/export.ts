@@ -59,9 +59,9 @@ async function prepareExport(
   const run = exportableRun(input.run_id, context, dependencies);
   refuseStrayMembers(input);
   const format = formatOf(input);
-  const found = await describe(run, input.query_index, table);
-  requireFormat(run, found, format, input);
-  if (format.needsQueries) sequenceOf(found, context, receipts);
+  const described = await describe(run, input.query_index, table);
+  requireFormat(run, described, format, input);
+  if (format.needsQueries) sequenceOf(described, context, receipts);
   const place = writer.placeOf(path ?? defaultPath(input, format), context);
   const plan = { ...input, path: place, baseUrl: context.baseUrl ?? '' };
   const { databaseSnapshots = [] } = (run.traces ?? {}) as Traces;
@@ -81,8 +81,8 @@ async function* exportRun(
   const { run_id, format: formatName, query_index: queryIndex } = asked;
   const format = formatOf(asked);
   const run = exportableRun(run_id, context, dependencies);
-  const found = await describe(run, queryIndex, table);
-  const sequence = format.needsQueries ? sequenceOf(found, context, receipts) : undefined;
+  const described = await describe(run, queryIndex, table);
+  const sequence = format.needsQueries ? sequenceOf(described, context, receipts) : undefined;
   const query = { index: 0, id: LONE_QUERY_ID, ...(sequence !== undefined && { sequence }) };
   const settings = { asked, search: searchOf(run), ...(!isBatch(run) && { query }) };
   const thread = new ExportThread(settings);

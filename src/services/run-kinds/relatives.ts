@@ -52,8 +52,8 @@ export function homologsRuns({ catalog, engines }: HomologsRunDeps): RunKind {
       // The release may have been deleted or made private meanwhile.
       const { manifest } = catalog.release(releaseId, context.organizationId);
       const engine = await engines.open(releaseId);
-      const found = await engine.profileEncoder?.list?.(query.sequence, limit, { signal: context.signal });
-      if (found === undefined) throw withoutHomologs(slug);
+      const homologs = await engine.profileEncoder?.list?.(query.sequence, limit, { signal: context.signal });
+      if (homologs === undefined) throw withoutHomologs(slug);
       const { sequence, normalizationId } = query;
       const summary: HomologsRunSummary = {
         object: 'protein_relatives_summary',
@@ -62,13 +62,13 @@ export function homologsRuns({ catalog, engines }: HomologsRunDeps): RunKind {
           kind: 'protein_sequence',
           normalization_id: normalizationId,
           normalized_length: sequence.length,
-          relative_count: found.length,
+          relative_count: homologs.length,
           sha256: sha256Hex(sequence),
         },
         warnings: [],
       };
       return {
-        rows: found.map((homolog) => presentHomolog(homolog, sequence)),
+        rows: homologs.map((homolog) => presentHomolog(homolog, sequence)),
         doneCount: 1,
         summarise: () => summary,
         billableUnits: RELATIVES_UNITS,

@@ -120,8 +120,8 @@ export class Runs {
   async get(runId: string, headers: RunHeaders, context: RequestContext): Promise<Reply<Run>> {
     const run = this.#find(runId, context);
     const waitSeconds = waitOf(headers.Prefer) ?? 0;
-    const known = waitSeconds === 0 ? run : await this.#waitForEnd(runId, waitSeconds, context);
-    return { ...replyOf(known, [runId]), headers: preferenceApplied(headers.Prefer, waitSeconds) };
+    const current = waitSeconds === 0 ? run : await this.#waitForEnd(runId, waitSeconds, context);
+    return { ...replyOf(current, [runId]), headers: preferenceApplied(headers.Prefer, waitSeconds) };
   }
 
   /** Errors  those of get; Refusal `run_already_finished` */
@@ -204,8 +204,8 @@ export class Runs {
   unfinishedCounts(): readonly { readonly kind: string; readonly status: string; readonly count: number }[] {
     const counts = new Map<string, { kind: string; status: string; count: number }>();
     for (const { endpoint: kind, status } of this.#table.unfinished()) {
-      const known = counts.get(`${kind} ${status}`)?.count ?? 0;
-      counts.set(`${kind} ${status}`, { kind, status, count: known + 1 });
+      const count = counts.get(`${kind} ${status}`)?.count ?? 0;
+      counts.set(`${kind} ${status}`, { kind, status, count: count + 1 });
     }
     return [...counts.values()];
   }

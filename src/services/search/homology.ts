@@ -64,15 +64,15 @@ export function createHomology(parts: HomologyParts): Homology {
       const resolved = await resolve(wire, context, parts);
       const key = cacheKey(resolved);
       const startedAt = performance.now();
-      const known = cache.get(key);
-      const execution = known ?? (await execute(resolved, context, parts));
+      const cached = cache.get(key);
+      const execution = cached ?? (await execute(resolved, context, parts));
       cache.set(key, execution);
       const receipt = await parts.receipts.issue(resolved.engine, resolved.request, execution, context);
-      const searchMs = known === undefined ? performance.now() - startedAt : 0;
+      const searchMs = cached === undefined ? performance.now() - startedAt : 0;
       tally.add({
         database: resolved.release.slug,
         guarantee: resolved.request.guarantee,
-        isCacheHit: known !== undefined,
+        isCacheHit: cached !== undefined,
         seconds: searchMs / 1000,
       });
       const { relatives: homologs } = execution.result;
@@ -80,9 +80,9 @@ export function createHomology(parts: HomologyParts): Homology {
       const finished = {
         ...answer,
         performance: {
-          is_cache_hit: known !== undefined,
+          is_cache_hit: cached !== undefined,
           queue_wait_ms: wholeMs(context.queueWaitMs ?? 0),
-          ...(homologs && { relatives_search_ms: known === undefined ? wholeMs(homologs.elapsedMs) : 0 }),
+          ...(homologs && { relatives_search_ms: cached === undefined ? wholeMs(homologs.elapsedMs) : 0 }),
           search_execution_ms: wholeMs(searchMs),
           server_total_ms: wholeMs(performance.now() - context.receivedAtMs),
         },
@@ -93,7 +93,7 @@ export function createHomology(parts: HomologyParts): Homology {
       return {
         value: finished,
         json,
-        isCacheHit: known !== undefined,
+        isCacheHit: cached !== undefined,
         rowCount: finished.candidates.length,
         ...(retry && { headers: { 'X-Service-Served-From': parts.workerOn(retry.servedBy) } }),
       };

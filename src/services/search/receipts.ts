@@ -33,8 +33,8 @@ export function createReceipts(table: ReceiptTable, catalog: Pick<Catalog, 'find
   const issued = new WeakMap<object, HomologyCandidateSet['receipt']>();
   return {
     async issue(engine, request, execution, { organizationId }) {
-      const known = issued.get(execution);
-      if (known !== undefined && table.isKeptLately(known.id, organizationId)) return known;
+      const cached = issued.get(execution);
+      if (cached !== undefined && table.isKeptLately(cached.id, organizationId)) return cached;
       const { result, createdAt } = execution;
       const content = receiptContent(engine, request, result);
       const { sha256, bytes } = await canonicalDigestInTurns(content);

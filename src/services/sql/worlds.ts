@@ -71,10 +71,10 @@ export class SqlWorlds {
   /** Removes copies of releases that are not in the catalog. @param onFault called for failures. Errors  none */
   async start(onFault: (error: unknown) => void): Promise<void> {
     this.#report = onFault;
-    const known = new Set(this.#dependencies.releaseIds());
+    const releaseIds = new Set(this.#dependencies.releaseIds());
     const folder = join(this.#folder, 'releases');
     const names = await readdir(folder).catch(() => []);
-    const isKnown = (name: string): boolean => known.has(name.slice(0, name.indexOf('.')));
+    const isKnown = (name: string): boolean => releaseIds.has(name.slice(0, name.indexOf('.')));
     const gone = names.filter((name) => !isKnown(name));
     await Promise.all(gone.map((name) => rm(join(folder, name), { force: true }).catch(onFault)));
   }
@@ -105,9 +105,9 @@ class ReleaseCopies {
     const isThere = (): boolean => existsSync(join(this.#folder, file));
     const failedAt = this.#failedAtMs.get(id) ?? -Infinity;
     if (!isThere() && performance.now() - failedAt > FAILURE_PAUSE_MS) {
-      const known = this.#writing.get(id) ?? this.#write(release, file);
-      this.#writing.set(id, known);
-      await known;
+      const copying = this.#writing.get(id) ?? this.#write(release, file);
+      this.#writing.set(id, copying);
+      await copying;
     }
     return isThere() ? describeRelease(release, file) : undefined;
   }
@@ -165,7 +165,7 @@ interface KnownRecords {
 class RecordSnapshots {
   readonly #dependencies: Pick<SqlWorldsDependencies, 'dataFolder' | 'storeVersion'>;
   readonly #folder: string;
-  readonly #known = new Map<string, KnownRecords>();
+  readonly #snapshots = new Map<string, KnownRecords>();
   readonly #gathering = new Map<string, Promise<SqlRecords>>();
 
   constructor(dependencies: Pick<SqlWorldsDependencies, 'dataFolder' | 'storeVersion'>, folder: string) {
@@ -174,7 +174,7 @@ class RecordSnapshots {
   }
 
   async of(organizationId: string): Promise<SqlRecords> {
-    const last = this.#known.get(organizationId);
+    const last = this.#snapshots.get(organizationId);
     if (last !== undefined && isFresh(last, this.#dependencies.storeVersion())) return last.records;
     const begun = this.#gathering.get(organizationId) ?? this.#gather(organizationId);
     this.#gathering.set(organizationId, begun);
@@ -189,7 +189,7 @@ class RecordSnapshots {
     try {
       const records = await writeRecordsSnapshot({ kind: 'records', dataFolder, organizationId, folder });
       const costMs = performance.now() - takenAtMs;
-      this.#known.set(organizationId, { records, storeVersion, takenAtMs, costMs });
+      this.#snapshots.set(organizationId, { records, storeVersion, takenAtMs, costMs });
       return records;
     } finally {
       this.#gathering.delete(organizationId);

@@ -129,9 +129,9 @@ export class Files {
   async delete(text: string, context: RequestContext): Promise<Reply<StorageFileMutation>> {
     const { objects, now, onChange } = this.#dependencies;
     const { path, isFolder } = normaliseTarget(text, 'path');
-    const choose = (found: readonly FileRow[]): readonly FileRow[] =>
+    const choose = (files: readonly FileRow[]): readonly FileRow[] =>
       deletable(
-        found.filter((file) => !isFolder || file.path !== path),
+        files.filter((file) => !isFolder || file.path !== path),
         context,
       );
     const deleted = await this.#table.remove(context.organizationId, path, choose, now());
@@ -183,8 +183,8 @@ export class Files {
 const NAMED_MAX_COUNT = 100;
 
 /** Returns all of the files or refuses. Files that are hidden from the key count as absent. */
-function deletable(found: readonly FileRow[], context: RequestContext): readonly FileRow[] {
-  return found.filter((file) => {
+function deletable(files: readonly FileRow[], context: RequestContext): readonly FileRow[] {
+  return files.filter((file) => {
     try {
       requireOwned(file, context);
       return true;

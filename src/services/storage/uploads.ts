@@ -187,8 +187,8 @@ function requireAcknowledged(
   checksum: string | undefined,
   { acknowledged, received }: Omit<UploadPart, 'number'>,
 ): PartBytes {
-  const known = acknowledged ?? received;
-  if (checksum !== undefined && known !== undefined && acknowledged?.sha256 !== checksum) {
+  const bytes = acknowledged ?? received;
+  if (checksum !== undefined && bytes !== undefined && acknowledged?.sha256 !== checksum) {
     throw new Refusal('checksum_mismatch', `Part ${part} has other bytes than those of this checksum.`, {
       param: 'checksum',
       checksum: (received ?? acknowledged)?.sha256,

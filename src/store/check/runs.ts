@@ -21,9 +21,9 @@ export function checkRuns(check: Check): void {
       report('reference_dangling', `runs ${id}`, `It is ${run.status}, but its plan is missing.`);
     }
     const kept = run.areResultsGone ? 0 : run.rowCount;
-    const found = blocks.get(id) ?? 0;
-    if (kept !== found) {
-      report('run_rows_damaged', `runs ${id}`, `It has ${kept} rows of results; ${found} can be read.`);
+    const counted = blocks.get(id) ?? 0;
+    if (kept !== counted) {
+      report('run_rows_damaged', `runs ${id}`, `It has ${kept} rows of results; ${counted} can be read.`);
     }
   }
   checkPlans(check);

@@ -148,7 +148,7 @@ export class FileTable {
   remove(
     organizationId: string,
     path: string,
-    choose: (found: readonly FileRow[]) => readonly FileRow[],
+    choose: (files: readonly FileRow[]) => readonly FileRow[],
     at: Date,
   ): Promise<readonly FileRow[]> {
     return this.#store.freeing(() => {

@@ -141,14 +141,14 @@ export class UploadTable {
   beginCompletion(id: string, now: Date): Promise<UploadChange<readonly UploadPart[]>> {
     const isAllowed = (status: UploadStatus): boolean => !isUploadEnded(status);
     return this.#change(id, now, isAllowed, (upload) => {
-      const found = this.#parts.list(id);
-      const isWhole = found.length === upload.partCount && found.every(({ acknowledged }) => acknowledged);
+      const parts = this.#parts.list(id);
+      const isWhole = parts.length === upload.partCount && parts.every(({ acknowledged }) => acknowledged);
       if (isWhole && canUploadBecome(upload.status, 'completing')) {
         this.#put({ ...upload, status: 'completing' });
         const graceEndsAt = now.getTime() + UPLOAD_COMPLETION_GRACE_MS;
         this.#schedule(id, Math.max(Date.parse(upload.expiresAt), graceEndsAt));
       }
-      return found;
+      return parts;
     });
   }
 
@@ -248,8 +248,8 @@ export class UploadTable {
   }
 
   #schedule(id: string, at: number): void {
-    const known = this.#expiryKeys.get(id);
-    if (known !== undefined) this.#expiries.removeSync(known);
+    const expiryKey = this.#expiryKeys.get(id);
+    if (expiryKey !== undefined) this.#expiries.removeSync(expiryKey);
     const key = `${new Date(at).toISOString()} ${id}`;
     this.#expiries.putSync(key, id);
     this.#expiryKeys.putSync(id, key);

@@ -49,8 +49,8 @@ export class ReceiptTable {
 
   /** Stores a receipt for an organization. Deletes the oldest when there are too many. */
   async keep(row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void> {
-    const known = this.#rows.get(row.id);
-    if (!known?.organizationIds.includes(organizationId)) await this.#add(row, organizationId);
+    const stored = this.#rows.get(row.id);
+    if (!stored?.organizationIds.includes(organizationId)) await this.#add(row, organizationId);
     this.#keptFor.set(`${row.id} ${organizationId}`, true);
   }
 

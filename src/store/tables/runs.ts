@@ -173,19 +173,19 @@ export class RunTable {
 
   /** Newest first, after the position of an earlier page. */
   list(organizationId: string, filter: RunFilter, limit: number, position?: string): RunListPage {
-    const found: RunRow[] = [];
+    const runs: RunRow[] = [];
     const start = position ?? `${organizationId}!`;
     const range = { start, end: `${organizationId} `, reverse: true, exclusiveStart: true };
     let scanned = 0;
     let last: string | undefined;
     for (const { key, value: id } of this.#byOrganization.getRange(range)) {
-      if (found.length === limit || scanned === RUN_LIST_MAX_SCANNED) return { runs: found, position: last };
+      if (runs.length === limit || scanned === RUN_LIST_MAX_SCANNED) return { runs: runs, position: last };
       const run = this.#runs.get(id) as RunRow;
-      if (matches(run, filter)) found.push(run);
+      if (matches(run, filter)) runs.push(run);
       scanned += 1;
       last = key;
     }
-    return { runs: found };
+    return { runs: runs };
   }
 
   /** Assigns a run to an execution. undefined if it has ended. */

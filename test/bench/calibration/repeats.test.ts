@@ -15,16 +15,16 @@ const TANTAN = [
 
 describe('repeats', () => {
   it('the probability of a repeat is what tantan says, to its three digits', () => {
-    const found = repeatProbabilities(PROTEIN);
-    expect(found.length).toBe(TANTAN.length);
-    found.forEach((probability, at) => expect(probability).toBeCloseTo(TANTAN[at], 2));
+    const probabilities = repeatProbabilities(PROTEIN);
+    expect(probabilities.length).toBe(TANTAN.length);
+    probabilities.forEach((probability, at) => expect(probability).toBeCloseTo(TANTAN[at], 2));
   });
 
   it('the longest protein of one letter neither overflows nor loses a residue', () => {
-    const found = repeatProbabilities('W'.repeat(65_535));
-    expect(found.length).toBe(65_535);
-    expect(found.every((probability) => probability >= 0 && probability <= 1)).toBe(true);
-    expect(found[30_000]).toBeGreaterThan(0.999);
+    const probabilities = repeatProbabilities('W'.repeat(65_535));
+    expect(probabilities.length).toBe(65_535);
+    expect(probabilities.every((probability) => probability >= 0 && probability <= 1)).toBe(true);
+    expect(probabilities[30_000]).toBeGreaterThan(0.999);
   });
 
   it('a protein of unknown letters repeats nothing, and an empty one has no residues', () => {

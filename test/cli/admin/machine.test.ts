@@ -51,8 +51,8 @@ describe('the encoders', () => {
     ({ slug: 'lab', id: `dbr_${'1'.repeat(64)}`, manifest: { encoder: { id } } }) as FoundRelease;
 
   it('are good where builds and databases have theirs', async () => {
-    const found = await examineEncoders(configOf(), [release('baseline-1')]);
-    expect(found).toEqual([{ topic: 'encoder', state: 'good', message: 'gloaming-1 is installed' }]);
+    const findings = await examineEncoders(configOf(), [release('baseline-1')]);
+    expect(findings).toEqual([{ topic: 'encoder', state: 'good', message: 'gloaming-1 is installed' }]);
   });
 
   it('that are not installed are named, with who needs them and with those that are', async () => {

@@ -125,8 +125,8 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
         const tasksThat = async (state: 'R' | 'PD', wanted: (task: string) => boolean): Promise<string> => {
           for (;;) {
             const said = slurm.command('squeue', '--noheader', '--array', `--states=${state}`, '--format=%i');
-            const found = said.split('\n').find((task) => task !== '' && wanted(task));
-            if (found !== undefined) return found;
+            const matching = said.split('\n').find((task) => task !== '' && wanted(task));
+            if (matching !== undefined) return matching;
             if (child.exitCode !== null) throw new Error(`no task is ${state} any more`);
             await setTimeout(50);
           }

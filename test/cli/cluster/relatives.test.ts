@@ -104,8 +104,8 @@ describe('a database with relatives', () => {
       const digests = ['as_release', 'none'].map((homologs) => {
         const settings = ['-d', 'db', '--limit', '20', '--relatives', homologs];
         const one = ['search', path('queries.fasta'), ...settings, '--format', 'json', '--alignments'];
-        const found = gloaming('whole', one).stdout.trim().split('\n');
-        const results = found.map((line) => JSON.parse(line) as Record<string, any>);
+        const lines = gloaming('whole', one).stdout.trim().split('\n');
+        const results = lines.map((line) => JSON.parse(line) as Record<string, any>);
         expect(results[0].query.relative_count > 0).toBe(homologs === 'as_release');
         const chain = results.reduce((sum, { result_sha256: each }) => sha256Hex(sum + each), sha256Hex(''));
         const batch = (output: string, ...more: string[]) =>

@@ -292,7 +292,7 @@ describe('the canonical form', () => {
 
 describe('a filter that is not valid', () => {
   it('is refused with every place that is wrong, and what to do there', () => {
-    const found = faults({
+    const faultsOfFields = faults({
       op: 'and',
       filters: [
         { op: 'eq', field: 'organsim', value: 'x' },
@@ -310,7 +310,7 @@ describe('a filter that is not valid', () => {
         7,
       ],
     });
-    expect(Object.keys(found)).toEqual([
+    expect(Object.keys(faultsOfFields)).toEqual([
       'body.filter.filters[0].field',
       'body.filter.filters[1].op',
       'body.filter.filters[2].filters[0].op',
@@ -321,7 +321,7 @@ describe('a filter that is not valid', () => {
       'body.filter.filters[5].value',
       'body.filter.filters[6]',
     ]);
-    expect(found['body.filter.filters[0].field']).toContain('Did you mean "organism"?');
+    expect(faultsOfFields['body.filter.filters[0].field']).toContain('Did you mean "organism"?');
   });
 
   it.each([

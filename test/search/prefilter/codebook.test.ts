@@ -90,14 +90,14 @@ const search = (engine: SearchEngine, asked = queries) =>
 describe('the codebook prefilter', () => {
   it('finds the homologs of its queries and measures its candidates as the exhaustive policy does', async () => {
     const engine = await engineOf();
-    const found = await search(engine);
+    const results = await search(engine);
     const space = unfilteredSpace(release);
     const all = await searchMany(
       queries,
       { ...settings, guarantee: 'exhaustive', targetSpace: space, limit: 400 },
       engine,
     );
-    found.forEach(({ candidates, policy: resolved }, query) => {
+    results.forEach(({ candidates, policy: resolved }, query) => {
       expect(resolved).toMatchObject({ isExhaustive: false, sampled: { usesCodebook: true } });
       const exact = new Map(all[query]!.candidates.map((candidate) => [candidate.targetIndex, candidate]));
       for (const candidate of candidates) {
@@ -106,8 +106,8 @@ describe('the codebook prefilter', () => {
         expect({ ...measured, rank: 0 }).toEqual({ ...exact.get(candidate.targetIndex), rank: 0 });
       }
       const family = homologsOf(proteins, queries[query]!.sequence);
-      const known = new Set(candidates.map(({ targetIndex }) => targetIndex));
-      expect(family.filter((target) => known.has(target)).length, `seed ${seed}`).toBeGreaterThanOrEqual(9);
+      const listed = new Set(candidates.map(({ targetIndex }) => targetIndex));
+      expect(family.filter((target) => listed.has(target)).length, `seed ${seed}`).toBeGreaterThanOrEqual(9);
     });
     engine.store.close();
   });
@@ -155,11 +155,11 @@ describe('the codebook of a release', () => {
 
   it('qualifies by nearest and E ≤ 0.001, and is removed with a card that has none', async () => {
     await writePolicyCard(release.directory, cardOf());
-    const known = { releaseId: release.id, calibrationId: undefined };
-    expect(await openQualification(release.directory, known)).toBeDefined();
+    const expectedIds = { releaseId: release.id, calibrationId: undefined };
+    expect(await openQualification(release.directory, expectedIds)).toBeDefined();
     const low = { ...cardOf(), recalls: { ...cardOf().recalls, nearest_10: { ...recall, mean: 0.89 } } };
     await writePolicyCard(release.directory, low);
-    expect(await openQualification(release.directory, known)).toBeUndefined();
+    expect(await openQualification(release.directory, expectedIds)).toBeUndefined();
     const { codes: centroidIds, ...without } = cardOf();
     expect(centroidIds).toBeDefined();
     const kept = [files.words, files.codes].map(

@@ -75,13 +75,13 @@ const search = (engine: SearchEngine, limit = 10) =>
 describe('the sampled policy', () => {
   it('measures its candidates as the exhaustive policy does and lists the best evidence', async () => {
     const engine = await engineOf(nativeBackend());
-    const found = await search(engine);
+    const results = await search(engine);
     const all = await searchMany(
       queries,
       { ...settings, guarantee: 'exhaustive', targetSpace: unfilteredSpace(release), limit: 400 },
       engine,
     );
-    found.forEach(({ candidates }, query) => {
+    results.forEach(({ candidates }, query) => {
       const exact = new Map(all[query]!.candidates.map((candidate) => [candidate.targetIndex, candidate]));
       for (const candidate of candidates) {
         const { evidenceRank: _, ...measured } = candidate;
@@ -194,8 +194,8 @@ describe('the sampled policy', () => {
     for (const stride of [2, 20]) {
       const eligible = Uint32Array.from(proteins.keys()).filter((target) => target % stride === 1);
       const targetSpace = { ...space, id: 'htsp_test', eligible, searchedTargetCount: eligible.length };
-      const [found] = await searchMany(queries, { ...settings, targetSpace, limit: 10 }, engine);
-      const { candidates } = found!;
+      const [result] = await searchMany(queries, { ...settings, targetSpace, limit: 10 }, engine);
+      const { candidates } = result!;
       expect(candidates).toHaveLength(10);
       expect(candidates.every(({ targetIndex }) => targetIndex % stride === 1)).toBe(true);
     }

@@ -95,10 +95,10 @@ export function templatesOf(
   queryCount: number,
 ): readonly (readonly string[] | undefined)[] {
   const lines = files.get('pdb70.m8')!.split('\n').filter(Boolean);
-  const found = new Map<number, string[]>();
+  const templates = new Map<number, string[]>();
   for (const [query, template] of lines.map((line) => line.split(/\s+/)))
-    found.set(Number(query), [...(found.get(Number(query)) ?? []), template!]);
-  return Array.from({ length: queryCount }, (_, at) => found.get(101 + at));
+    templates.set(Number(query), [...(templates.get(Number(query)) ?? []), template!]);
+  return Array.from({ length: queryCount }, (_, at) => templates.get(101 + at));
 }
 
 /** Content of each file of an archive. Source  POSIX.1-2001, ustar */

@@ -258,7 +258,7 @@ describe.skipIf(ownClients.length === 0)("clients' own files", () => {
       'alone' | 'templates' | 'paired',
       readonly (string | null)[]
     >;
-    expect(templates.filter((found) => found !== null)).toEqual([]);
+    expect(templates.filter((template) => template !== null)).toEqual([]);
     expect([alone.length, paired.length]).toEqual([3, 3]);
     for (const [at, text] of [...alone.entries(), ...paired.entries()]) {
       // Protenix uses this name for each query in its files.
@@ -291,7 +291,7 @@ function idOf(header: string): string {
 /** Species of the proteins in these headers, by id. */
 async function taxidsOf(headers: readonly string[]): Promise<ReadonlyMap<string, unknown>> {
   const wanted = new Set(headers.map(idOf));
-  const found = new Map<string, unknown>();
+  const rows = new Map<string, unknown>();
   for (const sequence of small.sequences.slice(0, 3)) {
     const body = JSON.stringify({ query: { kind: 'protein_sequence', sequence }, limit: 60 });
     const response = await fetch(`${small.url}/v1/homology`, {
@@ -301,7 +301,7 @@ async function taxidsOf(headers: readonly string[]): Promise<ReadonlyMap<string,
     });
     const { candidates } = (await response.json()) as { candidates: readonly any[] };
     for (const { target } of candidates)
-      if (wanted.has(target.id)) found.set(target.id, target.attributes.taxid);
+      if (wanted.has(target.id)) rows.set(target.id, target.attributes.taxid);
   }
-  return found;
+  return rows;
 }

@@ -121,7 +121,7 @@ async function list(client: Client, path: string): Promise<Json[]> {
 function checkOne(rows: readonly Json[], nameOf: (row: Json) => unknown, name: string, id: string): void {
   const ids = rows.filter((row) => nameOf(row) === name).map((row) => row.id as string);
   if (ids.length > 1) doubled.push(name);
-  orphans.push(...ids.filter((found) => found !== id));
+  orphans.push(...ids.filter((orphan) => orphan !== id));
 }
 
 /** Each function creates one object, and checks it and the objects that are created with it. */
@@ -174,15 +174,15 @@ const WORKS: readonly ((client: Client, name: string) => Promise<void>)[] = [
     const sequence = bench.sequences[client.random.below(8)];
     const query = { kind: 'protein_sequence', sequence };
     const body = { query, limit: 2, evidence: 'pairwise_sequence_alignment' };
-    const found = await keyed(client, name, '/v1/homology', body);
+    const answer = await keyed(client, name, '/v1/homology', body);
     client.billedCount += 1;
-    const receipt = { receipt_id: found.receipt.id };
-    const component = { ...receipt, target_id: found.candidates[0].target.id };
+    const receipt = { receipt_id: answer.receipt.id };
+    const component = { ...receipt, target_id: answer.candidates[0].target.id };
     await keyed(client, `${name} component`, '/v1/sequences/msa/components', component);
     await keyed(client, `${name} msa`, '/v1/sequences/msa/a3m', receipt);
     client.billedCount += 1;
     const space = {
-      DatabaseReleaseID: found.database.release_id,
+      DatabaseReleaseID: answer.database.release_id,
       Filter: { op: 'exists', field: 'organism' },
     };
     await keyed(client, `${name} space`, '/v1/homology/target-space-compilations', space);

@@ -163,7 +163,7 @@ async function setScene(): Promise<Scene> {
   const [sequence] = small.sequences as [string];
   const query = { kind: 'protein_sequence', sequence };
   const search = { query, evidence: 'pairwise_sequence_alignment', limit: 3 };
-  const found = await call('POST', '/v1/homology', search);
+  const searched = await call('POST', '/v1/homology', search);
   // No server listens at this address, so its deliveries stay pending.
   const endpoint = await call('POST', '/v1/webhooks/endpoints', { url: 'http://127.0.0.1:9/' });
   const uploads: string[] = [];
@@ -182,9 +182,9 @@ async function setScene(): Promise<Scene> {
   const deliveries = await ask(`${small.url}/v1/webhooks/deliveries`, 'GET', key);
   return {
     sequence,
-    releaseId: found.database.release_id,
-    receiptId: found.receipt.id,
-    targetId: found.candidates[0].target.id,
+    releaseId: searched.database.release_id,
+    receiptId: searched.receipt.id,
+    targetId: searched.candidates[0].target.id,
     endpointId: endpoint.id,
     deliveryId: deliveries.body.data.at(-1).id,
     credentialId: credential.sql_credential.id,

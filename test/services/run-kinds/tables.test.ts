@@ -21,7 +21,7 @@ const STANDARD = 'qseqid sseqid pident length mismatch gapopen qstart qend sstar
 let bench: Bench;
 let serving: Serving;
 let batch: Json;
-let found: Json[][];
+let byQuery: Json[][];
 let ids: string[];
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const evidence = 'pairwise_sequence_alignment';
   batch = await run('homology.batch_search', { fasta, limit: 15, evidence });
   const { body } = await serving.call('GET', `/v1/runs/${batch.id}/results?limit=1000`);
-  found = body.data.map(({ candidates }: Json) => candidates);
+  byQuery = body.data.map(({ candidates }: Json) => candidates);
 });
 afterAll(async () => {
   await serving.stop();
@@ -90,7 +90,7 @@ const byScore = (left: Json, right: Json): number =>
 
 /** Values that every reader must get, in the order of the file. */
 const expected = (withSequences: boolean): Json[] =>
-  found.map((candidates, at) => ({
+  byQuery.map((candidates, at) => ({
     query: ids[at],
     hits: aligned(candidates)
       .toSorted(byScore)
@@ -144,18 +144,18 @@ describe('tables', () => {
     const [text, real, whole] = ['object', 'float64', 'int64'];
     // Without a calibration, bit scores are written as 0.0, and E-values as whole numbers.
     expect(types).toEqual([text, text, real, ...Array(8).fill(whole), real]);
-    expect(rows).toHaveLength(found.flatMap(aligned).length);
+    expect(rows).toHaveLength(byQuery.flatMap(aligned).length);
     const wide = read('pandas', await exported('wide.tsv', { format: 'tsv' }));
     expect(wide.columns.slice(0, 4)).toEqual(['query_id', 'target_id', 'rank', 'maxsim.bidirectional']);
     expect(wide.rows.map(({ rank }: Json) => rank)).toEqual(
-      found.flatMap((each) => each.map(({ rank }) => rank)),
+      byQuery.flatMap((each) => each.map(({ rank }) => rank)),
     );
   });
 
   it('join on ids in DuckDB: a protein of the database is found under the id that it asks with', async () => {
     const itself = bench.sequences
       .slice(0, 8)
-      .map((sequence, at) => `>${found[at]?.[0]?.target.id}\n${sequence}\n`)
+      .map((sequence, at) => `>${byQuery[at]?.[0]?.target.id}\n${sequence}\n`)
       .join('');
     const all = await run('homology.batch_search', {
       fasta: itself,
@@ -194,7 +194,7 @@ describe('tables', () => {
     const six = await get(`limit=1000&outfmt=${encodeURIComponent('6 qseqid sseqid qseq sseq')}`);
     expect(six.headers.get('link')).toBeNull();
     const rows = (await six.text()).trimEnd().split('\n');
-    expect(rows).toHaveLength(found.flatMap(aligned).length);
+    expect(rows).toHaveLength(byQuery.flatMap(aligned).length);
     for (const row of rows)
       expect(
         new Set(
@@ -213,7 +213,7 @@ describe('tables', () => {
   it('have the rows that pass the cut-offs, and count the others', async () => {
     const cutOffs = { minimum_query_coverage_ratio: 0.8, minimum_sequence_identity_ratio: 0.3 };
     const { result } = await run('homology.export', { run_id: batch.id, format: 'm8', ...cutOffs });
-    const kept = found.flatMap(aligned).filter(({ alignment }) => {
+    const kept = byQuery.flatMap(aligned).filter(({ alignment }) => {
       return alignment.query_coverage_ratio >= 0.8 && alignment.sequence_identity_ratio >= 0.3;
     });
     expect(result.summary).toMatchObject({
@@ -266,7 +266,7 @@ describe('beside the tables of other tools on the same query', () => {
   /** The row of the query against itself without E-value and bit score, which differ between programs. */
   async function ours(input: Json): Promise<string[]> {
     const target = bench.sequences[0] as string;
-    writeFileSync(join(bench.folder, 'target.fasta'), `>${found[0]?.[0]?.target.id}\n${target}\n`);
+    writeFileSync(join(bench.folder, 'target.fasta'), `>${byQuery[0]?.[0]?.target.id}\n${target}\n`);
     const path = await exported('first.tsv', { ...input, query_index: 0, sort: 'score' });
     const [first] = execFileSync('head', ['-n', '1', path], { encoding: 'utf8' }).split('\n');
     return (first as string).split('\t');

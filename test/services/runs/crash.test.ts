@@ -151,10 +151,10 @@ async function client(number: number): Promise<void> {
     const choice = random.share();
     const open = own.filter(({ toldFinal }) => toldFinal === undefined);
     const asked = open.length > 0 && random.share() < 0.5 ? open : own;
-    const known = asked.length === 0 ? undefined : asked[random.below(asked.length)];
+    const picked = asked.length === 0 ? undefined : asked[random.below(asked.length)];
     const mayCreate =
       own.length < FIRST_RUNS_OF_ONE_CLIENT + killCount && open.length < OPEN_RUNS_OF_ONE_CLIENT;
-    if (known === undefined || (choice < 0.3 && mayCreate)) {
+    if (picked === undefined || (choice < 0.3 && mayCreate)) {
       const label = `client ${number} run ${own.length}`;
       const format = (['fasta', 'arrow', 'parquet'] as const)[random.below(3)];
       const source = own.findLast(({ kind, toldFinal }) => kind !== 'export' && toldFinal === 'completed');
@@ -164,14 +164,14 @@ async function client(number: number): Promise<void> {
           : await createSearch(label, random);
       if (run !== undefined) own.push(run);
     } else if (choice < 0.4) {
-      const answer = await ask('POST', `/v1/runs/${known.id}/cancel`);
-      if (answer?.status === 200) tell(known, answer.body.data);
+      const answer = await ask('POST', `/v1/runs/${picked.id}/cancel`);
+      if (answer?.status === 200) tell(picked, answer.body.data);
       else if (answer !== undefined) expect(answer.status).toBe(409);
     } else if (choice < 0.7) {
-      const answer = await ask('GET', `/v1/runs/${known.id}`);
-      if (answer !== undefined) tell(known, answer.body.data);
+      const answer = await ask('GET', `/v1/runs/${picked.id}`);
+      if (answer !== undefined) tell(picked, answer.body.data);
     } else {
-      const answer = await ask('GET', `/v1/runs/${known.id}/results?limit=7`);
+      const answer = await ask('GET', `/v1/runs/${picked.id}/results?limit=7`);
       if (answer !== undefined) expect(answer.status).toBe(200);
     }
     await pause(random.share() * 60);

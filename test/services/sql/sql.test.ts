@@ -110,7 +110,7 @@ describe('a world', () => {
       };
       readonly alignment: { readonly cigar: string; readonly query_end: number };
     }
-    const found = (page.data as readonly Found[]).map(({ rank, target, measurements, alignment }) => [
+    const measured = (page.data as readonly Found[]).map(({ rank, target, measurements, alignment }) => [
       rank,
       target.id,
       measurements.maxsim.bidirectional,
@@ -118,7 +118,7 @@ describe('a world', () => {
       alignment.cigar,
       alignment.query_end,
     ]);
-    expect(rows).toEqual(found);
+    expect(rows).toEqual(measured);
     const { rows: queries } = await ask(
       scene.one,
       'SELECT query_index, query_id, count(*) FROM candidates WHERE run_id = $1 GROUP BY ALL ORDER BY ALL',

@@ -141,7 +141,7 @@ export type Furniture = Awaited<ReturnType<typeof furnish>>;
 export async function furnish(scene: DiskScene) {
   const { made, upload: up } = scene;
   const search = { query: queryOf(scene, 0), evidence: 'pairwise_sequence_alignment', limit: 10 };
-  const found = await made('POST', '/v1/homology', search);
+  const answer = await made('POST', '/v1/homology', search);
   const endpoints: string[] = [];
   for (const at of [0, 1, 2]) {
     const body = { url: `http://127.0.0.1:9/hook/${at}`, event_types: ['file.completed'] };
@@ -154,9 +154,9 @@ export async function furnish(scene: DiskScene) {
   const finished = await made('POST', '/v1/runs', { ...runOf(scene, 2), background: false });
   return {
     search,
-    receipt: found.receipt.id as string,
-    targets: found.candidates.map(({ target }: Json) => target.id as string) as readonly string[],
-    release: found.database.release_id as string,
+    receipt: answer.receipt.id as string,
+    targets: answer.candidates.map(({ target }: Json) => target.id as string) as readonly string[],
+    release: answer.database.release_id as string,
     endpoints,
     credentials: credentials.map(({ sql_credential }) => sql_credential.id as string),
     login: `${credentials[2].sql_engine_user}:${credentials[2].password}`,

@@ -159,7 +159,7 @@ describe('an upload', () => {
       expect(tables.uploads.get(upload.id)?.status).toBe(winner);
       const file = tables.files.at('lab', 'completing');
       expect(file === undefined).toBe(first === 'abort');
-      if (file !== undefined) await tables.files.remove('lab', 'completing', (found) => found, START);
+      if (file !== undefined) await tables.files.remove('lab', 'completing', (files) => files, START);
     }
     const { upload, segments } = await inState('completing');
     const late = new Date(DUE.getTime() + UPLOAD_COMPLETION_GRACE_MS);
@@ -190,7 +190,7 @@ describe('an upload', () => {
     const { upload } = await inState('completed');
     const { fileId } = upload.completed!;
     await tables.uploads.abort(upload.id, START);
-    await tables.files.remove('lab', 'completed', (found) => found, START);
+    await tables.files.remove('lab', 'completed', (files) => files, START);
     expect(events.after(fileId, 0).map(({ type }) => type)).toEqual(['file.completed', 'file.deleted']);
     await tables.files.sweep(new Date(START.getTime() + UPLOAD_MEMORY_MS));
     expect(events.after(fileId, 0)).toEqual([]);
@@ -224,7 +224,7 @@ describe('bytes on disk', () => {
   it('stay while a reader has them open, and are removed afterwards', async () => {
     const { upload, segments } = await inState('completed');
     const opened = tables.contents.open(upload.completed!.sha256, 0, 8)!;
-    await tables.files.remove('lab', 'completed', (found) => found, START);
+    await tables.files.remove('lab', 'completed', (files) => files, START);
     await tables.objects.collect();
     expect(stored().length).toBe(segments.length);
     let text = '';

@@ -23,7 +23,7 @@ export interface ChecksOptions {
   readonly key: string;
   /** `user:password` of a SQL credential. */
   readonly sqlCredential: string;
-  readonly known: Known;
+  readonly values: Known;
 }
 
 export interface ChecksOutcome {
@@ -68,7 +68,7 @@ export async function checkContract(options: ChecksOptions): Promise<ChecksOutco
   const checker: Checker = {
     options,
     components: (document['components'] as { readonly schemas: Json }).schemas,
-    known: options.known,
+    values: options.values,
     operations: operationsOf(document),
     check,
     fault: ({ method, path }, what, fault) => void faults.push(`${method} ${path}, ${what}: ${fault}`),

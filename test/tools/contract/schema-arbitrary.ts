@@ -8,7 +8,7 @@ export type Known = Readonly<Record<string, readonly unknown[]>>;
 export interface Grammar {
   /** `components.schemas` of the document. */
   readonly components: Json;
-  readonly known: Known;
+  readonly values: Known;
 }
 
 const LONGEST_TEXT = 40;
@@ -19,11 +19,11 @@ const MOST_ITEMS = 4;
  * are mostly short, and sometimes at their bounds.
  */
 export function valuesOf(schema: Json, grammar: Grammar, name = '', depth = 0): fc.Arbitrary<unknown> {
-  const known = grammar.known[name] ?? [];
+  const ofName = grammar.values[name] ?? [];
   const any = anyOf(schema, grammar, depth);
-  return known.length === 0
+  return ofName.length === 0
     ? any
-    : fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...known) }, { weight: 1, arbitrary: any });
+    : fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...ofName) }, { weight: 1, arbitrary: any });
 }
 
 function anyOf(schema: Json, grammar: Grammar, depth: number): fc.Arbitrary<unknown> {

@@ -12,7 +12,7 @@ export interface SchemaCase {
 export interface CaseSource {
   /** `components.schemas` of the document. */
   readonly components: Json;
-  readonly known: Known;
+  readonly values: Known;
 }
 
 const DEEPEST = 5;
@@ -22,10 +22,10 @@ const LONGEST = 5_000;
 export function exampleOf(schema: Json, source: CaseSource, name = '', depth = 0): unknown {
   const node = resolve(schema, source);
   // Members with the same name may have different schemas.
-  const known = source.known[name]?.find((value) =>
+  const ofName = source.values[name]?.find((value) =>
     new RegExp(String(node['pattern'] ?? ''), 'u').test(String(value)),
   );
-  if (known !== undefined) return known;
+  if (ofName !== undefined) return ofName;
   if (node['const'] !== undefined) return node['const'];
   if (node['default'] !== undefined) return node['default'];
   const [given] = (node['examples'] ?? node['enum'] ?? []) as readonly unknown[];

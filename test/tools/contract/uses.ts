@@ -32,7 +32,7 @@ export interface UsesOptions {
   /** `user:password` of a SQL credential. */
   readonly sqlCredential: string;
   /** Values that exist on this server, by name of parameter or member. */
-  readonly known: Known;
+  readonly values: Known;
 }
 
 export interface UsesOutcome {
@@ -90,7 +90,7 @@ export async function checkUses(options: UsesOptions): Promise<UsesOutcome> {
 interface Checker {
   readonly options: UsesOptions;
   readonly components: Json;
-  readonly known: Known;
+  readonly values: Known;
   readonly operations: readonly Operation[];
   readonly counts: Record<string, number>;
   readonly faults: string[];
@@ -109,7 +109,7 @@ async function openChecker(options: UsesOptions): Promise<Checker> {
   return {
     options,
     components: (document['components'] as { readonly schemas: Json }).schemas,
-    known: options.known,
+    values: options.values,
     operations: operationsOf(document),
     counts,
     faults,
