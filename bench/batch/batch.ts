@@ -117,10 +117,10 @@ async function compare(
       'a batch finds what the direct route finds',
     );
   }
-  return tell(alone, batch, oneByOne);
+  return report(alone, batch, oneByOne);
 }
 
-function tell(alone: readonly Rate[], batch: readonly Rate[], oneByOne: readonly Rate[]): Figures {
+function report(alone: readonly Rate[], batch: readonly Rate[], oneByOne: readonly Rate[]): Figures {
   console.log(`encoder and kernels alone  ${inWords(alone)}`);
   console.log(`batch run                  ${inWords(batch)}`);
   console.log(`one by one over HTTP       ${inWords(oneByOne)}`);

@@ -64,7 +64,7 @@ export const run: Bench = async ([database, fasta, count = '20']) => {
       const alignments = proteins.map((protein, at) => alignmentOf(protein, { relatives: homologs[at] }));
       ways[`mmseqs_${rounds}`] = await Promise.all(alignments);
     }
-    return { database, release_id: releaseId, proteins: proteins.length, ...tell(proteins, ways) };
+    return { database, release_id: releaseId, proteins: proteins.length, ...report(proteins, ways) };
   } finally {
     await appliance.close();
     await rm(folder, { recursive: true, force: true });
@@ -125,7 +125,7 @@ async function* once<Row>(rows: readonly Row[]): AsyncGenerator<readonly Row[]> 
 }
 
 /** Prints a line for each protein, then means and medians. */
-function tell(proteins: readonly BenchProtein[], ways: Readonly<Record<string, readonly Alignment[]>>) {
+function report(proteins: readonly BenchProtein[], ways: Readonly<Record<string, readonly Alignment[]>>) {
   const names = Object.keys(ways);
   const line = (first: string, cells: readonly string[]): void =>
     console.log([first.padEnd(24), ...cells.map((cell) => cell.padStart(18))].join(''));

@@ -73,7 +73,7 @@ export const run: Bench = async ([slug, queryCount = '50', exhaustiveCount = '10
     );
     await writeFasta(join(folder, 'targets.fasta'), proteins);
     const rows = [ours, coded, ...(await timeTools(queries, folder, threads))];
-    tell([exhaustive, ...rows], ours.claims);
+    report([exhaustive, ...rows], ours.claims);
     return {
       policy,
       queries: queries.length,
@@ -184,7 +184,7 @@ async function timeTools(
   return rows;
 }
 
-function tell(rows: readonly Row[], ours: Claims): void {
+function report(rows: readonly Row[], ours: Claims): void {
   const header = ['queries/s a core', 'with start', `E <= ${LARGEST_E}`, 'also sampled'];
   console.log(`${''.padEnd(26)}${header.map((cell) => cell.padStart(18)).join('')}`);
   for (const { name, marginal, whole, claims } of rows) {

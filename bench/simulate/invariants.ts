@@ -84,16 +84,17 @@ export class Invariants {
       if (intent.kind !== kind) continue;
       const rows = byLabel.get(intent.label) ?? [];
       byLabel.delete(intent.label);
-      const told = `${intent.label} (${[...intent.ids].join(', ')})`;
-      if (intent.isKeyed) require(rows.length <= 1, `${told} exists ${rows.length} times in ${kind}`);
-      require(!intent.isKeyed || intent.ids.size <= 1, `${told} got more than one id`);
+      const subject = `${intent.label} (${[...intent.ids].join(', ')})`;
+      if (intent.isKeyed) require(rows.length <= 1, `${subject} exists ${rows.length} times in ${kind}`);
+      require(!intent.isKeyed || intent.ids.size <= 1, `${subject} got more than one id`);
       for (const { organizationId } of rows) {
-        require(organizationId === intent.organizationId, `${told} belongs to ${organizationId}`);
+        require(organizationId === intent.organizationId, `${subject} belongs to ${organizationId}`);
       }
-      if (intent.isRemoved) require(rows.every(isEnded), `${told} was removed and still exists in ${kind}`);
+      if (intent.isRemoved)
+        require(rows.every(isEnded), `${subject} was removed and still exists in ${kind}`);
       const isThere = (id: string): boolean => rows.some((row) => row.id === id);
       if (intent.isRemovalAsked) continue;
-      for (const id of intent.ids) require(isThere(id), `${told} was acknowledged and lost: ${id}`);
+      for (const id of intent.ids) require(isThere(id), `${subject} was acknowledged and lost: ${id}`);
     }
     require(byLabel.size === 0, `${[...byLabel.keys()].join(', ')} in ${kind} was not requested`);
   }
@@ -131,17 +132,17 @@ export class Invariants {
 
   /** Events of a run are numbered from 1 and follow the transitions of its states up to its current state. */
   #checkEvents(runs: readonly RunRow[]): void {
-    const told = new Map<string, EventRow[]>();
+    const eventsOfRuns = new Map<string, EventRow[]>();
     for (const event of this.#rows<EventRow>('events')) {
-      const events = told.get(event.subjectId) ?? [];
-      told.set(event.subjectId, events);
+      const events = eventsOfRuns.get(event.subjectId) ?? [];
+      eventsOfRuns.set(event.subjectId, events);
       events.push(event);
       if (this.#seen.events.has(event.id)) continue;
       this.#seen.events.add(event.id);
       this.#requireDeliveries(event);
     }
     for (const { id, status } of runs) {
-      const events = told.get(id) ?? [];
+      const events = eventsOfRuns.get(id) ?? [];
       const states = events.map(({ type }) => type.slice('run.'.length) as RunStatus);
       const isWalk = states.every((state, index) => index === 0 || canBecome(states[index - 1], state));
       require(states[0] === 'queued' && isWalk, `${id} went through ${states.join(', ')}`);
@@ -226,8 +227,8 @@ export function checkRest(
   for (const [organizationId, { answered, mayBeLost }] of expectations.searches) {
     const { calls } = tables.usage.totals(organizationId, 'homology.search');
     const direct = calls - completedRuns(tables, organizationId);
-    const told = `${organizationId} got ${answered} search answers (${mayBeLost} during a fault)`;
-    require(direct >= answered - mayBeLost, `${told} and was billed for ${direct}`);
+    const count = `${organizationId} got ${answered} search answers (${mayBeLost} during a fault)`;
+    require(direct >= answered - mayBeLost, `${count} and was billed for ${direct}`);
   }
 }
 

@@ -67,7 +67,7 @@ export async function serveConnection(socket: Socket, parts: ConnectionParts): P
     clearTimeout(late);
     await serveLogin(login, opened, write, { ...parts, ending });
   } catch (error) {
-    tell(stream, error, parts.onFault);
+    sendError(stream, error, parts.onFault);
   } finally {
     clearTimeout(late);
     ending.release();
@@ -199,7 +199,7 @@ function destroyLate(socket: Socket): void {
 }
 
 /** Sends the client the reason for the end of the connection, if the socket is still writable. */
-function tell(stream: Socket, error: unknown, onFault: (error: unknown) => void): void {
+function sendError(stream: Socket, error: unknown, onFault: (error: unknown) => void): void {
   const fault = faultOf(error);
   if (fault.sqlState === 'XX000') onFault(error);
   const { sqlState, message } = fault;

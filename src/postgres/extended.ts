@@ -138,15 +138,15 @@ export class ExtendedProtocol {
     const command = sql === '' ? undefined : this.#state.peek(sql);
     const shape = sql === '' || command !== undefined ? NO_SHAPE : await this.#state.describe(sql);
     const count = Math.max(typeIds.length, shape.parameterTypeIds.length);
-    const told = Array.from(
+    const parameterTypes = Array.from(
       { length: count },
       (_, index) => typeIds[index] || shape.parameterTypeIds[index] || POSTGRES_TYPE_TEXT,
     );
     // The client encodes its values with the described types.
-    prepared.typeIds = told;
+    prepared.typeIds = parameterTypes;
     const columns = columnsOf(command) ?? shape.columns ?? [];
     const rows = columns.length === 0 ? NO_DATA : rowDescription(columns, []);
-    await this.#write(Buffer.concat([parameterDescription(told), rows]));
+    await this.#write(Buffer.concat([parameterDescription(parameterTypes), rows]));
   }
 
   async #describePortal(portal: Portal): Promise<void> {

@@ -131,9 +131,9 @@ describe('a build with homologs after earlier builds', () => {
     const { notes } = await build(indexes, 'new', PROTEINS, { buildHomologs: related(asked) });
     expect([asked, notes]).toEqual([[], []]);
     const more = [...PROTEINS, 'MKWVTFISLLFLFSSAYS'];
-    const { notes: told } = await build(indexes, 'more', more, { buildHomologs: related(asked) });
+    const { notes: laterNotes } = await build(indexes, 'more', more, { buildHomologs: related(asked) });
     expect(asked).toEqual(more.slice(-1));
-    expect(told).toEqual([expect.stringMatching(/of plain is damaged/)]);
+    expect(laterNotes).toEqual([expect.stringMatching(/of plain is damaged/)]);
   });
 
   it('stores the effective number of sequences of each target, which earlier versions lack', async () => {

@@ -163,7 +163,7 @@ function useRows(run: Run): {
     const gone = new AbortController();
     const rows: HomologyQueryResult[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const tell = (): void => {
+    const showProgress = (): void => {
       timer = undefined;
       setState({ rows: [...rows], isFull: false });
     };
@@ -173,7 +173,7 @@ function useRows(run: Run): {
         rows.push(row as HomologyQueryResult);
         candidates += rows[rows.length - 1].candidates.length;
         if (candidates > CANDIDATES_MAX_COUNT) break;
-        timer ??= setTimeout(tell, rows.length === 1 ? 0 : SLICE_MS);
+        timer ??= setTimeout(showProgress, rows.length === 1 ? 0 : SLICE_MS);
       }
       clearTimeout(timer);
       setState({ rows, isFull: candidates > CANDIDATES_MAX_COUNT });

@@ -116,12 +116,12 @@ function operatorPages(shell: Shell, asked: Asked): readonly InternalPage[] {
 /** The pages that sign a visitor in and out and report who is signed in. */
 function sessionPages(shell: Shell, console: Console): readonly InternalPage[] {
   const path = '/console/api/session';
-  const tell = (context: ShellContext, visitor: Visitor | undefined): void => {
+  const sendVisitor = (context: ShellContext, visitor: Visitor | undefined): void => {
     context.set('Cache-Control', 'no-store');
     sendJson(context, { visitor: visitor === undefined ? null : visitorAnswer(visitor) });
   };
   return [
-    page('internal.console.session', path, (context) => tell(context, visitorOf(shell, context))),
+    page('internal.console.session', path, (context) => sendVisitor(context, visitorOf(shell, context))),
     page(
       'internal.console.sign_in',
       path,
@@ -131,7 +131,7 @@ function sessionPages(shell: Shell, console: Console): readonly InternalPage[] {
         shell.admission.takeRequest(`sign-in ${senderOf(context.req, shell).address}`);
         const { token, visitor } = await enter(await bodyOf(context), console);
         setSessionCookie(shell, context, token, SESSION_LIFETIME_MS);
-        tell(context, visitor);
+        sendVisitor(context, visitor);
       },
       'POST',
     ),
@@ -143,7 +143,7 @@ function sessionPages(shell: Shell, console: Console): readonly InternalPage[] {
         const { sessionId } = visitorOf(shell, context) ?? {};
         if (sessionId !== undefined) await console.sessions.end([sessionId]);
         setSessionCookie(shell, context, '', 0);
-        tell(context, undefined);
+        sendVisitor(context, undefined);
       },
       'DELETE',
     ),

@@ -225,11 +225,11 @@ export class ColabfoldTickets {
     const runs = runIdsOf(ticket).map((id) => this.#dependencies.table.get(id) as RunRow);
     if (runs.some((run) => run.organizationId !== organizationId))
       throw new Refusal('permission_denied', 'The ticket belongs to another organization.');
-    const told = { id: writeTicket(ticket), run_ids: runs.map(({ id }) => id) };
+    const body = { id: writeTicket(ticket), run_ids: runs.map(({ id }) => id) };
     const reason = runs.map((run) => obstacleOf(run, this.#dependencies.settings)).find(Boolean);
-    if (reason !== undefined) return { ...told, status: 'ERROR', reason };
-    if (runs.every(({ status }) => status === 'completed')) return { ...told, status: 'COMPLETE' };
-    return { ...told, status: runs.some(({ status }) => status !== 'queued') ? 'RUNNING' : 'PENDING' };
+    if (reason !== undefined) return { ...body, status: 'ERROR', reason };
+    if (runs.every(({ status }) => status === 'completed')) return { ...body, status: 'COMPLETE' };
+    return { ...body, status: runs.some(({ status }) => status !== 'queued') ? 'RUNNING' : 'PENDING' };
   }
 
   async #make({ mode, queries }: Ticket, context: RequestContext): Promise<Buffer> {

@@ -150,7 +150,7 @@ export class SqlEngine {
     const stop = (reason: unknown): void => {
       if (stopped !== undefined) return;
       stopped = reason;
-      this.#tell({ kind: 'interrupt', statementId });
+      this.#send({ kind: 'interrupt', statementId });
       grace = setTimeout(() => this.#channel.end(reason as Error), SQL_INTERRUPT_GRACE_MS);
     };
     const leave = budget.enter(stop);
@@ -171,11 +171,11 @@ export class SqlEngine {
     if (!statement.isOpen) return;
     statement.isOpen = false;
     this.#statementCount -= 1;
-    this.#tell({ kind: 'close', statementId: statement.id });
+    this.#send({ kind: 'close', statementId: statement.id });
   }
 
   /** Sends a request whose answer is ignored. */
-  #tell(request: Extract<EngineRequest, { readonly kind: 'interrupt' | 'close' }>): void {
+  #send(request: Extract<EngineRequest, { readonly kind: 'interrupt' | 'close' }>): void {
     if (!this.#channel.isEnded) this.#channel.ask(request).catch(() => undefined);
   }
 

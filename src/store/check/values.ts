@@ -76,9 +76,9 @@ export function checkTotals({ rows, report }: Check): void {
   for (const key of new Set([...sums.keys(), ...kept.keys()])) {
     const [sum, total] = [sums.get(key), kept.get(key)];
     if (sum?.calls === total?.calls && sum?.units === total?.units) continue;
-    const told = `${total?.calls ?? 0} calls of ${total?.units ?? 0} units`;
+    const totals = `${total?.calls ?? 0} calls of ${total?.units ?? 0} units`;
     const counted = `${sum?.calls ?? 0} of ${sum?.units ?? 0}`;
-    report('total_wrong', `usage-totals ${key}`, `It has ${told}, but the ledger has ${counted}.`);
+    report('total_wrong', `usage-totals ${key}`, `It has ${totals}, but the ledger has ${counted}.`);
   }
   checkUsageOrder({ rows, report });
   checkIdempotency({ rows, report });

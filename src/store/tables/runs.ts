@@ -149,7 +149,7 @@ export class RunTable {
       this.#plans.putSync(run.id, plan);
       this.#byOrganization.putSync(placeOf(run), run.id);
       this.#unfinished.putSync(placeOf(run), run.id);
-      this.#tell(queued, run.createdAt);
+      this.#notify(queued, run.createdAt);
       onAccepted(queued);
       return { status: 'created', run: queued };
     });
@@ -202,7 +202,7 @@ export class RunTable {
         ? { status: 'running' as const, startedAt: at.toISOString(), stage: 'starting' }
         : {};
       const claimed = this.#put({ ...run, ...counts, ...started, claim, claimedAt: at.toISOString() });
-      if (isStart) this.#tell(claimed, at.toISOString());
+      if (isStart) this.#notify(claimed, at.toISOString());
       return claimed;
     });
   }
@@ -244,7 +244,7 @@ export class RunTable {
       this.#plans.removeSync(id);
       this.#unfinished.removeSync(placeOf(run));
       this.#expiries.putSync(`${expiresAt} ${id}`, id);
-      this.#tell(ended, finishedAt);
+      this.#notify(ended, finishedAt);
       if (ended.status === 'completed') this.#observers.onCompleted?.(ended);
       return ended;
     });
@@ -282,11 +282,12 @@ export class RunTable {
     return run;
   }
 
-  #tell(run: RunRow, timestamp: string): void {
+  #notify(run: RunRow, timestamp: string): void {
     const { id: subjectId, organizationId, endpoint, status, webhookEndpointId } = run;
     const data = { run_id: subjectId, endpoint, status };
-    const told = isFinal(status) && webhookEndpointId !== undefined && { toldEndpointId: webhookEndpointId };
-    this.events.append({ type: `run.${status}`, organizationId, subjectId, timestamp, data, ...told });
+    const notified = isFinal(status) &&
+      webhookEndpointId !== undefined && { toldEndpointId: webhookEndpointId };
+    this.events.append({ type: `run.${status}`, organizationId, subjectId, timestamp, data, ...notified });
   }
 
   #fullness(organizationId: string): CreatedRun | undefined {

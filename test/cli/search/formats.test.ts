@@ -139,16 +139,16 @@ describe('search results as sequences', () => {
 });
 
 describe('search results in the formats of the field', () => {
-  const told: string[] = [];
-  const context = { stderr: { write: (text: string) => told.push(text) } } as never;
+  const notices: string[] = [];
+  const context = { stderr: { write: (text: string) => notices.push(text) } } as never;
   const written = (asked: ExportAsked, ...reports: SearchReport[]): Promise<string> =>
     textOf(formatAsExport(each(...reports), formatOf(asked), context));
   const judged = reportOf({ eValues: [1e-9, 0.0123456, 12] });
 
   it('are an alignment over the query in A3M, of what is likely to be related', async () => {
-    told.length = 0;
+    notices.length = 0;
     expect(await written({ format: 'a3m' }, judged)).toBe('>Q1\nMKTAYIAKQRQISFVKSHFSRQ\n');
-    expect(told.join('')).toContain('0 rows besides the query; 1 candidates are not likely enough');
+    expect(notices.join('')).toContain('0 rows besides the query; 1 candidates are not likely enough');
     const asked = { format: 'a3m', maximum_expected_false_hits: 1 } as const;
     expect(await written(asked, judged)).toBe(
       '>Q1\nMKTAYIAKQRQISFVKSHFSRQ\n' +

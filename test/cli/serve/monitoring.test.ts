@@ -17,12 +17,12 @@ interface Dashboard {
 
 describe('the dashboard and the alert rules', () => {
   let small: SmallAppliance;
-  let told: ReadonlyMap<string, string>;
+  let metrics: ReadonlyMap<string, string>;
   beforeAll(async () => {
     small = await startSmallAppliance();
     const text = await (await fetch(`${small.url}/metrics`)).text();
     const lines = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
-    told = new Map(lines.map(([, name, type]) => [name!, type!]));
+    metrics = new Map(lines.map(([, name, type]) => [name!, type!]));
   });
   afterAll(() => small.close());
 
@@ -32,7 +32,9 @@ describe('the dashboard and the alert rules', () => {
     const rules = [...read('alerts.yml').matchAll(/^ +expr: (.*)$/gm)].map(([, expr]) => expr!);
     const asked = new Set([...expressions, ...rules].flatMap((expr) => expr.match(/gloaming_\w+/g) ?? []));
     expect(asked.size).toBeGreaterThan(12);
-    const unknown = [...asked].filter((name) => !told.has(name) && !told.has(name.replace(/_bucket$/, '')));
+    const unknown = [...asked].filter(
+      (name) => !metrics.has(name) && !metrics.has(name.replace(/_bucket$/, '')),
+    );
     expect(unknown.sort()).toEqual([
       'gloaming_gpu_memory_free_bytes',
       'gloaming_gpu_resident_bytes',
@@ -45,7 +47,7 @@ describe('the dashboard and the alert rules', () => {
     const rated = [...all.matchAll(/\brate\((gloaming_\w+)/g)].map(([, name]) =>
       name!.replace(/_bucket$/, ''),
     );
-    expect(new Set(rated.map((name) => told.get(name)))).toEqual(new Set(['counter', 'histogram']));
+    expect(new Set(rated.map((name) => metrics.get(name)))).toEqual(new Set(['counter', 'histogram']));
   });
 
   it.skipIf(!hasPromtool)('are accepted by promtool, and fire on faults (Debian: prometheus)', () => {

@@ -44,19 +44,19 @@ export function colabfoldClient(hostUrl: () => string | undefined) {
     /** Runs from the queries to the files of the archive. Errors  if the server responds ERROR or MAINTENANCE */
     async run(asked: Asked): Promise<{ readonly id: string; readonly files: ReadonlyMap<string, string> }> {
       for (;;) {
-        let told = await submit(asked);
-        while (told.status === 'UNKNOWN' || told.status === 'RATELIMIT') {
+        let ticket = await submit(asked);
+        while (ticket.status === 'UNKNOWN' || ticket.status === 'RATELIMIT') {
           await wait(PAUSE_MS);
-          told = await submit(asked);
+          ticket = await submit(asked);
         }
-        requireNoError(told);
-        const { id } = told as { readonly id: string };
-        while (['UNKNOWN', 'RUNNING', 'PENDING'].includes(told.status as string)) {
+        requireNoError(ticket);
+        const { id } = ticket as { readonly id: string };
+        while (['UNKNOWN', 'RUNNING', 'PENDING'].includes(ticket.status as string)) {
           await wait(PAUSE_MS);
-          told = await status(id, asked.headers);
+          ticket = await status(id, asked.headers);
         }
-        requireNoError(told);
-        if (told.status !== 'COMPLETE') continue;
+        requireNoError(ticket);
+        if (ticket.status !== 'COMPLETE') continue;
         const archive = await send(`/result/download/${id}`, { headers: asked.headers ?? {} });
         return { id, files: untar(gunzipSync(Buffer.from(await archive.arrayBuffer()))) };
       }
@@ -64,9 +64,9 @@ export function colabfoldClient(hostUrl: () => string | undefined) {
   };
 }
 
-function requireNoError(told: Json): void {
-  if (told.status === 'ERROR' || told.status === 'MAINTENANCE')
-    throw new Error(`${told.status}: ${told.reason}`);
+function requireNoError(answer: Json): void {
+  if (answer.status === 'ERROR' || answer.status === 'MAINTENANCE')
+    throw new Error(`${answer.status}: ${answer.reason}`);
 }
 
 /** Lines of each query as the client splits them: a block begins after each NUL. */

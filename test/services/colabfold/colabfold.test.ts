@@ -138,10 +138,10 @@ describe("ColabFold's MSA interface", () => {
 
   it('searches a sequence again whose run was cancelled', async () => {
     const sequences = [small.sequences[20]!];
-    const told = await client.submit({ sequences, mode: 'all', headers: basic() });
-    const [runId] = told.run_ids as [string];
+    const ticket = await client.submit({ sequences, mode: 'all', headers: basic() });
+    const [runId] = ticket.run_ids as [string];
     const cancelled = await call('POST', `/v1/runs/${runId}/cancel`);
-    if (cancelled.status === 200) expect((await client.status(told.id, basic())).status).toBe('ERROR');
+    if (cancelled.status === 200) expect((await client.status(ticket.id, basic())).status).toBe('ERROR');
     const { files } = await client.run({ sequences, mode: 'all', headers: basic() });
     expect(gather(files.get('uniref.a3m')!).get(101)!.length).toBeGreaterThan(2);
   });
@@ -185,9 +185,9 @@ describe("ColabFold's MSA interface", () => {
     const init = { method: 'POST', headers: basic(), body: new URLSearchParams(form) };
     const response = await fetch(`${hostUrl}/ticket/msa`, init);
     expect(response.status).toBeGreaterThanOrEqual(400);
-    const told = (await response.json()) as { status: string; reason: string };
-    expect(told.status).toBe('ERROR');
-    expect(told.reason).toMatch(reason);
+    const answer = (await response.json()) as { status: string; reason: string };
+    expect(answer.status).toBe('ERROR');
+    expect(answer.reason).toMatch(reason);
   });
 
   it('refuses more sequences than a ticket holds, and a form that is too large', async () => {

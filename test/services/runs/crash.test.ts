@@ -40,7 +40,7 @@ let url: string | undefined;
 let server: ChildProcess;
 let receiver: Server;
 /** Types of received messages, by event id. An id may arrive more than once. */
-const told = new Map<string, string>();
+const eventTypes = new Map<string, string>();
 let killCount = 0;
 let isOver = false;
 
@@ -48,7 +48,7 @@ beforeAll(async () => {
   bench = await buildBench();
   receiver = createServer((request, response) => {
     void text(request).then((body) => {
-      told.set(String(request.headers['webhook-id']), (JSON.parse(body) as Json).type);
+      eventTypes.set(String(request.headers['webhook-id']), (JSON.parse(body) as Json).type);
       response.writeHead(204).end();
     });
   });
@@ -100,7 +100,7 @@ interface Acknowledged {
 const acknowledged: Acknowledged[] = [];
 const attempted = new Set<string>();
 
-function tell(run: Acknowledged, { id, status }: Json): void {
+function recordStatus(run: Acknowledged, { id, status }: Json): void {
   expect(id).toBe(run.id);
   if (!FINAL.has(status)) return;
   run.toldFinal ??= status;
@@ -165,11 +165,11 @@ async function client(number: number): Promise<void> {
       if (run !== undefined) own.push(run);
     } else if (choice < 0.4) {
       const answer = await ask('POST', `/v1/runs/${picked.id}/cancel`);
-      if (answer?.status === 200) tell(picked, answer.body.data);
+      if (answer?.status === 200) recordStatus(picked, answer.body.data);
       else if (answer !== undefined) expect(answer.status).toBe(409);
     } else if (choice < 0.7) {
       const answer = await ask('GET', `/v1/runs/${picked.id}`);
-      if (answer !== undefined) tell(picked, answer.body.data);
+      if (answer !== undefined) recordStatus(picked, answer.body.data);
     } else {
       const answer = await ask('GET', `/v1/runs/${picked.id}/results?limit=7`);
       if (answer !== undefined) expect(answer.status).toBe(200);
@@ -274,10 +274,10 @@ async function checkDeliveries(runs: ReadonlyMap<string, Json>): Promise<void> {
   );
   const files = new Set(exports.map(({ result }) => result.summary.file.path));
   expect(deliveries).toHaveLength(runs.size + files.size);
-  expect(new Set(deliveries.map(({ event_id }) => event_id))).toEqual(new Set(told.keys()));
+  expect(new Set(deliveries.map(({ event_id }) => event_id))).toEqual(new Set(eventTypes.keys()));
   const ends = (types: Iterable<string>) => [...types].sort();
   const expected = [...runs.values()].map(({ status }) => `run.${status}`);
-  expect(ends(told.values())).toEqual(ends([...expected, ...[...files].map(() => 'file.completed')]));
+  expect(ends(eventTypes.values())).toEqual(ends([...expected, ...[...files].map(() => 'file.completed')]));
 }
 
 describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
@@ -324,7 +324,7 @@ describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
       console.log(
         `seed ${seed}: ${KILLS} kills, ${atWorkCount} of them amid a run, ` +
           `${acknowledged.length} runs acknowledged (${count('search')} searches, ${count('batch')} batches, ` +
-          `${count('export')} exports), ${resumed} worked on by several servers, ${told.size} events told`,
+          `${count('export')} exports), ${resumed} worked on by several servers, ${eventTypes.size} events told`,
       );
     },
     60_000 + KILLS * 15_000,

@@ -320,11 +320,11 @@ describe('a restarted server', () => {
     await runs.stop();
     const failure = new Error('no room');
     const sweep = vi.spyOn(RunTable.prototype, 'sweep').mockRejectedValueOnce(failure);
-    const told: unknown[][] = [];
+    const notices: unknown[][] = [];
     runs = openRuns();
-    await runs.start((...facts) => told.push(facts));
+    await runs.start((...facts) => notices.push(facts));
     sweep.mockRestore();
-    expect(told).toEqual([[failure]]);
+    expect(notices).toEqual([[failure]]);
     const { id } = await create('a', 1);
     expect(await end(id)).toMatchObject({ status: 'completed' });
   });

@@ -43,9 +43,9 @@ describe.skipIf(!CAN_MOUNT)('a disk that becomes full under a running server', (
       await scene.start();
       there = await furnish(scene);
       answeredSearches += 1;
-      const told = await whileItFills();
-      expect(told.unexpected).toEqual([]);
-      expect(told.refused).toBeGreaterThan(0);
+      const counts = await whileItFills();
+      expect(counts.unexpected).toEqual([]);
+      expect(counts.refused).toBeGreaterThan(0);
       await untilRefused();
 
       for (const [index, [method, path, body]] of additions(scene, there, 5).entries()) {
@@ -81,7 +81,7 @@ describe.skipIf(!CAN_MOUNT)('a disk that becomes full under a running server', (
       expect((await askSql(scene, there)).status).toBe(200);
       await expectServing(scene, there);
       await scene.kill();
-      process.stdout.write(`${scene.requestCount} requests, ${told.refused} refused while it filled\n`);
+      process.stdout.write(`${scene.requestCount} requests, ${counts.refused} refused while it filled\n`);
     },
   );
 

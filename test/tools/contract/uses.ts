@@ -129,8 +129,8 @@ async function openChecker(options: UsesOptions): Promise<Checker> {
 
 /** Checks that apply to every response. */
 function faultsOf(operation: Operation, answer: Answer, check: Check): readonly string[] {
-  const told = `${answer.text}\n${[...answer.headers].map(([name, value]) => `${name}: ${value}`).join('\n')}`;
-  const leaks = INSIDE.flatMap((pattern) => pattern.exec(told)?.[0] ?? []);
+  const text = `${answer.text}\n${[...answer.headers].map(([name, value]) => `${name}: ${value}`).join('\n')}`;
+  const leaks = INSIDE.flatMap((pattern) => pattern.exec(text)?.[0] ?? []);
   return [
     ...responseFaults(operation, answer, answer.text === '' ? 'null' : answer.text, check),
     ...leaks.map((leak) => `information_leakage: ${leak}`),
