@@ -43,9 +43,9 @@ export const run: Bench = async ([targetCount = '4000', queryCount = '200', roun
   const taken = new Set(targets.map(({ sequence }) => sequence));
   const rest = distinct(list.filter(({ sequence }) => !taken.has(sequence)));
   const queries = spread(rest, Number(queryCount));
-  const asked = new Set(queries);
+  const queried = new Set(queries);
   const direct = spread(
-    rest.filter((protein) => !asked.has(protein)),
+    rest.filter((protein) => !queried.has(protein)),
     2 * DIRECT_QUERIES + 1,
   );
   const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-batch-'));

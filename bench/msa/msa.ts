@@ -13,7 +13,7 @@ import type { SearchEngine } from '../../src/search/search-types.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import { unpairedBlock } from '../../src/services/colabfold/alignments.js';
 import { presentHomolog } from '../../src/services/run-kinds/relatives.js';
-import { presentFound } from '../../src/services/search/present-search.js';
+import { presentAnswer } from '../../src/services/search/present-search.js';
 import type { Bench } from '../main.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { effectiveDepth } from './depth.js';
@@ -37,7 +37,7 @@ interface Alignment {
 }
 
 /** Rows below a query. */
-interface Found {
+interface FoundHomologs {
   readonly candidates?: readonly HomologyCandidate[];
   readonly relatives?: readonly ProteinHomolog[];
 }
@@ -94,7 +94,7 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
       significance: 'required',
     } as const;
     const result = await search(request, engine);
-    const { candidates } = await presentFound({ engine, request, result });
+    const { candidates } = await presentAnswer({ engine, request, result });
     hits.push(await alignmentOf(protein, { candidates }));
     const listed = await engine.profileEncoder?.list?.(protein.sequence, RULES.maxSequences);
     if (listed === undefined) continue;
@@ -107,7 +107,7 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
 /** Builds the block of the interface and parses it like a client. */
 async function alignmentOf(
   { sequence }: BenchProtein,
-  { candidates = [], relatives: homologs = [] }: Found,
+  { candidates = [], relatives: homologs = [] }: FoundHomologs,
 ): Promise<Alignment> {
   const chain = { sequence, candidates: once(candidates), relatives: once(homologs) };
   const { bytes } = await unpairedBlock(chain, RULES, false, new AbortController().signal);

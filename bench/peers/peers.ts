@@ -135,7 +135,7 @@ function searchAll(
   guarantee: Guarantee,
   engine: SearchEngine,
 ): Promise<readonly SearchResult[]> {
-  const asked = queries.map(({ sequence }) => ({ sequence, normalizationId: 'bench' }));
+  const batch = queries.map(({ sequence }) => ({ sequence, normalizationId: 'bench' }));
   const settings = {
     targetSpace: unfilteredSpace(engine.release),
     limit: limitOf(engine),
@@ -143,7 +143,7 @@ function searchAll(
     significance: 'if_available',
     guarantee,
   } as const;
-  return searchMany(asked, settings, engine);
+  return searchMany(batch, settings, engine);
 }
 
 async function processorSecondsOf<Result>(

@@ -34,12 +34,12 @@ const LARGE: Readonly<Record<string, Shape>> = {
 const NODES = [1, 4, 16];
 const GIB = 1024 ** 3;
 
-export const run: Bench = async ([proteins, mean = '60', kept]) => {
+export const run: Bench = async ([proteins, mean = '60', keptFolder]) => {
   const config = loadConfig(process.env);
   const directory = await findEncoder(config.encoder, config);
   const encoder = await loadEncoder(directory, { threads: config.threads, device: config.encoderDevice });
   const backend = await chooseBackend(backendWishOf(config));
-  const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-scale-')));
+  const folder = keptFolder ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-scale-')));
   const place: Place = { folder, encoder, backend, config };
   try {
     console.log(`kernels ${backend.variant}, ${config.threads} threads, encoder ${encoder.card.id}`);
@@ -59,7 +59,7 @@ export const run: Bench = async ([proteins, mean = '60', kept]) => {
     return { rates, large, shape, compared };
   } finally {
     await encoder.close();
-    if (kept === undefined) await rm(folder, { recursive: true });
+    if (keptFolder === undefined) await rm(folder, { recursive: true });
   }
 };
 

@@ -31,7 +31,7 @@ import type { Receivers } from './receivers.js';
 import type { Life } from './world.js';
 
 /** A request of a client, in the form after validation. */
-export interface Asked {
+export interface ClientRequest {
   readonly params?: unknown;
   readonly query?: unknown;
   readonly body?: unknown;
@@ -163,13 +163,13 @@ export class SimulatedAppliance {
   async ask(
     operation: OperationId,
     organizationId: string,
-    asked: Asked,
+    request: ClientRequest,
     signal: AbortSignal,
   ): Promise<Answer> {
     const { world } = this.#life;
     const requestId = world.newId('req');
-    const { params = {}, query = {}, body, key, bytes } = asked;
-    const headers = { ...asked.headers, ...(key !== undefined && { 'Idempotency-Key': key }) };
+    const { params = {}, query = {}, body, key, bytes } = request;
+    const headers = { ...request.headers, ...(key !== undefined && { 'Idempotency-Key': key }) };
     const principal = { organizationId, keyId: `key_${organizationId}` };
     const state = {
       ...{

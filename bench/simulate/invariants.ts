@@ -10,7 +10,7 @@ import { Broken } from './operator.js';
 import type { Receivers } from './receivers.js';
 
 /** A row that a client created. */
-interface Made {
+interface LabelledRow {
   readonly id: string;
   readonly organizationId: string;
   readonly status?: string;
@@ -74,8 +74,8 @@ export class Invariants {
 
   /** No acknowledged object is lost, no key creates two objects, and no object belongs to another organization. */
   #checkMade(kind: Kind): void {
-    const byLabel = new Map<string, Made[]>();
-    for (const row of this.#rows<Made>(kind)) {
+    const byLabel = new Map<string, LabelledRow[]>();
+    for (const row of this.#rows<LabelledRow>(kind)) {
       const text = (row as unknown as Readonly<Record<string, string>>)[LABELS[kind]];
       const label = text.replace(/\.txt$/, '');
       byLabel.set(label, [...(byLabel.get(label) ?? []), row]);
@@ -124,9 +124,10 @@ export class Invariants {
       else require(units === undefined, `${id} is ${status} and was billed`);
     }
     require(billed.size === 0, `${[...billed.keys()].join(', ')} was billed and does not exist`);
-    for (const [organizationId, { asked }] of this.#expectations.searches) {
+    for (const [organizationId, { sentCount }] of this.#expectations.searches) {
       const count = direct.get(organizationId) ?? 0;
-      require(count <= asked, `${organizationId} requested ${asked} searches and was billed for ${count}`);
+      require(count <=
+        sentCount, `${organizationId} requested ${sentCount} searches and was billed for ${count}`);
     }
   }
 
@@ -236,7 +237,7 @@ function completedRuns(tables: Tables, organizationId: string): number {
   return tables.runs.list(organizationId, { status: 'completed' }, 1_000).runs.length;
 }
 
-function isEnded({ status }: Made): boolean {
+function isEnded({ status }: LabelledRow): boolean {
   return status === 'cancelled' || status === 'aborted';
 }
 

@@ -56,16 +56,16 @@ function makeCertificate(): void {
   spawnSync('openssl', [...words, ...files]);
 }
 
-interface Heard {
+interface Answer {
   readonly date: Date;
   readonly serial: string;
   readonly body: any;
 }
 
-function ask(method: string, path: string, body?: unknown): Promise<Heard> {
+function ask(method: string, path: string, body?: unknown): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Prefer: 'wait=20' };
-    const asked = requestTls(
+    const request = requestTls(
       url + path,
       { method, headers, rejectUnauthorized: false, agent: false },
       (response) => {
@@ -79,8 +79,8 @@ function ask(method: string, path: string, body?: unknown): Promise<Heard> {
         );
       },
     );
-    asked.on('error', reject);
-    asked.end(body === undefined ? undefined : JSON.stringify(body));
+    request.on('error', reject);
+    request.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
 

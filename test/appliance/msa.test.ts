@@ -124,8 +124,8 @@ describe('a multiple sequence alignment', () => {
   });
 
   it('has, by default, only rows that cover half of the query, pass the score bound and differ', async () => {
-    const asked = { minimum_query_coverage_ratio: undefined, minimum_normalized_score: undefined };
-    const { data } = await build({ ...asked, maximum_pairwise_identity_ratio: undefined });
+    const cutOffs = { minimum_query_coverage_ratio: undefined, minimum_normalized_score: undefined };
+    const { data } = await build({ ...cutOffs, maximum_pairwise_identity_ratio: undefined });
     const rows = (await entriesOf(data.id)).slice(1);
     expect(rows.length).toBeGreaterThan(0);
     for (const { header } of rows) {

@@ -166,8 +166,8 @@ describe('the compilation route', () => {
 describe('a search', () => {
   it('is incomplete if significance was requested and no calibration supports it', async () => {
     expect((await search()).evidence_summary.is_requested_evidence_complete).toBe(false);
-    const asked = await search({ significance: 'not_requested' });
-    expect(asked.evidence_summary.is_requested_evidence_complete).toBe(true);
+    const unjudged = await search({ significance: 'not_requested' });
+    expect(unjudged.evidence_summary.is_requested_evidence_complete).toBe(true);
   });
 
   it('accepts the filters whose operators and limits its release publishes', async () => {

@@ -34,9 +34,9 @@ describe('a kept encoder', () => {
 
     const card = JSON.parse(readFileSync(join(shipped, 'card.json'), 'utf8')) as object;
     writeFileSync(join(shipped, 'card.json'), JSON.stringify({ ...card, name: 'A newer version' }));
-    const kept = await findEncoderVersion('baseline-1', digest, folders);
-    expect(kept).not.toBe(shipped);
-    const encoder = await loadEncoder(kept, { threads: 1 });
+    const version = await findEncoderVersion('baseline-1', digest, folders);
+    expect(version).not.toBe(shipped);
+    const encoder = await loadEncoder(version, { threads: 1 });
     expect(encoder.digest).toBe(digest);
     expect((await encoder.encode(['MKTAYIAKQR']))[0].length).toBe(10);
     await encoder.close();

@@ -61,10 +61,10 @@ describe(`a protein longer than an ESM-2-shaped model sees at once (random prote
     const expected = new Float32Array(protein.length * dimension);
     for (const { start, end, keptStart, keptEnd, fadeIn } of windows) {
       const vectors = await model.vectors(protein.slice(start, end));
-      const kept = vectors.slice((keptStart - start) * dimension, (keptEnd - start) * dimension);
+      const central = vectors.slice((keptStart - start) * dimension, (keptEnd - start) * dimension);
       const shared = expected.slice(keptStart * dimension, (keptStart + fadeIn) * dimension);
-      if (fadeIn > 0) kept.set(fadeVectors(shared, kept.subarray(0, fadeIn * dimension), dimension));
-      expected.set(kept, keptStart * dimension);
+      if (fadeIn > 0) central.set(fadeVectors(shared, central.subarray(0, fadeIn * dimension), dimension));
+      expected.set(central, keptStart * dimension);
     }
     const [{ values }] = await encoder.encode([protein]);
     expect(Buffer.from(values).equals(Buffer.from(quantise(expected, dimension, 173)))).toBe(true);

@@ -15,7 +15,7 @@ describe('windows of a long protein', () => {
       const uses = new Uint8Array(length);
       const fades = new Uint8Array(length);
       for (const { keptStart, keptEnd, fadeIn, fadeOut } of planWindows(length, window)) {
-        uses.subarray(keptStart, keptEnd).forEach((count, i, kept) => (kept[i] = count + 1));
+        uses.subarray(keptStart, keptEnd).forEach((count, i, window) => (window[i] = count + 1));
         expect(keptEnd - keptStart).toBeGreaterThanOrEqual(fadeIn + fadeOut);
         fades.subarray(keptStart, keptStart + fadeIn).fill(1);
         fades.subarray(keptEnd - fadeOut, keptEnd).fill(1);

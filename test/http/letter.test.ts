@@ -28,7 +28,7 @@ async function ask(method: string, path: string, init: RequestInit = {}): Promis
   return seen(await fetch(served.origin + path, { ...init, method, headers }));
 }
 
-interface Told {
+interface FailureBody {
   readonly provenance: Readonly<Record<string, unknown>>;
   readonly error: {
     readonly code: string;
@@ -37,11 +37,11 @@ interface Told {
   };
 }
 
-const told = ({ body }: Seen): Told => JSON.parse(body) as Told;
+const told = ({ body }: Seen): FailureBody => JSON.parse(body) as FailureBody;
 const json = { 'content-type': 'application/json' };
 
 describe('a cancellation is refused in the envelope, whatever its fault:', () => {
-  const asked: readonly (readonly [string, string, string, RequestInit, ContractRefusalCode])[] = [
+  const requests: readonly (readonly [string, string, string, RequestInit, ContractRefusalCode])[] = [
     ['a malformed id', 'POST', '/v1/runs/run_x/cancel', {}, 'validation_failed'],
     ['Accept', 'POST', `/v1/runs/${RUN}/cancel`, { headers: { accept: 'image/png' } }, 'not_acceptable'],
     ['the method', 'GET', `/v1/runs/${RUN}/cancel`, {}, 'method_not_allowed'],
@@ -51,7 +51,7 @@ describe('a cancellation is refused in the envelope, whatever its fault:', () =>
     ['a broken body', 'POST', `/v1/runs/${RUN}/cancel`, { body: '{', headers: json }, 'invalid_json'],
     ['no run', 'POST', `/v1/runs/${RUN}/cancel`, {}, 'run_not_found'],
   ];
-  it.each(asked)('%s', async (_what, method, path, init, code) => {
+  it.each(requests)('%s', async (_what, method, path, init, code) => {
     const response = await ask(method, path, init);
     expectFailure(response, code, CANCEL);
     expect(told(response)).toMatchObject({ ok: false, error: { code } });

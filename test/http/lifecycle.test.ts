@@ -121,10 +121,12 @@ describe('a shutdown', () => {
     const { served: server, seenByHandler } = await patient();
     const search = post(server, '/v1/homology', searchBody());
     await expect.poll(() => seenByHandler.started, SOON).toBe(1);
-    const kept = await heardClient(server, 'GET /readyz HTTP/1.1\r\nHost: a\r\n');
+    const socket = await heardClient(server, 'GET /readyz HTTP/1.1\r\nHost: a\r\n');
     const stopped = server.http.stop(5_000);
-    const answer = new Promise<string>((resolve) => kept.once('data', (chunk) => resolve(chunk.toString())));
-    kept.write('\r\n');
+    const answer = new Promise<string>((resolve) =>
+      socket.once('data', (chunk) => resolve(chunk.toString())),
+    );
+    socket.write('\r\n');
     const readiness = await answer;
     expect(readiness).toMatch(/^HTTP\/1\.1 503 /);
     expect(readiness).toMatch(/connection: close/i);
@@ -133,7 +135,7 @@ describe('a shutdown', () => {
     seenByHandler.release();
     expectSuccess(await seen(await search), SEARCH);
     await stopped;
-    kept.destroy();
+    socket.destroy();
   });
 
   it('refuses work that does not finish within the grace period', async () => {

@@ -60,11 +60,11 @@ test('a call that has yielded can be cancelled, and other calls continue', async
   const given = controllers.map(({ signal }) =>
     backend.maxsim(store, many, undefined, { threads: 2, isLowPriority: true, signal }),
   );
-  const kept = backend.maxsim(store, one, undefined, { threads: 2, isLowPriority: true });
+  const lasting = backend.maxsim(store, one, undefined, { threads: 2, isLowPriority: true });
   const foreground = Array.from({ length: 8 }, () => backend.maxsim(store, one, undefined, { threads: 2 }));
   for (const controller of controllers) controller.abort(new Error('not wanted'));
   for (const call of given) await expect(call).rejects.toThrow('not wanted');
   const [first] = await Promise.all(foreground);
-  expect(await kept).toEqual(first);
+  expect(await lasting).toEqual(first);
   store.close();
 });

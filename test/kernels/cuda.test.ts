@@ -137,11 +137,11 @@ test('searches of releases that do not fit in memory together run in turn, and n
   const backend = cudaBackend(native, { addon });
   const stores = await Promise.all([backend.open(source), backend.open(source)]);
   addon.isSmall = true;
-  const asked = Array.from({ length: 12 }, (_, index) =>
+  const searches = Array.from({ length: 12 }, (_, index) =>
     backend.maxsim(stores[index % 2]!, queries, eligible),
   );
-  for (const sums of await Promise.all(asked)) expect(sums).toEqual(expected);
-  expect(addon.gpuCalls.length).toBeGreaterThan(2 + asked.length);
+  for (const sums of await Promise.all(searches)) expect(sums).toEqual(expected);
+  expect(addon.gpuCalls.length).toBeGreaterThan(2 + searches.length);
   expect(backend.retryCount()).toBe(0);
   for (const store of stores) store.close();
 });

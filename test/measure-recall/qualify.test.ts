@@ -173,9 +173,9 @@ describe('a policy card', () => {
     expect(cardToStore(again, undefined)).toBe(again);
     const { directory } = engine.release;
     await writePolicyCard(directory, coded);
-    const { card, kept } = await qualifyRelease({ engine, queryCount: 4 });
-    expect(kept).toEqual(isQualifiedPolicy(card) ? card : coded);
-    expect(await readPolicyCard(directory)).toEqual(kept);
+    const { card, stored } = await qualifyRelease({ engine, queryCount: 4 });
+    expect(stored).toEqual(isQualifiedPolicy(card) ? card : coded);
+    expect(await readPolicyCard(directory)).toEqual(stored);
   });
 
   it('withholds its policy if any of its recalls is below the required recall', async () => {

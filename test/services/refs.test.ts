@@ -59,8 +59,8 @@ describe('references', () => {
 
   it('find runs and files of the own organization, and nothing of another one', async () => {
     const { run } = used.ids;
-    const asked = [run, run.slice(0, 12), fileId(), 'kept.bin', 'folder/kept', 'kpet bin'];
-    for (const query of asked) {
+    const typed = [run, run.slice(0, 12), fileId(), 'kept.bin', 'folder/kept', 'kpet bin'];
+    for (const query of typed) {
       expect((await idsOf(query)).length, query).toBeGreaterThan(0);
       const others = await idsOf(query, rival);
       expect(

@@ -31,7 +31,7 @@ beforeEach(async () => {
   await new WebhookTable(store).addEndpoint(ENDPOINT, 1);
   await sealingKey(store);
   const answer = { status: 200, headers: { a: 'b' }, body: 'the\nanswer' };
-  await (await new IdempotencyTable(store).claim(ASKED, NOW)).keep(answer, NOW);
+  await (await new IdempotencyTable(store).claim(ASKED, NOW)).persist(answer, NOW);
   await store.close();
 });
 afterEach(() => rmSync(folder, { recursive: true }));

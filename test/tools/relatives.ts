@@ -64,7 +64,9 @@ export function makeHomologs(
   );
   const proteins = Array.from({ length: homologSets * members }, (_, at): Homolog => {
     const family = at % homologSets;
-    const own = ancestors[family]!.map((kept) => (random.share() < KEPT_SHARE ? kept : letter()));
+    const own = ancestors[family]!.map((letterOfAncestor) =>
+      random.share() < KEPT_SHARE ? letterOfAncestor : letter(),
+    );
     return { id: `P${at}`, sequence: own.join(''), family };
   });
   const write = (folder: string): Promise<string> => {

@@ -76,9 +76,9 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     warnOfMissingEValues(engine, database, flags, context);
     const queries = readQueries(inputOf(fasta, context), warnOfReplacedLetters(context));
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
-    const asked = isSingle ? onlyQuery(queries) : queries;
+    const usedQueries = isSingle ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
-    const searched = searchAll(asked, settings, engine, stopping.signal);
+    const searched = searchAll(usedQueries, settings, engine, stopping.signal);
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
     const seen = flags.verbose === true ? reportFunnels(reports, context) : reports;
     const shown = selectReports(seen, selection, format, context);

@@ -33,11 +33,11 @@ export async function checkByExample(
   );
   const { searched_target_count: searched } = value.database;
   const took = `in ${value.performance.search_execution_ms} ms`;
-  const asked = `Self-check on ${servedFrom}: ${title} against ${searched} real proteins`;
+  const subject = `Self-check on ${servedFrom}: ${title} against ${searched} real proteins`;
   if (
     value.candidates.every(({ significance }) => significance.measurements.expected_false_hits === undefined)
   ) {
-    return `${asked}, ${took}. E-values follow in some minutes: the demo is being calibrated.`;
+    return `${subject}, ${took}. E-values follow in some minutes: the demo is being calibrated.`;
   }
   const homologs = value.candidates.filter(({ target, significance }) => {
     const e = significance.measurements.expected_false_hits;
@@ -46,7 +46,7 @@ export async function checkByExample(
   const ids = new Set(homologs.map(({ target }) => target.id));
   const homologCount = finds.filter((id) => ids.has(id)).length;
   return (
-    `${asked} found ${homologs.length} homologs with E ≤ ${EXAMPLE_LARGEST_E}, ${homologCount} of the ${finds.length} ` +
+    `${subject} found ${homologs.length} homologs with E ≤ ${EXAMPLE_LARGEST_E}, ${homologCount} of the ${finds.length} ` +
     `expected, ${took}. BLASTP finds ${blastpCount} of these.`
   );
 }

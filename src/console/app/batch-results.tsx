@@ -28,8 +28,8 @@ const SLICE_MS = 250;
 export function BatchResults({ run, query, visitor }: BatchResultsProps) {
   const { rows, isFull, error } = useRows(run);
   const [text, setText] = useState('');
-  const asked = query.get('query');
-  const chosen = rows.find(({ query_id: id }) => id === asked) ?? rows[0];
+  const queryParameter = query.get('query');
+  const chosen = rows.find(({ query_id: id }) => id === queryParameter) ?? rows[0];
   const words = text.toLowerCase();
   const matching = rows.filter(({ query_id: id }) => id.toLowerCase().includes(words));
   if (error !== undefined) return <Failure error={error} />;
@@ -37,7 +37,11 @@ export function BatchResults({ run, query, visitor }: BatchResultsProps) {
   return (
     <>
       {isFull && (
-        <BeyondPage run={run} shownCount={rows.length} asked={chosen.query_id === asked ? null : asked} />
+        <BeyondPage
+          run={run}
+          shownCount={rows.length}
+          queryParameter={chosen.query_id === queryParameter ? null : queryParameter}
+        />
       )}
       <div class="batch">
         <nav class="queries" aria-label="Queries">
@@ -67,15 +71,15 @@ interface BeyondPageProps {
   readonly run: Run;
   readonly shownCount: number;
   /** Query id from the address that is not among the listed queries; null if the address names none. */
-  readonly asked: string | null;
+  readonly queryParameter: string | null;
 }
 
 /** Notice that the batch has more candidates than the page holds, with the command that exports all of them. */
-function BeyondPage({ run, shownCount, asked }: BeyondPageProps) {
+function BeyondPage({ run, shownCount, queryParameter }: BeyondPageProps) {
   return (
     <div class="notice" role="status">
       <p>
-        {asked !== null && `${asked} is not listed. `}This page shows the first{' '}
+        {queryParameter !== null && `${queryParameter} is not listed. `}This page shows the first{' '}
         {counted(shownCount, 'query').replace('querys', 'queries')} of {count(run.progress.total_count)}, with{' '}
         {count(CANDIDATES_MAX_COUNT)} hits. To get all of them, choose Export, or run{' '}
         <code>gloaming runs export {run.id} --format parquet</code>

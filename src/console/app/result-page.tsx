@@ -2,7 +2,7 @@ import type { HomologyRequest } from '../../clients/typescript/types/homology.js
 import { CodePanel } from '../parts/code-panel.js';
 import { useLoaded } from '../parts/load.js';
 import { Await } from '../parts/notice.js';
-import { quoted, snippetsOf, type Asked } from '../parts/snippets.js';
+import { quoted, snippetsOf, type SnippetRequest } from '../parts/snippets.js';
 import type { ResultSet } from '../result/hits.js';
 import { Guide } from '../result/guide.js';
 import { ResultView } from '../result/result-view.js';
@@ -81,7 +81,7 @@ function searchMany(text: string, database: string): void {
 }
 
 /** Returns the request as code. The command line needs no server. */
-function askedAs(request: HomologyRequest): Asked {
+function askedAs(request: HomologyRequest): SnippetRequest {
   const { query, database_release_id: releaseId, filter, limit, evidence } = request;
   const flags = [
     ...(releaseId === undefined ? [] : [`--database ${releaseId}`]),

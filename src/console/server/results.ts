@@ -23,7 +23,7 @@ export interface Answered {
 
 const KEPT_MAX_COUNT = 8;
 /** Results of this page by receipt, so that the Back button sends no request. */
-const kept = new Map<string, Answered>();
+const answers = new Map<string, Answered>();
 
 /** Searches, and caches the result under its receipt. Errors  those of the client */
 export async function searchAndStore(
@@ -40,9 +40,9 @@ export async function searchAndStore(
   );
   const { database: _, ...rest } = request;
   const answered = { result, request: { ...rest, database_release_id: answer.database.release_id } };
-  kept.set(answer.receipt.id, answered);
+  answers.set(answer.receipt.id, answered);
   noteRate(result);
-  if (kept.size > KEPT_MAX_COUNT) kept.delete(kept.keys().next().value as string);
+  if (answers.size > KEPT_MAX_COUNT) answers.delete(answers.keys().next().value as string);
   return answered;
 }
 
@@ -108,7 +108,7 @@ export async function resultOfReceipt(
   name: string,
   signal: AbortSignal,
 ): Promise<Answered> {
-  const cached = kept.get(receiptId);
+  const cached = answers.get(receiptId);
   if (cached !== undefined) return cached;
   return searchAndStore({ id: name, ...(await askedBy(receiptId, signal)) }, signal);
 }

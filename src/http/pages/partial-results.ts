@@ -42,13 +42,13 @@ export function partialResultPages(shell: Shell): readonly InternalPage[] {
   };
   return [
     page('internal.parts.surveys', SURVEYS_PATH, (context) =>
-      asked(shell, context, async () => sendJson(context, { status: 'ok' })),
+      admitted(shell, context, async () => sendJson(context, { status: 'ok' })),
     ),
     page(
       'internal.parts.survey',
       SURVEYS_PATH,
       (context) =>
-        asked(shell, context, async () => {
+        admitted(shell, context, async () => {
           const { principal, requestId, signal, receivedAtMs, startDeadlineMs } = context.state;
           const request = await read(context);
           const place = (request.is_background ? packs : shell.admission.executions).takePlace(
@@ -75,7 +75,7 @@ export function partialResultPages(shell: Shell): readonly InternalPage[] {
 }
 
 /** Admits a key with scope search while there is room in the queue. */
-async function asked(shell: Shell, context: ShellContext, serve: () => Promise<void>): Promise<void> {
+async function admitted(shell: Shell, context: ShellContext, serve: () => Promise<void>): Promise<void> {
   const leave = shell.admission.enter();
   try {
     const principal = principalOfKey(shell, context.get('Authorization'));

@@ -132,12 +132,12 @@ export async function pairedBlocks(
   const species = ranked.sort(
     (a, b) => b.ranks.length - a.ranks.length || mean(a.ranks) - mean(b.ranks) || a.taxid - b.taxid,
   );
-  const kept = species.slice(0, depthWithin(maxBytes, chains, species));
+  const rowsOfSpecies = species.slice(0, depthWithin(maxBytes, chains, species));
   const pieces: Buffer[] = [];
   for (const { name, sequence, best: rows } of chains) {
     pieces.push(Buffer.from(`>${name}\n${sequence}\n`));
     const gaps = '-'.repeat(sequence.length);
-    for (const { taxid } of kept) {
+    for (const { taxid } of rowsOfSpecies) {
       if (slice.isOver) await slice.pause();
       signal.throwIfAborted();
       pieces.push(Buffer.from(rows.get(taxid)?.record ?? `>${absentHeader(taxid)}\n${gaps}\n`));

@@ -201,7 +201,7 @@ export class ColabfoldTickets {
   ): Promise<string> {
     const { settings, runs, budgets } = this.#dependencies;
     budgets.requireFunds(context.organizationId);
-    const asked = {
+    const input = {
       query: { kind: 'protein_sequence', sequence },
       database_release_id: releaseId,
       limit: settings.maxSequences,
@@ -209,8 +209,8 @@ export class ColabfoldTickets {
     const common = { label: 'colabfold', priority: 'normal', background: true } as const;
     const request =
       endpoint === 'homology.search'
-        ? ({ endpoint, input: { ...asked, ...SEARCHED }, ...common } as const)
-        : ({ endpoint, input: asked, ...common } as const);
+        ? ({ endpoint, input: { ...input, ...SEARCHED }, ...common } as const)
+        : ({ endpoint, input: input, ...common } as const);
     const { value } = await runs.create(request, {}, context);
     return value.id;
   }

@@ -21,8 +21,8 @@ export function readOutfmt(text: string): TableSpec {
       `The outfmt is 6, 7 or 5 here, and names of columns follow 6 and 7; ${quoted(text)} is not.`,
     );
   }
-  const asked = names.length === 0 ? BLAST_STANDARD : names;
-  const fields = asked.flatMap((name) => (name === 'std' ? BLAST_STANDARD : [name]));
+  const columns = names.length === 0 ? BLAST_STANDARD : names;
+  const fields = columns.flatMap((name) => (name === 'std' ? BLAST_STANDARD : [name]));
   return { kind: 'blast', hasComments: number === '7', fields: knownFields('outfmt', fields, BLAST_FIELDS) };
 }
 

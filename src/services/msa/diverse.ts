@@ -39,7 +39,7 @@ export async function diverseRows(
     if (slice.isOver) await slice.pause();
     columns.push(columnsOf(row, query.length));
   }
-  const kept = new Set<number>();
+  const diverse = new Set<number>();
   const keptColumns = [columnsOf(query, query.length)];
   const depths = new Uint32Array(Math.ceil(query.length / BLOCK_COLUMNS));
   const isWanted = (row: Columns): boolean =>
@@ -47,14 +47,14 @@ export async function diverseRows(
   for (const bound of boundsUpTo(maximumIdentity, diverseRowCount)) {
     for (const [at, row] of columns.entries()) {
       if (slice.isOver) await slice.pause();
-      if (kept.has(at) || !isWanted(row) || keptColumns.some((other) => areAlike(row, other, bound)))
+      if (diverse.has(at) || !isWanted(row) || keptColumns.some((other) => areAlike(row, other, bound)))
         continue;
-      kept.add(at);
+      diverse.add(at);
       keptColumns.push(row);
       for (const block of blocksOf(row)) depths[block] += 1;
     }
   }
-  return [...kept].sort((left, right) => left - right);
+  return [...diverse].sort((left, right) => left - right);
 }
 
 function boundsUpTo(maximum: number, diverseRowCount: number): number[] {

@@ -65,18 +65,18 @@ export class Msas {
     const content: MsaComponent = { object: 'msa_component', id, ...named };
     const createdAt = this.#now().toISOString();
     const isCacheHit = isOf(this.#tables.components.get(id), context);
-    await this.#tables.components.keep({ id, createdAt, content }, context.organizationId);
+    await this.#tables.components.persist({ id, createdAt, content }, context.organizationId);
     return { value: content, ...traces(id, [receipt_id], receipt, isCacheHit) };
   }
 
   /** Errors  the refusals of the route; the signal's reason */
   async build(request: MsaRequest, context: RequestContext): Promise<Reply<Msa>> {
-    const { receipt_id, component_ids, ...asked } = request;
+    const { receipt_id, component_ids, ...options } = request;
     const receipt = await this.#receipts.open(receipt_id, context);
     const components = component_ids?.map((id, at) => this.#componentRow(id, at + 1, receipt.query, context));
     const possible = components ?? receipt.rows;
     const aligned = possible.filter((row) => row !== undefined);
-    const parameters = decideParameters(aligned, asked);
+    const parameters = decideParameters(aligned, options);
     const inputs = [receipt_id, ...(component_ids ?? [])];
     // Equal inputs build equal alignments. The ids of components determine their rows.
     const key = canonicalSha256({ request, calibration_id: receipt.calibrationId ?? null });
@@ -109,7 +109,7 @@ export class Msas {
     const stored = { manifest: content, sha256, sizeBytes, jsonBytes: jsonBytesOf(pieces) };
     const row = { id: content.id, createdAt: this.#now().toISOString(), content: stored };
     const isCacheHit = isOf(this.#tables.msas.get(content.id), context);
-    await this.#tables.msas.keep(row, received, context.organizationId);
+    await this.#tables.msas.persist(row, received, context.organizationId);
     this.#built.set(key, content.id);
     return replyOf(content, inputs, receipt, isCacheHit);
   }

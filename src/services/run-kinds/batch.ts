@@ -12,8 +12,13 @@ import type { ProteinQuery, SearchPlan, SearchResult } from '../../search/search
 import { NORMALIZATION_ID } from '../../sequence/protein.js';
 import type { RequestContext } from '../context.js';
 import type { Files } from '../storage/files.js';
-import { presentDatabase, presentExecution, presentFound, searchWarnings } from '../search/present-search.js';
-import { evidenceOfFound } from '../evidence.js';
+import {
+  presentDatabase,
+  presentExecution,
+  presentAnswer,
+  searchWarnings,
+} from '../search/present-search.js';
+import { evidenceOfCandidate } from '../evidence.js';
 import { passesCutOffs } from '../select.js';
 import { resolveSearch, type ResolvedSearch } from '../search/resolve-search.js';
 import { searchTraces, toolsOf } from '../search/traces.js';
@@ -186,7 +191,7 @@ function advance(done: Checkpoint, { results }: Pack, cutOffs: CutOffs | undefin
 
 function countLeftOut(results: readonly SearchResult[], cutOffs: CutOffs): number {
   const candidates = results.flatMap((result) => result.candidates);
-  return candidates.filter((candidate) => !passesCutOffs(evidenceOfFound(candidate), cutOffs)).length;
+  return candidates.filter((candidate) => !passesCutOffs(evidenceOfCandidate(candidate), cutOffs)).length;
 }
 
 function stepOf(rows: AsyncIterable<unknown>, done: Checkpoint): RunStep {
@@ -211,7 +216,7 @@ async function presentPack(
     for (const [index, result] of results.entries()) {
       const query = queries[index];
       const request = { ...settings, query };
-      const { result_sha256, ...answer } = await presentFound({ engine, request, result });
+      const { result_sha256, ...answer } = await presentAnswer({ engine, request, result });
       const row = {
         object: 'homology_query_result',
         query_index: start + index,

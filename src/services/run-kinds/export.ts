@@ -73,18 +73,18 @@ async function prepareExport(
 }
 
 async function* exportRun(
-  { path, baseUrl, ...asked }: Plan,
+  { path, baseUrl, ...options }: Plan,
   context: RequestContext,
   dependencies: ExportRunDependencies,
 ): RunSteps {
   const { table, receipts, writer, world = realWorld } = dependencies;
-  const { run_id, format: formatName, query_index: queryIndex } = asked;
-  const format = formatOf(asked);
+  const { run_id, format: formatName, query_index: queryIndex } = options;
+  const format = formatOf(options);
   const run = exportableRun(run_id, context, dependencies);
   const described = await describe(run, queryIndex, table);
   const sequence = format.needsQueries ? sequenceOf(described, context, receipts) : undefined;
   const query = { index: 0, id: LONE_QUERY_ID, ...(sequence !== undefined && { sequence }) };
-  const settings = { asked, search: searchOf(run), ...(!isBatch(run) && { query }) };
+  const settings = { options, search: searchOf(run), ...(!isBatch(run) && { query }) };
   const thread = new ExportThread(settings);
   const file = writer.open(context);
   const writePiece = async (request: ExportRequest): Promise<ExportPiece> => {

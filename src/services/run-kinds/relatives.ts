@@ -33,16 +33,16 @@ export function homologsRuns({ catalog, engines }: HomologsRunDeps): RunKind {
     key: 'sequences.relatives',
     async prepare(input, { organizationId }) {
       const query = readProteinQuery(input.query.sequence);
-      const { database_release_id: asked, database, limit } = input as Required<HomologsRunInput>;
+      const { database_release_id: requestedRelease, database, limit } = input as Required<HomologsRunInput>;
       const release =
-        asked === undefined
+        requestedRelease === undefined
           ? catalog.defaultRelease(database, organizationId)
-          : catalog.release(asked, organizationId);
+          : catalog.release(requestedRelease, organizationId);
       if (!givesHomologs(release.manifest)) throw withoutHomologs(release.slug);
       const { databaseId, releaseId, slug } = release;
       const traces = {
         databaseSnapshots: [releaseSnapshot(release)],
-        inputRefs: [database, asked].filter((ref) => ref !== undefined),
+        inputRefs: [database, requestedRelease].filter((ref) => ref !== undefined),
         objectRefs: [releaseId],
       };
       return { plan: { query, release: { databaseId, releaseId, slug }, limit }, totalCount: 1, traces };

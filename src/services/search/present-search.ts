@@ -19,14 +19,14 @@ import { semanticProfileId } from './semantic-profile.js';
 type CandidateSet = HomologyCandidateSet;
 
 /** One query and its search result. */
-interface Found {
+interface FinishedSearch {
   readonly engine: SearchEngine;
   readonly request: Pick<SearchRequest, 'query' | 'targetSpace' | 'evidence' | 'significance'>;
   readonly result: SearchResult;
 }
 
 /** A finished search: everything that its response is made of. */
-export interface Searched extends Found {
+export interface Searched extends FinishedSearch {
   readonly database: SearchedDatabase;
   readonly serverVersion: string;
 }
@@ -50,7 +50,7 @@ type ExecutedAnswer = FoundAnswer &
   Pick<CandidateSet, 'database' | 'execution' | 'ranking' | 'receipt' | 'warnings'>;
 
 /** Members of one query of a batch. Its run has the members that all queries share. Errors  the signal's reason */
-export async function presentFound({ engine, request, result }: Found): Promise<FoundAnswer> {
+export async function presentAnswer({ engine, request, result }: FinishedSearch): Promise<FoundAnswer> {
   const { candidates, queryLength } = result;
   return {
     query: presentQuery(request.query, result),
@@ -66,7 +66,7 @@ export async function presentFound({ engine, request, result }: Found): Promise<
 /** All members that depend neither on the caller nor on the time. Errors  the signal's reason */
 export async function presentSearch(searched: Searched): Promise<LastingAnswer> {
   const { database, engine, request, result, serverVersion } = searched;
-  const answer = await presentFound(searched);
+  const answer = await presentAnswer(searched);
   return {
     candidates: answer.candidates,
     database: presentDatabase(database, engine, request.targetSpace),

@@ -39,7 +39,7 @@ export function createReceipts(table: ReceiptTable, catalog: Pick<Catalog, 'find
       const content = receiptContent(engine, request, result);
       const { sha256, bytes } = await canonicalDigestInTurns(content);
       const id = `rcpt_${sha256}`;
-      await table.keep({ id, createdAt, content, bytes }, organizationId);
+      await table.persist({ id, createdAt, content, bytes }, organizationId);
       const receipt = Object.freeze({ bytes, id, sha256 });
       issued.set(execution, receipt);
       return receipt;

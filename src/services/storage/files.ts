@@ -11,7 +11,7 @@ import type { FileRow, FileTable } from '../../store/storage/files.js';
 import type { Objects } from '../../store/objects/objects.js';
 import type { RequestContext } from '../context.js';
 import { notFound, presentAcl, requireOwned, requireReadable } from './file-access.js';
-import { etagOf, wantedOf, type Headers } from './file-ranges.js';
+import { etagOf, requestedRange, type Headers } from './file-ranges.js';
 import { absoluteUrl, fileNameOf, filePath, findByUrl } from './file-urls.js';
 import type { BytesReply, EmptyReply, Reply } from '../reply.js';
 import { signedUrlId, type SignedUrls } from './signed-urls.js';
@@ -71,7 +71,7 @@ export class Files {
     if (wantsVersion && query.version !== file.version) {
       throw new Refusal('url_expired', 'The file has been replaced since the URL was made.');
     }
-    const wanted = wantedOf(file, headers, this.#dependencies.now());
+    const wanted = requestedRange(file, headers, this.#dependencies.now());
     const common = { status: wanted.status, headers: fileHeaders(file) };
     if (wanted.status === 304) return common;
     const { start, end, status } = wanted;

@@ -28,7 +28,7 @@ export interface Received {
    * Renames the bytes to their digest, and pins them until the returned function is called. Before that call a
    * transaction must have counted a reference. Otherwise the bytes are garbage.
    */
-  keep(): Promise<() => void>;
+  persist(): Promise<() => void>;
   discard(): Promise<void>;
 }
 
@@ -82,7 +82,7 @@ export class Objects {
     const discard = (): Promise<void> => discardFile(this.#disk, handle, path);
     try {
       const written = await writeAll(handle, bytes, maxBytes);
-      return { ...written, keep: () => this.#keep(handle, path, written.sha256), discard };
+      return { ...written, persist: () => this.#persist(handle, path, written.sha256), discard };
     } catch (error) {
       await discard();
       throw asStorageFailure(error);
@@ -171,7 +171,7 @@ export class Objects {
     return bavail * bsize;
   }
 
-  async #keep(handle: FileHandle, path: string, sha256: string): Promise<() => void> {
+  async #persist(handle: FileHandle, path: string, sha256: string): Promise<() => void> {
     const unpin = this.pin([sha256]);
     try {
       await handle.sync();

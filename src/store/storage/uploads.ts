@@ -123,7 +123,7 @@ export class UploadTable {
   keepPart(id: string, part: number, bytes: PartBytes, now: Date): Promise<UploadChange<UploadPart>> {
     return this.#change(id, now, isUploadOpen, (upload) => {
       if (upload.status === 'initiated') this.#put({ ...upload, status: 'uploading' });
-      return this.#parts.keep(id, part, bytes);
+      return this.#parts.persist(id, part, bytes);
     });
   }
 

@@ -48,7 +48,7 @@ export class ReceiptTable {
   }
 
   /** Stores a receipt for an organization. Deletes the oldest when there are too many. */
-  async keep(row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void> {
+  async persist(row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void> {
     const stored = this.#rows.get(row.id);
     if (!stored?.organizationIds.includes(organizationId)) await this.#add(row, organizationId);
     this.#keptFor.set(`${row.id} ${organizationId}`, true);

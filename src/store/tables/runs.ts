@@ -208,7 +208,7 @@ export class RunTable {
   }
 
   /** Stores a piece of an execution. undefined if the execution has lost the run. */
-  keep(id: string, claim: string, piece: RunPiece): Promise<RunRow | undefined> {
+  persist(id: string, claim: string, piece: RunPiece): Promise<RunRow | undefined> {
     return this.#store.transaction(() => {
       const run = this.#runs.get(id);
       const isHeld = run?.status === 'running' && run.claim === claim;
@@ -231,9 +231,9 @@ export class RunTable {
       const finishedAt = at.toISOString();
       const expiresAt = new Date(at.getTime() + RUN_RETENTION_MS).toISOString();
       const whole = piece === undefined ? run : this.#withPiece(run, piece);
-      const { claim: _, checkpoint: __, ...kept } = whole;
+      const { claim: _, checkpoint: __, ...publicRow } = whole;
       const ended = this.#put({
-        ...kept,
+        ...publicRow,
         ...facts,
         ...outcome,
         status: to,

@@ -174,8 +174,8 @@ export class WebhookTable {
   enqueue(event: EventRow): void {
     const { organizationId, timestamp } = event;
     for (const endpoint of this.#endpointsOf(organizationId)) {
-      const isTold = endpoint.id === event.toldEndpointId && endpoint.disabledReason === undefined;
-      if (!isTold && !takes(endpoint, event.type)) continue;
+      const isNotified = endpoint.id === event.toldEndpointId && endpoint.disabledReason === undefined;
+      if (!isNotified && !takes(endpoint, event.type)) continue;
       const delivery = firstDelivery(this.#store.world.newId('whd'), event, endpoint.id);
       this.#put(delivery);
       this.#byOrganization.putSync(`${organizationId} ${timestamp} ${delivery.id}`, delivery.id);

@@ -14,13 +14,13 @@ afterAll(() => rmSync(folder, { recursive: true }));
 // Each command is a process that has to start, on machines that are busy with other tests.
 vi.setConfig({ testTimeout: 180_000 });
 
-interface Said {
+interface Output {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
-function gloaming(words: readonly string[], environment: Record<string, string> = {}): Said {
+function gloaming(words: readonly string[], environment: Record<string, string> = {}): Output {
   const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...words], {
     env: { ...process.env, GLOAMING_DATA: undefined, GLOAMING_INDEXES: undefined, ...environment },
     encoding: 'utf8',

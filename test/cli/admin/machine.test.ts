@@ -108,9 +108,9 @@ describe.skipIf(!has('openssl', 'version'))('TLS', () => {
 
   it('is bad where the key is that of another certificate', async () => {
     make(30);
-    const kept = readFileSync(tls.certificateFile);
+    const certificate = readFileSync(tls.certificateFile);
     make(30);
-    writeFileSync(tls.certificateFile, kept);
+    writeFileSync(tls.certificateFile, certificate);
     expect(await examine(new Date())).toMatchObject({
       state: 'bad',
       message: expect.stringMatching(

@@ -37,11 +37,11 @@ async function releases(): Promise<{ standing: string; all: string[] }> {
 let server: Server;
 let answer: RequestListener;
 let url = '';
-const asked: string[] = [];
+const requests: string[] = [];
 
 beforeAll(async () => {
   server = createServer((request, response) => {
-    asked.push(
+    requests.push(
       String(request.headers['if-none-match'] ?? request.headers['if-modified-since'] ?? 'anything'),
     );
     answer(request, response);
@@ -94,11 +94,11 @@ describe('gloaming refresh', () => {
     const version = { [header]: value };
     serve(fasta(12), version);
     await gloaming('refresh', 'lab', '--from', url);
-    asked.length = 0;
+    requests.length = 0;
     expect(await gloaming('refresh', 'lab', '--from', url)).toBe(
       `${url} has not changed since lab was built from it.\n`,
     );
-    expect(asked).toEqual([value]);
+    expect(requests).toEqual([value]);
   });
 
   it('knows the same proteins again where the server knows nothing', async () => {
@@ -116,9 +116,9 @@ describe('gloaming refresh', () => {
       /is not served: it has 6 proteins where there were 12, and --max-loss allows 10 % fewer/,
     );
     expect((await releases()).standing).toBe(before.standing);
-    asked.length = 0;
+    requests.length = 0;
     await gloaming('refresh', 'lab', '--from', url, '--max-loss', '50%');
-    expect(asked).not.toContain('"cut"');
+    expect(requests).not.toContain('"cut"');
     expect((await releases()).standing).not.toBe(before.standing);
   });
 

@@ -185,7 +185,7 @@ describe('gloaming index diff', () => {
 
 describe('gloaming index prune', () => {
   it('says first what would go and what that frees, counting files that stay under another name', async () => {
-    const { releases, default_release_id: kept } = await database();
+    const { releases, default_release_id: defaultReleaseId } = await database();
     const listed = await index('prune', 'lab', '--keep', '1');
     expect(listed.match(/^lab +dbr_/gm)).toHaveLength(releases.length - 2);
     expect(listed).toMatch(/\nDeleting them frees [\d.]+ [kM]B\. Nothing was deleted; --yes does it\.\n$/);
@@ -199,7 +199,7 @@ describe('gloaming index prune', () => {
     const deleted = await index('prune', 'lab', '--keep', '1', '--yes');
     const freed = before - used();
     expect(deleted).toContain(`Deleted them; ${formatQuantity(freed, 'B')} are free.`);
-    expect((await database()).releases.map(({ id }) => id)).toContain(kept);
+    expect((await database()).releases.map(({ id }) => id)).toContain(defaultReleaseId);
     expect((await database()).releases).toHaveLength(2);
   });
 

@@ -143,8 +143,8 @@ describe('gloaming runs', () => {
       expect(readFileSync(file, 'utf8')).toContain(`${header.split(' ')[0]} `);
       expect(readFileSync(file, 'utf8')).toContain(lines.join('\n'));
     }
-    const kept = await run(['export', id, '--format', 'arrow', '--remote']);
-    expect(kept.stdout).toMatch(/^http:.*\/v1\/storage\/files\/fil_.*\.arrow\n$/);
+    const remote = await run(['export', id, '--format', 'arrow', '--remote']);
+    expect(remote.stdout).toMatch(/^http:.*\/v1\/storage\/files\/fil_.*\.arrow\n$/);
     await expect(run(['export', id, '--format', 'm8'])).rejects.toMatchObject({
       code: 'export_not_possible',
     });

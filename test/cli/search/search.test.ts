@@ -125,11 +125,11 @@ describe('gloaming search', () => {
   it('answers in the words of the contract, less what belongs to a request over HTTP', async () => {
     const { stdout } = await run([one, '-f', 'json', '--alignments']);
     const {
-      query: asked,
+      query: queryOfAnswer,
       execution,
       ...answer
     } = JSON.parse(stdout) as Record<string, Record<string, unknown>>;
-    const { id, ...rest } = asked;
+    const { id, ...rest } = queryOfAnswer;
     expect(id).toBe(query.id);
     const whole = {
       ...answer,
@@ -203,9 +203,9 @@ describe('gloaming search', () => {
     const scores = rowsOf(all).map((row) => Number(row[6]));
     expect(scores).toEqual(scores.toSorted((left, right) => right - left));
     const cut = await run([one, '-f', 'tsv', '-a', '-l', '40', '--min-identity', '30%', '--sort', 'rank']);
-    const kept = rowsOf(all).filter((row) => row[14] !== '' && Number(row[14]) >= 0.3);
-    expect(cut.stderr).toContain(`${40 - kept.length} of 40 candidates do not pass the cut-offs`);
-    expect(rowsOf(cut)).toEqual(kept.toSorted((left, right) => Number(left[2]) - Number(right[2])));
+    const covering = rowsOf(all).filter((row) => row[14] !== '' && Number(row[14]) >= 0.3);
+    expect(cut.stderr).toContain(`${40 - covering.length} of 40 candidates do not pass the cut-offs`);
+    expect(rowsOf(cut)).toEqual(covering.toSorted((left, right) => Number(left[2]) - Number(right[2])));
     await expect(run([one, '-e', '1'])).rejects.toThrow('no qualified calibration');
   });
 
@@ -223,8 +223,8 @@ describe('gloaming search', () => {
     expect((await run([one, ...format, '-l', '2'])).stderr).toMatch(
       /warning: no_e_values: demo has no calibration/,
     );
-    const asked = await run([one, ...format, '-l', '2', '--significance', 'not_requested']);
-    expect(asked.stderr).not.toContain('no_e_values');
+    const printed = await run([one, ...format, '-l', '2', '--significance', 'not_requested']);
+    expect(printed.stderr).not.toContain('no_e_values');
   });
 
   it('writes another text than numbers where there are no E-values', async () => {

@@ -30,9 +30,9 @@ describe('the dashboard and the alert rules', () => {
     const dashboard = JSON.parse(read('dashboard.json')) as Dashboard;
     const expressions = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
     const rules = [...read('alerts.yml').matchAll(/^ +expr: (.*)$/gm)].map(([, expr]) => expr!);
-    const asked = new Set([...expressions, ...rules].flatMap((expr) => expr.match(/gloaming_\w+/g) ?? []));
-    expect(asked.size).toBeGreaterThan(12);
-    const unknown = [...asked].filter(
+    const names = new Set([...expressions, ...rules].flatMap((expr) => expr.match(/gloaming_\w+/g) ?? []));
+    expect(names.size).toBeGreaterThan(12);
+    const unknown = [...names].filter(
       (name) => !metrics.has(name) && !metrics.has(name.replace(/_bucket$/, '')),
     );
     expect(unknown.sort()).toEqual([

@@ -90,8 +90,8 @@ describe('the operators', () => {
       oneOf: { properties: { op: { const: string } }; required: string[] }[];
     };
     const promised = oneOf.map(({ properties, required }) => [properties.op.const, [...required].sort()]);
-    const kept = operators.map(({ op, keys }) => [op, ['op', ...keys].sort()]);
-    expect(new Map(promised as [string, string[]][])).toEqual(new Map(kept as [string, string[]][]));
+    const published = operators.map(({ op, keys }) => [op, ['op', ...keys].sort()]);
+    expect(new Map(promised as [string, string[]][])).toEqual(new Map(published as [string, string[]][]));
   });
 
   it.each([

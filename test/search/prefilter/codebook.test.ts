@@ -84,8 +84,8 @@ const settings = {
   significance: 'if_available',
   limit: 10,
 } as const;
-const search = (engine: SearchEngine, asked = queries) =>
-  searchMany(asked, { ...settings, targetSpace: unfilteredSpace(release) }, engine);
+const search = (engine: SearchEngine, searched = queries) =>
+  searchMany(searched, { ...settings, targetSpace: unfilteredSpace(release) }, engine);
 
 describe('the codebook prefilter', () => {
   it('finds the homologs of its queries and measures its candidates as the exhaustive policy does', async () => {
@@ -134,9 +134,9 @@ describe('the codebook prefilter', () => {
 
   it('never answers from an engine that lacks its codebook', async () => {
     const { codebook, ...engine } = await engineOf();
-    const asked = { guarantee: 'approximate', limit: 10 } as const;
+    const request = { guarantee: 'approximate', limit: 10 } as const;
     expect(codebook).toBeDefined();
-    expect(() => resolvePolicy(engine, asked)).toThrow('has the codebook');
+    expect(() => resolvePolicy(engine, request)).toThrow('has the codebook');
     engine.store.close();
   });
 });
@@ -162,12 +162,12 @@ describe('the codebook of a release', () => {
     expect(await openQualification(release.directory, expectedIds)).toBeUndefined();
     const { codes: centroidIds, ...without } = cardOf();
     expect(centroidIds).toBeDefined();
-    const kept = [files.words, files.codes].map(
+    const contents = [files.words, files.codes].map(
       (file) => [pathOf(file), readFileSync(pathOf(file))] as const,
     );
     await writePolicyCard(release.directory, without);
     expect(readdirSync(calibrationDirectory(release.directory))).toEqual(['policy.json']);
-    for (const [path, bytes] of kept) writeFileSync(path, bytes);
+    for (const [path, bytes] of contents) writeFileSync(path, bytes);
   });
 
   it('is refused in one sentence if a file is missing, changed, truncated, too long or elsewhere', async () => {

@@ -43,14 +43,14 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const kept = { wanted_count: 10, found_count: 10, query_count: 1, mean: 1, low: 0.7, high: 1 };
-const enough = { ...kept, mean: 0.995 };
-const lost = { ...kept, found_count: 9, mean: 0.9 };
-const tried = (nearest: number, local: number, evident = kept) => ({
+const recall = { wanted_count: 10, found_count: 10, query_count: 1, mean: 1, low: 0.7, high: 1 };
+const enough = { ...recall, mean: 0.995 };
+const lost = { ...recall, found_count: 9, mean: 0.9 };
+const tried = (nearest: number, local: number, evident = recall) => ({
   nearest_count: nearest,
   striking_count: local,
-  nearest_10: kept,
-  nearest_100: kept,
+  nearest_10: recall,
+  nearest_100: recall,
   evident,
 });
 const qualification = {

@@ -137,8 +137,12 @@ describe(`an appliance of which was changed (seed ${SEED})`, () => {
           readonly start: string;
         };
         expect(JSON.stringify(said)).not.toMatch(/\\n\s+at /);
-        const isTold = said.fsck.length > 0 || said.start !== 'ok';
-        expect({ count, said, isTold: isTold || UNTOLD.has(kind) }).toEqual({ count, said, isTold: true });
+        const isReported = said.fsck.length > 0 || said.start !== 'ok';
+        expect({ count, said, isTold: isReported || UNTOLD.has(kind) }).toEqual({
+          count,
+          said,
+          isTold: true,
+        });
       }
     },
   );

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 type Json = Readonly<Record<string, any>>;
 
-export interface Asked {
+export interface TicketRequest {
   readonly sequences: readonly string[];
   readonly mode: string;
   readonly isPaired?: boolean;
@@ -30,34 +30,41 @@ export function colabfoldClient(hostUrl: () => string | undefined) {
       await wait(PAUSE_MS);
     }
   };
-  const submit = async ({ sequences, mode, isPaired = false, headers = {} }: Asked): Promise<Json> => {
+  const submit = async ({
+    sequences,
+    mode,
+    isPaired = false,
+    headers = {},
+  }: TicketRequest): Promise<Json> => {
     const q = sequences.map((sequence, at) => `>${101 + at}\n${sequence}\n`).join('');
     const path = isPaired ? '/ticket/pair' : '/ticket/msa';
     const response = await send(path, { method: 'POST', headers, body: new URLSearchParams({ q, mode }) });
     return (await response.json()) as Json;
   };
-  const status = async (id: string, headers: Asked['headers'] = {}): Promise<Json> =>
+  const status = async (id: string, headers: TicketRequest['headers'] = {}): Promise<Json> =>
     (await (await send(`/ticket/${id}`, { headers })).json()) as Json;
   return {
     submit,
     status,
     /** Runs from the queries to the files of the archive. Errors  if the server responds ERROR or MAINTENANCE */
-    async run(asked: Asked): Promise<{ readonly id: string; readonly files: ReadonlyMap<string, string> }> {
+    async run(
+      request: TicketRequest,
+    ): Promise<{ readonly id: string; readonly files: ReadonlyMap<string, string> }> {
       for (;;) {
-        let ticket = await submit(asked);
+        let ticket = await submit(request);
         while (ticket.status === 'UNKNOWN' || ticket.status === 'RATELIMIT') {
           await wait(PAUSE_MS);
-          ticket = await submit(asked);
+          ticket = await submit(request);
         }
         requireNoError(ticket);
         const { id } = ticket as { readonly id: string };
         while (['UNKNOWN', 'RUNNING', 'PENDING'].includes(ticket.status as string)) {
           await wait(PAUSE_MS);
-          ticket = await status(id, asked.headers);
+          ticket = await status(id, request.headers);
         }
         requireNoError(ticket);
         if (ticket.status !== 'COMPLETE') continue;
-        const archive = await send(`/result/download/${id}`, { headers: asked.headers ?? {} });
+        const archive = await send(`/result/download/${id}`, { headers: request.headers ?? {} });
         return { id, files: untar(gunzipSync(Buffer.from(await archive.arrayBuffer()))) };
       }
     },

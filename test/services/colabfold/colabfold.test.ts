@@ -82,8 +82,8 @@ describe("ColabFold's MSA interface", () => {
 
   it('pairs the chains of a complex by species, row by row', async () => {
     const sequences = small.sequences.slice(0, 2);
-    const asked = { sequences, isPaired: true, headers: basic() };
-    const greedy = await client.run({ ...asked, mode: 'pairgreedy-env' });
+    const request = { sequences, isPaired: true, headers: basic() };
+    const greedy = await client.run({ ...request, mode: 'pairgreedy-env' });
     expect([...greedy.files.keys()]).toEqual(['pair.a3m']);
     const chains = [...gather(greedy.files.get('pair.a3m')!).values()];
     expect(chains.map((lines) => lines.length)).toEqual([chains[0]!.length, chains[0]!.length]);
@@ -99,16 +99,16 @@ describe("ColabFold's MSA interface", () => {
     expect(ids[0]!.length).toBeGreaterThan(0);
     expect(ids[0]!.map((id) => taxids.get(id))).toEqual(ids[1]!.map((id) => taxids.get(id)));
     expect(new Set(ids[0]!.map((id) => taxids.get(id))).size).toBe(ids[0]!.length);
-    const complete = await client.run({ ...asked, mode: 'paircomplete' });
+    const complete = await client.run({ ...request, mode: 'paircomplete' });
     // For two chains both modes select species with proteins for both.
     expect(complete.files.get('pair.a3m')).toBe(greedy.files.get('pair.a3m'));
   });
 
   it('pads a chain without a protein of the species in greedy mode', async () => {
     const sequences = small.sequences.slice(0, 3);
-    const asked = { sequences, isPaired: true, headers: basic() };
-    const greedy = gather((await client.run({ ...asked, mode: 'pairgreedy' })).files.get('pair.a3m')!);
-    const complete = gather((await client.run({ ...asked, mode: 'paircomplete' })).files.get('pair.a3m')!);
+    const request = { sequences, isPaired: true, headers: basic() };
+    const greedy = gather((await client.run({ ...request, mode: 'pairgreedy' })).files.get('pair.a3m')!);
+    const complete = gather((await client.run({ ...request, mode: 'paircomplete' })).files.get('pair.a3m')!);
     const depths = (of: ReadonlyMap<number, readonly string[]>) =>
       [...of.values()].map((lines) => lines.length);
     expect(new Set(depths(greedy)).size).toBe(1);

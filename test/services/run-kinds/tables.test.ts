@@ -213,12 +213,12 @@ describe('tables', () => {
   it('have the rows that pass the cut-offs, and count the others', async () => {
     const cutOffs = { minimum_query_coverage_ratio: 0.8, minimum_sequence_identity_ratio: 0.3 };
     const { result } = await run('homology.export', { run_id: batch.id, format: 'm8', ...cutOffs });
-    const kept = byQuery.flatMap(aligned).filter(({ alignment }) => {
+    const passing = byQuery.flatMap(aligned).filter(({ alignment }) => {
       return alignment.query_coverage_ratio >= 0.8 && alignment.sequence_identity_ratio >= 0.3;
     });
     expect(result.summary).toMatchObject({
-      record_count: kept.length,
-      left_out_count: 12 * 15 - kept.length,
+      record_count: passing.length,
+      left_out_count: 12 * 15 - passing.length,
     });
     const again = await run('homology.batch_search', {
       queries: bench.sequences.slice(0, 12).map((sequence) => ({ sequence })),
@@ -228,11 +228,11 @@ describe('tables', () => {
     });
     expect(again.result.summary).toMatchObject({
       candidate_count: 12 * 15,
-      left_out_count: 12 * 15 - kept.length,
+      left_out_count: 12 * 15 - passing.length,
       result_sha256: batch.result.summary.result_sha256,
     });
     const { body } = await serving.call('GET', `/v1/runs/${again.id}/results?limit=1000`);
-    expect(body.data.flatMap(({ candidates }: Json) => candidates)).toEqual(kept);
+    expect(body.data.flatMap(({ candidates }: Json) => candidates)).toEqual(passing);
   });
 
   it('refuse cut-offs that no row could pass', async () => {

@@ -150,8 +150,8 @@ async function client(number: number): Promise<void> {
   while (!isOver) {
     const choice = random.share();
     const open = own.filter(({ toldFinal }) => toldFinal === undefined);
-    const asked = open.length > 0 && random.share() < 0.5 ? open : own;
-    const picked = asked.length === 0 ? undefined : asked[random.below(asked.length)];
+    const candidates = open.length > 0 && random.share() < 0.5 ? open : own;
+    const picked = candidates.length === 0 ? undefined : candidates[random.below(candidates.length)];
     const mayCreate =
       own.length < FIRST_RUNS_OF_ONE_CLIENT + killCount && open.length < OPEN_RUNS_OF_ONE_CLIENT;
     if (picked === undefined || (choice < 0.3 && mayCreate)) {

@@ -193,9 +193,9 @@ describe('a run', () => {
   });
 
   it('lets its work clean up before the server stops if a piece cannot be stored', async () => {
-    const keep = vi.spyOn(RunTable.prototype, 'keep').mockRejectedValueOnce(new Error('secret row'));
+    const persist = vi.spyOn(RunTable.prototype, 'persist').mockRejectedValueOnce(new Error('secret row'));
     const run = await end((await create('a', 2)).id);
-    keep.mockRestore();
+    persist.mockRestore();
     expect(run).toMatchObject({ status: 'failed', error: { code: 'internal_error' } });
     await runs.stop();
     expect([executed, cleaned]).toEqual([['a0'], ['a']]);

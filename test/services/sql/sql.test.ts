@@ -101,7 +101,7 @@ describe('a world', () => {
         'FROM candidates WHERE run_id = $1 ORDER BY rank',
       { parameters: [run.data.id] },
     );
-    interface Found {
+    interface CandidateRow {
       readonly rank: number;
       readonly target: { readonly id: string };
       readonly measurements: {
@@ -110,14 +110,16 @@ describe('a world', () => {
       };
       readonly alignment: { readonly cigar: string; readonly query_end: number };
     }
-    const measured = (page.data as readonly Found[]).map(({ rank, target, measurements, alignment }) => [
-      rank,
-      target.id,
-      measurements.maxsim.bidirectional,
-      measurements.affine.raw_score,
-      alignment.cigar,
-      alignment.query_end,
-    ]);
+    const measured = (page.data as readonly CandidateRow[]).map(
+      ({ rank, target, measurements, alignment }) => [
+        rank,
+        target.id,
+        measurements.maxsim.bidirectional,
+        measurements.affine.raw_score,
+        alignment.cigar,
+        alignment.query_end,
+      ],
+    );
     expect(rows).toEqual(measured);
     const { rows: queries } = await ask(
       scene.one,

@@ -174,13 +174,13 @@ export async function furnish(scene: DiskScene) {
   };
 }
 
-type Asked = readonly [method: string, path: string, body?: Json];
+type SentRequest = readonly [method: string, path: string, body?: Json];
 
 /**
  * Every kind of request that adds an object. With free space, each succeeds.
  * @param round objects of another round are not created again
  */
-export function additions(scene: DiskScene, there: Furniture, round = 0): readonly Asked[] {
+export function additions(scene: DiskScene, there: Furniture, round = 0): readonly SentRequest[] {
   const filter = { op: 'gte', field: 'length', value: String(2 + round) };
   const acl = { default: 'allow', rules: [] };
   return [

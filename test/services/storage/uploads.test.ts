@@ -265,8 +265,8 @@ describe('a part', () => {
 
   it('of another number than the upload has is refused', async () => {
     const { id } = await initiate(bench, 'lab', freshName(), 5);
-    const asked = await bench.ask('lab', 'POST', path(id, '/part-urls'), { part_numbers: [1, 2] });
-    expect(code(asked)).toBe('part_number_invalid');
+    const urls = await bench.ask('lab', 'POST', path(id, '/part-urls'), { part_numbers: [1, 2] });
+    expect(code(urls)).toBe('part_number_invalid');
     expect(code(await acknowledge(id, 2))).toBe('part_number_invalid');
     expect(code(await bench.ask('lab', 'POST', path(id, '/part-urls'), { part_numbers: [0] }))).toBe(
       'validation_failed',

@@ -60,7 +60,7 @@ function create(path = 'a'): Promise<UploadRow> {
 
 async function send(id: string, part: number, text: string, now = START) {
   const received = await tables.objects.receive(once(text), 4);
-  const release = await received.keep();
+  const release = await received.persist();
   const { sha256, sizeBytes } = received;
   const change = await tables.uploads.keepPart(id, part, { sha256, sizeBytes }, now);
   release();
@@ -213,7 +213,7 @@ describe('bytes on disk', () => {
 
   it('that never got a reference are collected', async () => {
     const received = await tables.objects.receive(once('lost'), 4);
-    const release = await received.keep();
+    const release = await received.persist();
     await tables.objects.collect();
     expect(stored()).toEqual([received.sha256]);
     release();
@@ -236,12 +236,12 @@ describe('bytes on disk', () => {
   });
 
   it('are read no further than one chunk past the bound', async () => {
-    let asked = 0;
+    let callCount = 0;
     const endless = (async function* () {
-      for (;;) yield Buffer.alloc((asked += 1) && 1_000);
+      for (;;) yield Buffer.alloc((callCount += 1) && 1_000);
     })();
     const received = await tables.objects.receive(endless, 2_500);
-    expect([received.sizeBytes, asked]).toEqual([3_000, 3]);
+    expect([received.sizeBytes, callCount]).toEqual([3_000, 3]);
     await received.discard();
     expect(stored()).toEqual([]);
   });

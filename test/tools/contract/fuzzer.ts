@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import fc from 'fast-check';
-import { broken, valuesOf, type Grammar, type Json, type Known } from './schema-arbitrary.js';
+import { broken, valuesOf, type Grammar, type Json, type KnownValues } from './schema-arbitrary.js';
 
 /*
  * Sends random requests to a server and checks every response against the server's own OpenAPI document. It shares no
@@ -33,7 +33,7 @@ export interface FuzzOptions {
   readonly seed: number;
   readonly cases: number;
   /** Values that exist on this server, by name of parameter or member. They are sent often. */
-  readonly values?: Known;
+  readonly values?: KnownValues;
   /** Operation ids that requests are drawn from; default: all of the document. */
   readonly operations?: readonly string[];
 }

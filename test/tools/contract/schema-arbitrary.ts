@@ -3,12 +3,12 @@ import fc from 'fast-check';
 export type Json = Readonly<Record<string, unknown>>;
 
 /** Values by the name of the member or parameter that may hold them. */
-export type Known = Readonly<Record<string, readonly unknown[]>>;
+export type KnownValues = Readonly<Record<string, readonly unknown[]>>;
 
 export interface Grammar {
   /** `components.schemas` of the document. */
   readonly components: Json;
-  readonly values: Known;
+  readonly values: KnownValues;
 }
 
 const LONGEST_TEXT = 40;
@@ -87,11 +87,11 @@ function withoutExcluded(value: Record<string, unknown>, schema: Json): Record<s
   const rules = (schema['allOf'] ?? []) as readonly {
     readonly not?: { readonly required?: readonly string[] };
   }[];
-  const kept = { ...value };
+  const rest = { ...value };
   for (const [first, second] of rules.flatMap(({ not }) => (not?.required ? [not.required] : []))) {
-    if (first !== undefined && second !== undefined && first in kept && second in kept) delete kept[second];
+    if (first !== undefined && second !== undefined && first in rest && second in rest) delete rest[second];
   }
-  return kept;
+  return rest;
 }
 
 function integersOf(schema: Json): fc.Arbitrary<number> {

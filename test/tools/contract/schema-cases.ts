@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { matching, type Json, type Known } from './schema-arbitrary.js';
+import { matching, type Json, type KnownValues } from './schema-arbitrary.js';
 
 /* Values at and beyond the bounds of a JSON Schema, with one change each. Random values rarely reach them. */
 
@@ -12,7 +12,7 @@ export interface SchemaCase {
 export interface CaseSource {
   /** `components.schemas` of the document. */
   readonly components: Json;
-  readonly values: Known;
+  readonly values: KnownValues;
 }
 
 const DEEPEST = 5;
