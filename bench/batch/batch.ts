@@ -40,8 +40,8 @@ export const run: Bench = async ([targetCount = '4000', queryCount = '200', roun
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const { source, list } = await readProteins(fasta ?? join(shared, 'data', 'uniprot-sample.fasta.gz'));
   const targets = spread(list, Number(targetCount));
-  const taken = new Set(targets.map(({ sequence }) => sequence));
-  const rest = distinct(list.filter(({ sequence }) => !taken.has(sequence)));
+  const targetSequences = new Set(targets.map(({ sequence }) => sequence));
+  const rest = distinct(list.filter(({ sequence }) => !targetSequences.has(sequence)));
   const queries = spread(rest, Number(queryCount));
   const queried = new Set(queries);
   const direct = spread(

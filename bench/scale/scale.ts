@@ -50,8 +50,8 @@ export const run: Bench = async ([proteins, mean = '60', keptFolder]) => {
     console.log(`\nA release holds at most ${RELEASE_MAX_RESIDUES} residues; a larger database is several.`);
     console.table(large.map(({ name, nodes, ...row }) => ({ name, nodes, ...inUnits(row) })));
     if (proteins === undefined) return { rates, large };
-    const wanted = { proteins: Number(proteins), residues: Number(proteins) * Number(mean) };
-    const { shape, ...measured } = await measureRelease('large', wanted, place, 1);
+    const size = { proteins: Number(proteins), residues: Number(proteins) * Number(mean) };
+    const { shape, ...measured } = await measureRelease('large', size, place, 1);
     const predicted = predict(shape, 1, rates);
     console.log(`\n${shape.proteins} proteins, ${shape.residues} residues, without the encoder:`);
     const compared = compare(measured, predicted, shape, rates);
@@ -106,5 +106,10 @@ function compare(
     ['exhaustive, s', predicted.exhaustiveSeconds, measured.exhaustiveSeconds],
     ['sampled, s', predicted.sampledSeconds, measured.sampledSeconds],
   ];
-  return rows.map(([what, said, took]) => ({ what, predicted: said, measured: took, share: took / said }));
+  return rows.map(([what, predicted, took]) => ({
+    what,
+    predicted,
+    measured: took,
+    share: took / predicted,
+  }));
 }

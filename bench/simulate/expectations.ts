@@ -47,9 +47,9 @@ export class Expectations {
   }
 
   intend(intent: Omit<Intent, 'ids' | 'isRemovalAsked' | 'isRemoved'>): Intent {
-    const made: Intent = { ...intent, ids: new Set(), isRemovalAsked: false, isRemoved: false };
-    this.intents.set(made.label, made);
-    return made;
+    const added: Intent = { ...intent, ids: new Set(), isRemovalAsked: false, isRemoved: false };
+    this.intents.set(added.label, added);
+    return added;
   }
 
   acknowledged(intent: Intent, id: string): void {

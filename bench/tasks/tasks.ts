@@ -35,8 +35,8 @@ export const run: Bench = async ([targetCount = '800', queryCount = '100', fasta
     console.log(`${source}: ${queries} queries against ${targets}; processor seconds of all processes`);
     const build = await compare('build', async (tasks) => {
       const command = ['index', 'build', path('targets.fasta'), '--name', 'db', '--no-calibration'];
-      const said = await divide(path(`build-${tasks ?? 0}`), command, '--shards', tasks);
-      return /release\s+(dbr_\w+)/.exec(said)![1];
+      const output = await divide(path(`build-${tasks ?? 0}`), command, '--shards', tasks);
+      return /release\s+(dbr_\w+)/.exec(output)![1];
     });
     const search = await compare('batch search', async (tasks) => {
       const output = path(`found-${tasks ?? 0}.parquet`);
@@ -114,12 +114,12 @@ function call(
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let said = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (status) => {
-      if (status === 0) resolve(said);
+      if (status === 0) resolve(output);
       else reject(new Error(`${program} ${args.join(' ')} ended with ${status}.`));
     });
   });

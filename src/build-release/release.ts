@@ -155,8 +155,8 @@ async function encodeStage(
       ? tokensOfReleases
       : await find(tokensOfReleases.isComplete ? [] : releases, undefined);
   try {
-    const made = tokensOf(options, reusingEncoder(encoder, plain));
-    const source = buildHomologs === undefined ? made : reusingTokens(made, tokensOfReleases);
+    const encoded = tokensOf(options, reusingEncoder(encoder, plain));
+    const source = buildHomologs === undefined ? encoded : reusingTokens(encoded, tokensOfReleases);
     const startedMs = performance.now();
     const { tokens, profiles, ...counts } = await encodeProteins(source, range, folder, {
       signal,

@@ -70,12 +70,13 @@ async function createSession(path: string, device: EncoderDevice): Promise<Infer
 }
 
 function checkNames(session: InferenceSession, { inputs, output }: ModelInterface): void {
-  const wanted = [inputs.ids, ...(inputs.mask === null ? [] : [inputs.mask])];
+  const inputNames = [inputs.ids, ...(inputs.mask === null ? [] : [inputs.mask])];
   const isSame =
-    wanted.length === session.inputNames.length && wanted.every((n) => session.inputNames.includes(n));
+    inputNames.length === session.inputNames.length &&
+    inputNames.every((n) => session.inputNames.includes(n));
   if (!isSame) {
     throw new Fault(
-      `The card names the inputs ${wanted.join(', ')}, the model has ${session.inputNames.join(', ')}.`,
+      `The card names the inputs ${inputNames.join(', ')}, the model has ${session.inputNames.join(', ')}.`,
     );
   }
   if (!session.outputNames.includes(output)) {

@@ -64,7 +64,7 @@ export interface Addon {
     store: StoreHandle,
     queries: readonly QueryTokens[],
     eligible: Uint32Array | undefined,
-    wanted: number,
+    count: number,
     isLowPriority: boolean,
     callback: Callback<readonly NearestSums[]>,
   ): SearchHandle;

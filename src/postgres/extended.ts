@@ -161,7 +161,7 @@ export class ExtendedProtocol {
 
   async #execute(reader: MessageReader): Promise<void> {
     const portal = this.#portalNamed(reader.text());
-    const wanted = reader.int32();
+    const rowLimit = reader.int32();
     if (portal.sql === '') return this.#write(EMPTY_QUERY);
     const command = this.#state.command(portal.sql);
     if (command !== undefined) {
@@ -169,7 +169,7 @@ export class ExtendedProtocol {
       return this.#write(Buffer.concat([...row, commandComplete(command.tag)]));
     }
     if (portal.isDone) return this.#write(commandComplete('SELECT 0'));
-    const maxRows = wanted > 0 ? wanted : Infinity;
+    const maxRows = rowLimit > 0 ? rowLimit : Infinity;
     const { count, isDone } = await sendRows(await this.#open(portal), maxRows, this.#write);
     portal.isDone = isDone;
     await this.#write(isDone ? commandComplete(`SELECT ${count}`) : PORTAL_SUSPENDED);

@@ -85,9 +85,9 @@ function values(
 ): string {
   const names = columns.map(([column]) => identifier(column)).join();
   const typed = columns.map(([column, type]) => `${identifier(column)}::${type} AS ${identifier(column)}`);
-  const given = rows.length === 0 ? `(${columns.map(() => 'NULL').join()})` : rows.join();
+  const values = rows.length === 0 ? `(${columns.map(() => 'NULL').join()})` : rows.join();
   const none = rows.length === 0 ? ' WHERE false' : '';
-  return `CREATE VIEW ${name} AS SELECT ${typed.join()} FROM (VALUES ${given}) AS given(${names})${none}`;
+  return `CREATE VIEW ${name} AS SELECT ${typed.join()} FROM (VALUES ${values}) AS given(${names})${none}`;
 }
 
 function commonTargets({ slug, releaseId, isDefault, file }: SqlRelease): string {
@@ -123,11 +123,11 @@ function databaseStatements(releases: readonly SqlRelease[]): readonly string[] 
 }
 
 function wideTargets({ fields, file }: SqlRelease): string {
-  const taken = new Set(TARGET_COLUMNS);
+  const names = new Set(TARGET_COLUMNS);
   const columns = fields.map(({ name }, index) => {
     let free = name;
-    for (let again = 2; taken.has(free.toLowerCase()); again += 1) free = `${name}_${again}`;
-    taken.add(free.toLowerCase());
+    for (let again = 2; names.has(free.toLowerCase()); again += 1) free = `${name}_${again}`;
+    names.add(free.toLowerCase());
     return `${attributeColumn(index)} AS ${identifier(free)}`;
   });
   return `SELECT ${[...TARGET_COLUMNS, ...columns].join(', ')} FROM ${parquet([file])}`;

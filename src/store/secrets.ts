@@ -14,9 +14,9 @@ export async function sealingKey(store: ControlStore): Promise<Buffer> {
   const text = await store.transaction(() => {
     const other = secrets.get(SEALING_KEY);
     if (other !== undefined) return store.unseal(other, SEALING_KEY);
-    const made = store.world.randomBytes(SEALING_KEY_BYTES).toString('base64');
-    secrets.putSync(SEALING_KEY, store.seal(made, SEALING_KEY));
-    return made;
+    const sealingKey = store.world.randomBytes(SEALING_KEY_BYTES).toString('base64');
+    secrets.putSync(SEALING_KEY, store.seal(sealingKey, SEALING_KEY));
+    return sealingKey;
   });
   return Buffer.from(text, 'base64');
 }

@@ -59,16 +59,16 @@ const ask = (method: string, path: string, options: CallOptions = {}, as = key):
 async function runSearch(headers: Record<string, string> = {}): Promise<string> {
   const query = { kind: 'protein_sequence', sequence: opened.sequences[0] };
   const body = { endpoint: 'homology.search', input: { query, limit: 5 } };
-  const { status, body: made } = await ask('POST', '/v1/runs', {
+  const { status, body: run } = await ask('POST', '/v1/runs', {
     body,
     headers: { Prefer: 'wait=20', ...headers },
   });
   expect([200, 202]).toContain(status);
-  const { body: ended } = await ask('GET', `/v1/runs/${made.data.id}`, { headers: { Prefer: 'wait=20' } });
+  const { body: ended } = await ask('GET', `/v1/runs/${run.data.id}`, { headers: { Prefer: 'wait=20' } });
   expect(ended.data.status).toBe('completed');
-  const rows = await ask('GET', `/v1/runs/${made.data.id}/results`);
+  const rows = await ask('GET', `/v1/runs/${run.data.id}/results`);
   expect(rows.body.data).toHaveLength(5);
-  return made.data.id as string;
+  return run.data.id as string;
 }
 
 describe.each([
@@ -129,14 +129,14 @@ describe('a key past its expiry', () => {
     const { token } = await opened.appliance.console.sessions.enterByKey(guest);
     const query = { kind: 'protein_sequence', sequence: opened.sequences[1] };
     const body = { endpoint: 'homology.search', input: { query, limit: 5 } };
-    const { body: made } = await ask('POST', '/v1/runs', { body }, guest);
+    const { body: run } = await ask('POST', '/v1/runs', { body }, guest);
     setClock(HOUR_MS - 1);
     expect((await ask('GET', '/v1/runs', {}, guest)).status).toBe(200);
     setClock(HOUR_MS);
     for (const path of [
       '/v1/runs',
-      `/v1/runs/${made.data.id}`,
-      `/v1/runs/${made.data.id}/events`,
+      `/v1/runs/${run.data.id}`,
+      `/v1/runs/${run.data.id}/events`,
       '/v1/storage/files/acl?url=x',
     ]) {
       const refused = await ask('GET', path, {}, guest);
@@ -151,7 +151,7 @@ describe('a key past its expiry', () => {
       code: 'invalid_api_key',
     });
     expect(opened.appliance.keys.live(row.id)).toBeUndefined();
-    const { body: ended } = await ask('GET', `/v1/runs/${made.data.id}`, { headers: { Prefer: 'wait=20' } });
+    const { body: ended } = await ask('GET', `/v1/runs/${run.data.id}`, { headers: { Prefer: 'wait=20' } });
     expect(ended.data.status).toBe('completed');
   });
 });

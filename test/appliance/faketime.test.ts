@@ -86,8 +86,8 @@ function ask(method: string, path: string, body?: unknown): Promise<Answer> {
 
 async function runSearch(): Promise<any> {
   const query = { kind: 'protein_sequence', sequence: opened.sequences[0] };
-  const made = await ask('POST', '/v1/runs', { endpoint: 'homology.search', input: { query, limit: 5 } });
-  return (await ask('GET', `/v1/runs/${made.body.data.id}`)).body.data;
+  const run = await ask('POST', '/v1/runs', { endpoint: 'homology.search', input: { query, limit: 5 } });
+  return (await ask('GET', `/v1/runs/${run.body.data.id}`)).body.data;
 }
 
 describe.skipIf(!canRun)('a server process', () => {

@@ -78,11 +78,11 @@ describe('a database of 10,050 targets', () => {
 
   it('stores 10,000 of them, each once over all pages, in the inline order; 10,001 are refused', async () => {
     const { body: inline } = await ask('POST', '/v1/homology', search(5_000));
-    const { body: made } = await ask('POST', '/v1/runs', {
+    const { body: createdRun } = await ask('POST', '/v1/runs', {
       endpoint: 'homology.search',
       input: search(10_000),
     });
-    const { body: run } = await ask('GET', `/v1/runs/${made.data.id}`);
+    const { body: run } = await ask('GET', `/v1/runs/${createdRun.data.id}`);
     expect(run.data).toMatchObject({ status: 'completed', result: { row_count: 10_000 } });
     expect(run.data.result.summary.is_result_limit_reached).toBe(true);
     const rows: any[] = [];

@@ -147,8 +147,8 @@ describe('a run', () => {
     expect((await read()).status).toBe(200);
     const other = await run('homology.search', { query: query(), limit: 4 });
     await run('homology.export', { run_id: other.data.id, format: 'fasta', path: 'a.fasta' });
-    const gone = await read();
-    expect([gone.status, gone.headers.get('service-error-type')]).toEqual([410, 'url_expired']);
+    const expired = await read();
+    expect([expired.status, expired.headers.get('service-error-type')]).toEqual([410, 'url_expired']);
   });
 });
 

@@ -25,12 +25,12 @@ afterEach(async () => {
 const IDLE = { running: 0, waiting: 0 };
 
 /** Connects a client, sends the text, and waits until the server has read it. */
-async function heardClient({ http, port }: Served, said: string): Promise<Socket> {
+async function heardClient({ http, port }: Served, bytes: string): Promise<Socket> {
   const accepted = once(http.server, 'connection') as Promise<[Socket]>;
   const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  client.write(said);
+  client.write(bytes);
   const [socket] = await accepted;
-  await expect.poll(() => socket.bytesRead).toBe(said.length);
+  await expect.poll(() => socket.bytesRead).toBe(bytes.length);
   return client;
 }
 
@@ -110,9 +110,9 @@ describe('a shutdown', () => {
   ])('does not wait for a client that %s and stays', async (_, bytes) => {
     const { served: server } = await patient();
     const socket = await heardClient(server, bytes);
-    const heard = new Promise((resolve) => socket.once('data', resolve));
+    const data = new Promise((resolve) => socket.once('data', resolve));
     socket.on('error', () => undefined).resume();
-    if (bytes !== ' ') await heard;
+    if (bytes !== ' ') await data;
     await server.http.stop(100);
     socket.destroy();
   });

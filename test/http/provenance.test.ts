@@ -48,8 +48,8 @@ beforeAll(async () => {
         },
         handlers: fakeHandlers({
           [COMPILE.operationId]: async (...input: Parameters<typeof plain>) => {
-            const given = (await plain(...input)) as Reply<TargetSpaceCompilation>;
-            const { generatedObjectIds: _made, ...reply } = given;
+            const plainReply = (await plain(...input)) as Reply<TargetSpaceCompilation>;
+            const { generatedObjectIds: _made, ...reply } = plainReply;
             return { ...reply, ...report };
           },
         }),

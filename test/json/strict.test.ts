@@ -72,9 +72,9 @@ describe(`strict JSON (seed ${SEED})`, () => {
         expect(refusal(changed)).not.toBe('accepted');
         return;
       }
-      const said = refusal(changed);
-      if (said === 'accepted') expect(parseStrictJson(bytes(changed))).toEqual(expected);
-      else expect(said).toMatch(/stands twice|__proto__|range of a double|surrogate|not UTF-8/);
+      const message = refusal(changed);
+      if (message === 'accepted') expect(parseStrictJson(bytes(changed))).toEqual(expected);
+      else expect(message).toMatch(/stands twice|__proto__|range of a double|surrogate|not UTF-8/);
     });
     fc.assert(property, { seed: SEED, numRuns: 5_000 });
   });

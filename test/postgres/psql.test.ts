@@ -33,10 +33,10 @@ function psql(
     env: { PATH: process.env['PATH'], PGPASSWORD: password, HOME: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const said = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk: Buffer) => (said.stdout += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (said.stderr += chunk.toString()));
-  const done = new Promise<Output>((resolve) => child.on('close', (code) => resolve({ code, ...said })));
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()));
+  const done = new Promise<Output>((resolve) => child.on('close', (code) => resolve({ code, ...output })));
   return Object.assign(done, { pid: child.pid });
 }
 

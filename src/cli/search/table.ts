@@ -153,8 +153,8 @@ function fitting(
     Math.max(name.length, ...candidates.map((candidate) => cell(candidate).length));
   const texts = columns.filter(({ least }) => least !== undefined);
   const fixed = columns.filter(({ least }) => least === undefined);
-  const taken = fixed.reduce((sum, column) => sum + widthOf(column) + GAP, -GAP);
-  const left = width - taken - GAP * texts.length;
+  const fixedWidth = fixed.reduce((sum, column) => sum + widthOf(column) + GAP, -GAP);
+  const left = width - fixedWidth - GAP * texts.length;
   if (texts.length > 0 && left < TEXT_MIN * texts.length) {
     const [dropped] = texts.slice(-1);
     return fitting(

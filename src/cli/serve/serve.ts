@@ -189,10 +189,10 @@ function limitsOf(config: ApplianceConfig): AdmissionLimits {
 }
 
 /** @returns the address at which clients reach the server */
-async function listen(server: Server, { host, port: wanted, tls }: ApplianceConfig): Promise<string> {
+async function listen(server: Server, { host, port: requestedPort, tls }: ApplianceConfig): Promise<string> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) => reject(listenError(cause, host, wanted, 'GLOAMING_PORT')));
-    server.listen(wanted, host, resolve);
+    server.once('error', (cause) => reject(listenError(cause, host, requestedPort, 'GLOAMING_PORT')));
+    server.listen(requestedPort, host, resolve);
   });
   const { address, family, port } = server.address() as AddressInfo;
   const name = family === 'IPv6' ? `[${address}]` : address;

@@ -164,7 +164,7 @@ function useRows(run: Run): {
 } {
   const [state, setState] = useState<ReturnType<typeof useRows>>({ rows: [], isFull: false });
   useEffect(() => {
-    const gone = new AbortController();
+    const closing = new AbortController();
     const rows: HomologyQueryResult[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
     const showProgress = (): void => {
@@ -173,7 +173,7 @@ function useRows(run: Run): {
     };
     const read = async (): Promise<void> => {
       let candidates = 0;
-      for await (const row of gloaming.results(run.id, { signal: gone.signal })) {
+      for await (const row of gloaming.results(run.id, { signal: closing.signal })) {
         rows.push(row as HomologyQueryResult);
         candidates += rows[rows.length - 1].candidates.length;
         if (candidates > CANDIDATES_MAX_COUNT) break;
@@ -184,11 +184,12 @@ function useRows(run: Run): {
     };
     // Rows lost with the connection are read again when the status of the run changes.
     read().catch((error: Error) => {
-      if (!gone.signal.aborted && !(error instanceof TypeError)) setState((before) => ({ ...before, error }));
+      if (!closing.signal.aborted && !(error instanceof TypeError))
+        setState((before) => ({ ...before, error }));
     });
     return () => {
       clearTimeout(timer);
-      gone.abort();
+      closing.abort();
     };
   }, [run.id, isOver(run)]);
   return state;

@@ -37,8 +37,8 @@ export function useLiveRun(runId: string): LiveRun {
   const [error, setError] = useState<Error>();
   const [isWaiting, setWaiting] = useState(false);
   useEffect(() => {
-    const gone = new AbortController();
-    const { signal } = gone;
+    const closing = new AbortController();
+    const { signal } = closing;
     const follow = async (): Promise<void> => {
       const first = await gloaming.run(runId, { signal });
       setRun(first);
@@ -65,7 +65,7 @@ export function useLiveRun(runId: string): LiveRun {
       }
     };
     void followOn();
-    return () => gone.abort();
+    return () => closing.abort();
   }, [runId]);
   return { ...(run && { run }), ...(error && { error }), isWaiting, setRun };
 }

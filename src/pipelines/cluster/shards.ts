@@ -76,10 +76,10 @@ export async function encodeShards(
   const missing = await missingShards();
   if (missing.length === 0) return undefined;
   const script = join(planned.folder, 'encode.sbatch');
-  const given = alignments === undefined ? [] : ['--alignments', resolve(alignments)];
+  const inputs = alignments === undefined ? [] : ['--alignments', resolve(alignments)];
   const job = {
     name: `gloaming-${slug}`,
-    command: [...program, 'index', 'shard', planned.folder, ...given],
+    command: [...program, 'index', 'shard', planned.folder, ...inputs],
     environment: { GLOAMING_INDEXES: indexesFolder },
     logFolder: planned.folder,
   };

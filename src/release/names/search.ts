@@ -37,8 +37,8 @@ const SIMILARITY_MIN = 0.5;
  * undefined where it does not.
  */
 export function judgeNames(query: string, names: readonly string[]): FoundName | undefined {
-  const wanted = tokensOf(query);
-  const whole = wanted.join(' ');
+  const queryTokens = tokensOf(query);
+  const whole = queryTokens.join(' ');
   if (whole === '') return undefined;
   const tokensOfNames = names.map((name) => tokensOf(name));
   const texts = tokensOfNames.map((tokens) => tokens.join(' ')).filter((text) => text !== '');
@@ -46,11 +46,13 @@ export function judgeNames(query: string, names: readonly string[]): FoundName |
   const longer = texts.filter((text) => text.startsWith(whole)).map((text) => whole.length / text.length);
   if (longer.length > 0) return { match: 'prefix', similarity: Math.max(...longer) };
   const words = tokensOfNames.flat();
-  const begun = wanted.map((token) =>
+  const begun = queryTokens.map((token) =>
     bestOf(words, (word) => (word.startsWith(token) ? token.length / word.length : 0)),
   );
   if (!begun.includes(0)) return { match: 'token', similarity: meanOf(begun) };
-  const alike = meanOf(wanted.map((token) => bestOf(words, (word, least) => similarity(token, word, least))));
+  const alike = meanOf(
+    queryTokens.map((token) => bestOf(words, (word, least) => similarity(token, word, least))),
+  );
   return alike >= SIMILARITY_MIN ? { match: 'similar', similarity: alike } : undefined;
 }
 
@@ -77,9 +79,9 @@ export async function searchNames(
   query: string,
   limit: number,
 ): Promise<readonly FoundTarget[]> {
-  const wanted = tokensOf(query).slice(0, QUERY_MAX_TOKENS);
+  const queryTokens = tokensOf(query).slice(0, QUERY_MAX_TOKENS);
   const matches = await Promise.all(
-    wanted.map((token, place) => matchesOf(index, token, place === wanted.length - 1)),
+    queryTokens.map((token, place) => matchesOf(index, token, place === queryTokens.length - 1)),
   );
   // The rarest first: they bring the targets that the common ones then speak for.
   matches.sort((a, b) => countOf(index, a) - countOf(index, b));
@@ -176,18 +178,18 @@ async function addMatches(
   tally: Tally,
   voice: number,
 ): Promise<void> {
-  const taken: TokenMatch[] = [];
+  const similar: TokenMatch[] = [];
   const lists: Promise<Uint32Array>[] = [];
   let left = POSTINGS_MAX_COUNT;
   for (const match of matches) {
     if (left <= 0) break;
-    taken.push(match);
+    similar.push(match);
     lists.push(index.targetsOf(match.token, left));
     left -= index.targetCountOf(match.token);
   }
   let brought = 0;
   for (const [place, targets] of (await Promise.all(lists)).entries()) {
-    const { token, weight } = taken[place];
+    const { token, weight } = similar[place];
     const gain = weight * (1 + Math.log2(index.targetCount / index.targetCountOf(token)));
     for (const target of targets) {
       if (tally.add(target, gain, voice, brought < BROUGHT_MAX_TARGETS)) brought += 1;

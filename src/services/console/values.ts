@@ -38,9 +38,9 @@ export class AttributeValues {
       this.#counted.get(key) ?? (isTaxa ? countTaxa(release, field) : countValues(release, name));
     this.#counted.set(key, counted);
     counted.catch(() => this.#counted.delete(key));
-    const wanted = text.toLowerCase();
+    const lower = text.toLowerCase();
     const matching = (await counted).filter(({ value, name: taxon = value }) =>
-      `${value} ${taxon}`.toLowerCase().includes(wanted),
+      `${value} ${taxon}`.toLowerCase().includes(lower),
     );
     return matching.slice(0, ANSWER_MAX_COUNT);
   }

@@ -75,7 +75,7 @@ export async function selectRows(
     cutOffs: parameters,
     sort,
   });
-  const wanted = selected.filter(
+  const passing = selected.filter(
     ({ evidence, normalizedScore = Infinity }) =>
       normalizedScore >= leastScore && (evidence.alignment?.sequenceIdentityRatio ?? 0) <= maximumIdentity,
   );
@@ -87,7 +87,7 @@ export async function selectRows(
   const seen = new Set([query]);
   const distinct: MsaRow[] = [];
   let characters = query.length;
-  for (const candidate of wanted) {
+  for (const candidate of passing) {
     if (slice.isOver) await pause();
     const row = candidate.write();
     if (seen.has(row.row)) continue;
@@ -111,8 +111,8 @@ export async function selectRows(
   const rows = withinDepth(diverse, parameters);
   return {
     rows,
-    filteredCount: candidates.length - wanted.length,
-    duplicateCount: wanted.length - distinct.length,
+    filteredCount: candidates.length - passing.length,
+    duplicateCount: passing.length - distinct.length,
     redundantCount: distinct.length - diverse.length,
     beyondDepthCount: diverse.length - rows.length,
   };

@@ -102,7 +102,7 @@ async function* exportRun(
       const sequences =
         format.needsQueries && isBatch(run) && (await sequencesOf(run, at, end, context, dependencies));
       const piece = await writePiece({ ...block, ...(sequences && { sequences }) });
-      if (piece.rowCount === 0) throw gone(run);
+      if (piece.rowCount === 0) throw resultsExpired(run);
       at += piece.rowCount;
       doneCount = at - start;
       candidateCount += piece.candidateCount;
@@ -146,7 +146,7 @@ function requireBlock(
   { rows }: Pick<RunTable, 'rows'>,
 ): NonNullable<ExportRequest> {
   const block = rows.packedBlockAt(run.id, at);
-  if (block === undefined) throw gone(run);
+  if (block === undefined) throw resultsExpired(run);
   const { firstRow, packed } = block;
   return { packed: Uint8Array.from(packed), start: at - firstRow, end: end - firstRow };
 }
@@ -198,7 +198,7 @@ async function describe(run: RunRow, queryIndex = 0, { rows }: Pick<RunTable, 'r
     );
   if (!isBatch(run)) return run.summary as SearchRunSummary;
   const block = await rows.blockAt(run.id, queryIndex);
-  if (block === undefined) throw gone(run);
+  if (block === undefined) throw resultsExpired(run);
   return block.rows[queryIndex - block.firstRow] as HomologyQueryResult;
 }
 
@@ -254,7 +254,7 @@ async function sequencesOf(
   { table, receipts }: ExportRunDependencies,
 ): Promise<readonly string[]> {
   const block = await table.rows.blockAt(run.id, at);
-  if (block === undefined) throw gone(run);
+  if (block === undefined) throw resultsExpired(run);
   const rows = block.rows.slice(at - block.firstRow, end - block.firstRow) as readonly HomologyQueryResult[];
   return mapInTurns(rows, (row) => sequenceOf(row, context, receipts));
 }
@@ -276,7 +276,7 @@ function defaultPath(
   return `exports/${id}${index === undefined ? '' : `.query-${index}`}.${format.extension}`;
 }
 
-function gone({ id }: RunRow): Refusal {
+function resultsExpired({ id }: RunRow): Refusal {
   return new Refusal('result_expired', `The results of ${id} were deleted meanwhile.`);
 }
 

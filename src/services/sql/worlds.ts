@@ -75,8 +75,8 @@ export class SqlWorlds {
     const folder = join(this.#folder, 'releases');
     const names = await readdir(folder).catch(() => []);
     const isKnown = (name: string): boolean => releaseIds.has(name.slice(0, name.indexOf('.')));
-    const gone = names.filter((name) => !isKnown(name));
-    await Promise.all(gone.map((name) => rm(join(folder, name), { force: true }).catch(onFault)));
+    const obsolete = names.filter((name) => !isKnown(name));
+    await Promise.all(obsolete.map((name) => rm(join(folder, name), { force: true }).catch(onFault)));
   }
 }
 

@@ -71,10 +71,10 @@ export class Files {
     if (wantsVersion && query.version !== file.version) {
       throw new Refusal('url_expired', 'The file has been replaced since the URL was made.');
     }
-    const wanted = requestedRange(file, headers, this.#dependencies.now());
-    const common = { status: wanted.status, headers: fileHeaders(file) };
-    if (wanted.status === 304) return common;
-    const { start, end, status } = wanted;
+    const requested = requestedRange(file, headers, this.#dependencies.now());
+    const common = { status: requested.status, headers: fileHeaders(file) };
+    if (requested.status === 304) return common;
+    const { start, end, status } = requested;
     const range = { 'Content-Range': `bytes ${start}-${end - 1}/${file.sizeBytes}` };
     return {
       ...common,

@@ -38,16 +38,16 @@ export function settle(attempt: Attempt, at: Date, random: () => number): Settle
     };
   }
   const failed = { ...attempted, lastError: error ?? `The receiver answered with status ${status}.` };
-  const heard = status === undefined ? silenceAfter(attempt, at) : HEARD_FROM;
+  const endpointChange = status === undefined ? silenceAfter(attempt, at) : HEARD_FROM;
   const waitMs = status === 410 ? undefined : waitAfterAttempt(attempted.scheduledAttemptCount, random);
   if (waitMs !== undefined) {
     const nextAttemptAt = new Date(at.getTime() + waitMs).toISOString();
-    return { delivery: { ...failed, nextAttemptAt }, endpoint: heard };
+    return { delivery: { ...failed, nextAttemptAt }, endpoint: endpointChange };
   }
   const reason = status === 410 ? 'gone' : lastingFailure(attempt);
   return {
     delivery: givenUp(failed, at),
-    endpoint: { ...heard, ...(reason !== undefined && { disabledReason: reason, updatedAt: time }) },
+    endpoint: { ...endpointChange, ...(reason !== undefined && { disabledReason: reason, updatedAt: time }) },
   };
 }
 

@@ -202,10 +202,10 @@ export class Objects {
       // A row read outside of a transaction is committed. The transaction that drops it makes the object garbage.
       if (this.#rows.get(sha256) !== undefined) this.#unclaimed.delete(sha256);
     }
-    const given = [...this.#unclaimed].filter((sha256) => !this.#pins.has(sha256));
-    if (given.length === 0) return;
+    const unpinned = [...this.#unclaimed].filter((sha256) => !this.#pins.has(sha256));
+    if (unpinned.length === 0) return;
     await this.#store.freeing(() => {
-      for (const sha256 of given) if (this.#removeUnneeded(sha256)) this.#unclaimed.delete(sha256);
+      for (const sha256 of unpinned) if (this.#removeUnneeded(sha256)) this.#unclaimed.delete(sha256);
     });
   }
 

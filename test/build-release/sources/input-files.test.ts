@@ -14,9 +14,9 @@ import { scratchFiles } from '../scratch-files.js';
 
 const { folder, file } = scratchFiles('input-files');
 
-async function build(given: InputFiles) {
+async function build(files: InputFiles) {
   const recognised: string[] = [];
-  const input = await filesInput(given, { onRecognised: (line) => recognised.push(line) });
+  const input = await filesInput(files, { onRecognised: (line) => recognised.push(line) });
   const indexesFolder = mkdtempSync(join(folder, 'indexes-'));
   const report = await buildRelease({ indexesFolder, slug: 'db', encoder: fakeEncoder(), input });
   const { targets, fields } = await openRelease(report.release.directory);
@@ -28,8 +28,8 @@ async function build(given: InputFiles) {
   return { report, recognised, proteins, fields };
 }
 
-async function refusal(given: InputFiles): Promise<Refusal> {
-  const error: unknown = await build(given).then(
+async function refusal(files: InputFiles): Promise<Refusal> {
+  const error: unknown = await build(files).then(
     () => new Error('nothing was refused'),
     (cause: unknown) => cause,
   );

@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gloaming-doctor-'));
 const hasGpu = gpuReport().obstacle === undefined;
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function doctor(device: string): Promise<{ said: string; failure: unknown }> {
+async function doctor(device: string): Promise<{ report: string; failure: unknown }> {
   const stdout = new PassThrough();
   const environment = {
     GLOAMING_DATA: join(folder, 'data'),
@@ -31,20 +31,20 @@ async function doctor(device: string): Promise<{ said: string; failure: unknown 
     .then(() => undefined)
     .catch((error: unknown) => error);
   stdout.end();
-  return { said: await text(stdout), failure };
+  return { report: await text(stdout), failure };
 }
 
 test.skipIf(hasGpu)('doctor says why the CPU serves and no GPU does', async () => {
-  const { said, failure } = await doctor('auto');
+  const { report, failure } = await doctor('auto');
   expect(failure).toBeUndefined();
-  expect(said).toMatch(/^GPU {10}No GPU is used: .+\.$/m);
-  if (!CUDA_IS_VERIFIED) expect(said).toMatch(/^CUDA {9}This backend has not been verified on a GPU yet/m);
-  expect(said).toMatch(/^maxsim +native /m);
+  expect(report).toMatch(/^GPU {10}No GPU is used: .+\.$/m);
+  if (!CUDA_IS_VERIFIED) expect(report).toMatch(/^CUDA {9}This backend has not been verified on a GPU yet/m);
+  expect(report).toMatch(/^maxsim +native /m);
 });
 
 test.skipIf(hasGpu)('where the configured device cannot run, doctor says why before it fails', async () => {
-  const { said, failure } = await doctor('cuda');
-  expect(said).toMatch(/^GPU {10}No GPU is used: .+\.$/m);
+  const { report, failure } = await doctor('cuda');
+  expect(report).toMatch(/^GPU {10}No GPU is used: .+\.$/m);
   expect(failure).toMatchObject({
     message: expect.stringMatching(/^The device is cuda, but .+\.$/) as string,
   });

@@ -43,11 +43,11 @@ describe('gloaming encoder', () => {
         tokenizer: ESM_TOKENIZER,
       }),
     );
-    const said = await run('add', model, '--card', card, '--projection-dimension', '32');
-    expect(said).toMatch(
+    const output = await run('add', model, '--card', card, '--projection-dimension', '32');
+    expect(output).toMatch(
       /Installed mine in .*\n32 components per residue; [\d,]+ residues per second and core\./,
     );
-    expect(said).toContain('--encoder mine');
+    expect(output).toContain('--encoder mine');
     expect(await run('list')).toMatch(/^mine +32 +indexes +Mine$/m);
   });
 

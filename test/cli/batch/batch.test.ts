@@ -159,9 +159,9 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
       const child = spawn(process.execPath, [main, ...command], {
         env: { ...environment, ...slurm.environment, ...held.environment },
       });
-      let said = '';
+      let output = '';
       for (const stream of [child.stdout, child.stderr]) {
-        stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+        stream.setEncoding('utf8').on('data', (text: string) => (output += text));
       }
       const ended = new Promise((resolve) => child.once('exit', resolve));
       let killed = '';
@@ -172,10 +172,10 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
       }
       await cancelTask(slurm, killed);
       held.release();
-      expect(await ended, said).toBe(0);
-      expect(said).toMatch(/Job \d+: 6 tasks\./);
-      expect(said).toMatch(/Job \d+: 1 tasks\./);
-      expect(said).toContain(digest);
+      expect(await ended, output).toBe(0);
+      expect(output).toMatch(/Job \d+: 6 tasks\./);
+      expect(output).toMatch(/Job \d+: 1 tasks\./);
+      expect(output).toContain(digest);
       expect(readFileSync(path('slurm.parquet')).equals(bytes)).toBe(true);
     } finally {
       await slurm.stop();

@@ -117,15 +117,21 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
         const child = spawn(process.execPath, [main, ...BUILD, '--slurm', 'partition=main,array=7%4'], {
           env: environment,
         });
-        let said = '';
+        let output = '';
         for (const stream of [child.stdout, child.stderr]) {
-          stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+          stream.setEncoding('utf8').on('data', (text: string) => (output += text));
         }
         const ended = new Promise((resolve) => child.once('exit', resolve));
         const tasksThat = async (state: 'R' | 'PD', wanted: (task: string) => boolean): Promise<string> => {
           for (;;) {
-            const said = slurm.command('squeue', '--noheader', '--array', `--states=${state}`, '--format=%i');
-            const matching = said.split('\n').find((task) => task !== '' && wanted(task));
+            const queue = slurm.command(
+              'squeue',
+              '--noheader',
+              '--array',
+              `--states=${state}`,
+              '--format=%i',
+            );
+            const matching = queue.split('\n').find((task) => task !== '' && wanted(task));
             if (matching !== undefined) return matching;
             if (child.exitCode !== null) throw new Error(`no task is ${state} any more`);
             await setTimeout(50);
@@ -139,11 +145,11 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
         await tasksThat('PD', (task) => task === requeued);
         slurm.command('scontrol', 'update', `JobId=${requeued}`, 'StartTime=now');
         held.release();
-        expect(await ended, said).toBe(0);
-        expect(said).toMatch(/Job \d+: 7 tasks\./);
+        expect(await ended, output).toBe(0);
+        expect(output).toMatch(/Job \d+: 7 tasks\./);
         // What was cancelled was submitted again.
-        expect(said).toMatch(/Job \d+: 1 tasks\./);
-        expect(said).toContain('Built db.');
+        expect(output).toMatch(/Job \d+: 1 tasks\./);
+        expect(output).toContain('Built db.');
         expect(contents('cluster')).toEqual(whole());
       } finally {
         await slurm.stop();

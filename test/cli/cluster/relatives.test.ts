@@ -52,7 +52,7 @@ function runTasks(stdout: string): readonly string[] {
       encoding: 'utf8',
     });
   const doubled = [0, ...Array.from({ length: Number(array) + 1 }, (_, task) => task)];
-  return doubled.map(run).map(({ stdout: said, stderr }) => said + stderr);
+  return doubled.map(run).map(({ stdout, stderr }) => stdout + stderr);
 }
 
 /** Bytes of every file of the database's folder, by path. */

@@ -78,10 +78,10 @@ describe('gloaming refresh', () => {
   it('builds what the source has, serves it, and keeps what was served before', async () => {
     const before = await releases();
     serve(fasta(12), { etag: '"one"' });
-    const said = await gloaming('refresh', 'lab', '--from', url);
+    const output = await gloaming('refresh', 'lab', '--from', url);
     const after = await releases();
-    expect(said).toContain(`The default release of lab is now ${after.standing.slice(0, 16)}`);
-    expect(said).toContain(`${before.standing.slice(0, 16)} stays beside it.`);
+    expect(output).toContain(`The default release of lab is now ${after.standing.slice(0, 16)}`);
+    expect(output).toContain(`${before.standing.slice(0, 16)} stays beside it.`);
     expect(after.all).toEqual(expect.arrayContaining([before.standing, after.standing]));
     expect(after.standing).not.toBe(before.standing);
     expect(readdirSync(join(folder, 'data', 'refresh', 'lab'))).toEqual(['version.json']);
@@ -125,10 +125,10 @@ describe('gloaming refresh', () => {
   it('prints no password of an address', async () => {
     const secret = url.replace('://', '://user:pw-1234@');
     const error = await gloaming('refresh', 'lab', '--from', secret).catch((cause: unknown) => cause);
-    const said: string[] = [];
-    for (let each = error; each instanceof Error; each = each.cause) said.push(each.message);
-    expect(said.join(' ')).toContain(new URL(url).host);
-    expect(said.join(' ')).not.toMatch(/pw-1234|user:/);
+    const outputs: string[] = [];
+    for (let each = error; each instanceof Error; each = each.cause) outputs.push(each.message);
+    expect(outputs.join(' ')).toContain(new URL(url).host);
+    expect(outputs.join(' ')).not.toMatch(/pw-1234|user:/);
     answer = (_request, response) => void response.writeHead(500).end();
     const token = await gloaming('refresh', 'lab', '--from', `${url}?token=pw-1234`).catch(
       (cause: unknown) => cause,

@@ -123,8 +123,8 @@ describe('gloaming index annotate', () => {
   it('makes a release of the same tokens with other attributes', async () => {
     const before = await defaultRelease();
     const table = file('more.tsv', 'id\tmass\tfold\na\t\tTIM barrel\nx\t1\tlost\n');
-    const said = await index('annotate', 'lab', '--metadata', table);
-    expect(said).toMatch(
+    const output = await index('annotate', 'lab', '--metadata', table);
+    expect(output).toMatch(
       /^Annotated lab in [\d.]+ s: dbr_[0-9a-f]{64}\n {2}1 of 2 metadata rows match no protein\.\n$/,
     );
     const after = await defaultRelease();

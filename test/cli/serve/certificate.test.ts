@@ -37,16 +37,16 @@ describe.skipIf(!hasOpenssl)('a start with TLS', () => {
     [31, [{ level: 40, msg: expect.stringContaining('has expired') as string }]],
     [-1, [{ level: 40, msg: expect.stringContaining('is not valid yet') as string }]],
   ])('%i days after its certificate was made for 30 warns where it must', (days, expected) => {
-    const { log, said } = listen();
+    const { log, said: entries } = listen();
     warnOfCertificate(tls, log, new Date(Date.now() + days * DAY_MS));
-    expect(said()).toMatchObject(expected);
+    expect(entries()).toMatchObject(expected);
   });
 
   it('serves, and warns once', { timeout: 60_000 }, async () => {
     make(2);
-    const { log, said } = listen();
+    const { log, said: entries } = listen();
     const files = { certificate_file: tls.certificateFile, key_file: tls.keyFile };
     await (await startSmallAppliance({ tls: files }, log)).close();
-    expect(said().filter((line) => line.certificate_file === tls.certificateFile)).toHaveLength(1);
+    expect(entries().filter((line) => line.certificate_file === tls.certificateFile)).toHaveLength(1);
   });
 });

@@ -22,14 +22,14 @@ const environment = {
   GLOAMING_ENCODER: 'baseline-1',
 };
 let squatter: Server;
-let taken = 0;
+let portCount = 0;
 
 beforeAll(async () => {
   await copyDemoRelease(environment.GLOAMING_INDEXES, 11, 20);
   await (await openAppliance(loadConfig(environment))).close();
   squatter = createServer();
   await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
-  taken = (squatter.address() as AddressInfo).port;
+  portCount = (squatter.address() as AddressInfo).port;
 });
 afterAll(() => {
   squatter.close();
@@ -37,10 +37,10 @@ afterAll(() => {
 });
 
 it.each([
-  ['HTTP', () => ({ GLOAMING_PORT: `${taken}` }), 'GLOAMING_PORT'],
+  ['HTTP', () => ({ GLOAMING_PORT: `${portCount}` }), 'GLOAMING_PORT'],
   [
     'the PostgreSQL protocol',
-    () => ({ GLOAMING_PORT: '0', GLOAMING_POSTGRES_PORT: `${taken}` }),
+    () => ({ GLOAMING_PORT: '0', GLOAMING_POSTGRES_PORT: `${portCount}` }),
     'GLOAMING_POSTGRES_PORT',
   ],
 ])(
@@ -51,10 +51,10 @@ it.each([
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    const said = await text(child.stderr);
+    const output = await text(child.stderr);
     expect(await ended).toBe(2);
-    expect(said).toBe(
-      `gloaming: 127.0.0.1:${taken} cannot be listened on: another program does so, perhaps another gloaming. ` +
+    expect(output).toBe(
+      `gloaming: 127.0.0.1:${portCount} cannot be listened on: another program does so, perhaps another gloaming. ` +
         `Stop it, or set ${setting} to a free port.\n`,
     );
   },
@@ -74,9 +74,9 @@ it(
     const first = serveCommand();
     await once(createInterface({ input: first.stdout }), 'line');
     const second = serveCommand();
-    const [said, [code]] = await Promise.all([text(second.stderr), once(second, 'exit')]);
+    const [output, [code]] = await Promise.all([text(second.stderr), once(second, 'exit')]);
     expect(code).toBe(2);
-    expect(said).toBe(
+    expect(output).toBe(
       `gloaming: ${environment.GLOAMING_DATA} is served by process ${first.pid}: stop that server, or name ` +
         'another folder by GLOAMING_DATA.\n',
     );
@@ -101,12 +101,12 @@ it('a start with too few descriptors says so in one line', { timeout: 60_000 }, 
     });
     const ended = once(child, 'exit');
     const timer = setTimeout(() => child.kill('SIGKILL'), 8_000);
-    const said = await text(child.stderr);
+    const output = await text(child.stderr);
     const [code] = (await ended) as [number | null];
     clearTimeout(timer);
     // With some limits it starts.
     if (code === null) continue;
-    expect([code, said]).toEqual([1, expect.stringMatching(/^gloaming: [^\n]*\n$/)]);
+    expect([code, output]).toEqual([1, expect.stringMatching(/^gloaming: [^\n]*\n$/)]);
   }
 });
 
@@ -121,9 +121,9 @@ it(
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    const said = await text(child.stderr);
+    const output = await text(child.stderr);
     rmdirSync(inTheWay);
     expect(await ended).toBe(1);
-    expect(said).toContain('a folder');
+    expect(output).toContain('a folder');
   },
 );

@@ -43,8 +43,8 @@ it.skipIf(!hasNotify)(
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const said: string[] = [];
-    server.stdout.on('data', (bytes: Buffer) => said.push(bytes.toString()));
+    const notices: string[] = [];
+    server.stdout.on('data', (bytes: Buffer) => notices.push(bytes.toString()));
     const ended = new Promise<number | null>((resolve) => server.once('exit', resolve));
     expect(await next()).toBe('READY=1');
     expect(await next()).toBe('WATCHDOG=1');
@@ -53,8 +53,8 @@ it.skipIf(!hasNotify)(
     while (heard.at(-1) !== 'STOPPING=1') heard.push(await next());
     expect(await ended).toBe(0);
     listener.kill();
-    expect(said.join('')).toMatch(/serves on http:.*\n/);
-    expect(said.join('')).not.toMatch(/glm_|demo/);
+    expect(notices.join('')).toMatch(/serves on http:.*\n/);
+    expect(notices.join('')).not.toMatch(/glm_|demo/);
   },
   60_000,
 );

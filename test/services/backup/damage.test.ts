@@ -132,15 +132,15 @@ describe(`an appliance of which was changed (seed ${SEED})`, () => {
         writeFileSync(path, bytes);
         const ended = { count, status, signal, stderr: status === 0 ? '' : stderr };
         expect(ended).toEqual({ count, status: 0, signal: null, stderr: '' });
-        const said = JSON.parse(stdout) as {
+        const outcome = JSON.parse(stdout) as {
           readonly fsck: string | readonly string[];
           readonly start: string;
         };
-        expect(JSON.stringify(said)).not.toMatch(/\\n\s+at /);
-        const isReported = said.fsck.length > 0 || said.start !== 'ok';
-        expect({ count, said, isTold: isReported || UNTOLD.has(kind) }).toEqual({
+        expect(JSON.stringify(outcome)).not.toMatch(/\\n\s+at /);
+        const isReported = outcome.fsck.length > 0 || outcome.start !== 'ok';
+        expect({ count, said: outcome, isTold: isReported || UNTOLD.has(kind) }).toEqual({
           count,
-          said,
+          said: outcome,
           isTold: true,
         });
       }
