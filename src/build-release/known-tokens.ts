@@ -8,12 +8,7 @@ import type { FoundRelease } from '../release/catalog.js';
 import { textColumn } from '../release/columns.js';
 import { MANIFEST_FILE, PROFILES_FILE, TARGETS_FILE, TOKENS_FILE } from '../release/format.js';
 import { hashFile } from '../release/hashed-file.js';
-import type {
-  RelativesManifest as HomologsManifest,
-  ReleaseManifest,
-  RowsEntry,
-  TargetHomologs,
-} from '../release/release.js';
+import type { HomologsManifest, ReleaseManifest, RowsEntry, TargetHomologs } from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
 import { readTableBatches } from '../release/table-file.js';
 import { targetHomologsOf } from '../release/target-table.js';

@@ -4,12 +4,7 @@ import { Refusal } from '../errors.js';
 import type { FoundRelease } from '../release/catalog.js';
 import { FAMILY_FORM_ID, RELEASE_FORMAT } from '../release/format.js';
 import { EXHAUSTIVE_POLICY, filterSchema } from '../release/manifest.js';
-import type {
-  FileEntry,
-  RelativesManifest as HomologsManifest,
-  ReleaseManifest,
-  TargetHomologs,
-} from '../release/release.js';
+import type { FileEntry, HomologsManifest, ReleaseManifest, TargetHomologs } from '../release/release.js';
 import { createNamesWriter } from '../release/names/writer.js';
 import { writeTargetTables, type TargetFiles, type TargetRow } from '../release/table-writer.js';
 import { lineageOf, writeTaxonomy, type Taxon, type Taxonomy } from '../release/taxonomy.js';

@@ -3,11 +3,7 @@ import { Refusal } from '../errors.js';
 import { withoutHomologs, type HomologFinder } from '../homologs/finder.js';
 import type { HomologRules } from '../homologs/rules.js';
 import type { ProfileEncoder } from '../homologs/profile-encoder.js';
-import type {
-  HomologSource,
-  RelativesManifest as HomologsManifest,
-  ReleaseManifest,
-} from '../release/release.js';
+import type { HomologSource, HomologsManifest, ReleaseManifest } from '../release/release.js';
 import { profileTokenFormOf } from '../homologs/token-form.js';
 import { PROFILE_SCALE } from '../release/profile-affine.js';
 import type { SearchEngine } from '../search/search-types.js';

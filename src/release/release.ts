@@ -41,7 +41,7 @@ export interface ProfileAffineManifest {
 }
 
 /** How the targets of a release were given their relatives; its queries are given theirs in the same way. */
-export interface RelativesManifest {
+export interface HomologsManifest {
   /** FAMILY_FORM_ID of the version that built it; the first had none. */
   readonly form_id?: string;
   readonly background: HomologSource;
@@ -116,7 +116,7 @@ export interface ReleaseManifest {
   };
   readonly counts: { readonly targets: number; readonly residues: number };
   /** Absent where targets have no relatives. `encoder.dimension` is that of the tokens, with relatives or without. */
-  readonly relatives?: RelativesManifest;
+  readonly relatives?: HomologsManifest;
   /** Present where tokens of this many targets were made of embeddings that were given, not by running the encoder. */
   readonly embeddings?: { readonly sha256: string; readonly targets: number };
   readonly filter_schema: {

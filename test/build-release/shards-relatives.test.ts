@@ -18,7 +18,7 @@ import { mmseqsHomologs, mmseqsVersion } from '#src/find-homologs/mmseqs.js';
 import { PROFILE_SCALE } from '#src/release/profile-affine.js';
 import type { HomologSource } from '#src/release/release.js';
 import { withSmallScores } from '../tools/fake-encoder.js';
-import { contextEncoder, makeHomologs, homologsOf } from '../tools/relatives.js';
+import { contextEncoder, makeHomologs, homologsOf } from '../tools/homologs.js';
 
 /* Builds with homologs whose tasks encode shards. The number of tasks must not change the release. */
 

@@ -23,7 +23,7 @@ import { recallOf } from '#src/measure-recall/recall.js';
 import { seededRandom } from '#src/random.js';
 import { openRelease } from '#src/release/open.js';
 import type { SearchEngine } from '#src/search/search-types.js';
-import { contextEncoder, makeHomologs, NO_RELATIVES } from '../tools/relatives.js';
+import { contextEncoder, makeHomologs, NO_HOMOLOGS } from '../tools/homologs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-qualify-'));
 let engine: SearchEngine;
@@ -83,7 +83,7 @@ describe('qualifyRelease', () => {
     const together = {
       ...engine,
       encoder: { ...engine.encoder, encode },
-      release: { ...release, manifest: { ...release.manifest, relatives: NO_RELATIVES } },
+      release: { ...release, manifest: { ...release.manifest, relatives: NO_HOMOLOGS } },
     };
     const { card } = await qualifyRelease({ engine, queryCount: 8 });
     expect((await qualifyRelease({ engine: together, queryCount: 8 })).card).toEqual(card);

@@ -15,7 +15,7 @@ import { openRange, scanRange, targetRanges } from '#src/search/partitions/scan.
 import { planSearch } from '#src/search/plan.js';
 import { search, searchMany } from '#src/search/search.js';
 import type { Candidate, SearchEngine, SearchResult, SearchSettings } from '#src/search/search-types.js';
-import { contextEncoder, makeHomologs } from '../tools/relatives.js';
+import { contextEncoder, makeHomologs } from '../tools/homologs.js';
 import { qualifiedFor } from './qualification.js';
 
 /* The promises of searchMany, for each policy. Tests of single stages are in the files beside this one. */

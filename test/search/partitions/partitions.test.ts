@@ -23,7 +23,7 @@ import { emulatedAddon } from '../../kernels/emulated-addon.js';
 import { makeRelease } from '../../release/make-release.js';
 import { fakeEncoder } from '../../tools/fake-encoder.js';
 import { qualifiedFor } from '../qualification.js';
-import { contextEncoder, makeHomologs } from '../../tools/relatives.js';
+import { contextEncoder, makeHomologs } from '../../tools/homologs.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`partitions seed ${seed}`);

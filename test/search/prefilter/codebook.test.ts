@@ -27,7 +27,7 @@ import { bestByCodebook } from '#src/search/codebook.js';
 import { ascending } from '#src/search/prefiltered.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
-import { makeHomologs, contextEncoder, homologsOf } from '../../tools/relatives.js';
+import { makeHomologs, contextEncoder, homologsOf } from '../../tools/homologs.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`codebook seed ${seed}`);

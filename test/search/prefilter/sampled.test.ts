@@ -20,7 +20,7 @@ import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
 import { presentExecution, presentSearch } from '#src/services/search/present-search.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
-import { contextEncoder, makeHomologs, homologsOf } from '../../tools/relatives.js';
+import { contextEncoder, makeHomologs, homologsOf } from '../../tools/homologs.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`sampled seed ${seed}`);
