@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../src/config.js';
 import { findEncoder } from '../../src/encoder/find.js';
 import { loadEncoder } from '../../src/encoder/load.js';
-import { backendWishOf, chooseBackend } from '../../src/kernels/choose.js';
+import { backendChoiceOf, chooseBackend } from '../../src/kernels/choose.js';
 import { RELEASE_MAX_RESIDUES } from '../../src/limits.js';
 import type { Bench } from '../main.js';
 import { encodeSeconds, measureRelease, type Measured, type Place } from './measure.js';
@@ -38,7 +38,7 @@ export const run: Bench = async ([proteins, mean = '60', keptFolder]) => {
   const config = loadConfig(process.env);
   const directory = await findEncoder(config.encoder, config);
   const encoder = await loadEncoder(directory, { threads: config.threads, device: config.encoderDevice });
-  const backend = await chooseBackend(backendWishOf(config));
+  const backend = await chooseBackend(backendChoiceOf(config));
   const folder = keptFolder ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-scale-')));
   const place: Place = { folder, encoder, backend, config };
   try {

@@ -1,5 +1,5 @@
 import type { ApplianceConfig } from '../config.js';
-import { backendWishOf, chooseBackend } from '../kernels/choose.js';
+import { backendChoiceOf, chooseBackend } from '../kernels/choose.js';
 import type { KernelBackend } from '../kernels/kernels.js';
 import { Pages } from '../services/pages.js';
 import { openControlStore, type ControlStore } from '../store/control-store.js';
@@ -31,7 +31,7 @@ export interface Ground {
  * Errors  Fault if data folder, addon or configured device cannot be used
  */
 export async function openGround(config: ApplianceConfig, world: World = realWorld): Promise<Ground> {
-  const backend = await chooseBackend(backendWishOf(config));
+  const backend = await chooseBackend(backendChoiceOf(config));
   await requireSoundControlState(config.dataFolder);
   await compactIfDue(config.dataFolder);
   const store = openControlStore(config.dataFolder, { hasReserve: true, world });

@@ -5,7 +5,7 @@ import type { ApplianceConfig } from '../../config.js';
 import { findEncoderVersion } from '../../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
-import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
+import { backendChoiceOf, chooseBackend } from '../../kernels/choose.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import { openRelease } from '../../release/open.js';
@@ -174,7 +174,7 @@ async function openPlanned(
     await encoder.close();
   };
   try {
-    const backend = await chooseBackend(backendWishOf(config));
+    const backend = await chooseBackend(backendChoiceOf(config));
     const { threads } = config;
     const engine = await openWithoutTokens({ release, encoder, backend, threads, homologSources });
     const { calibration, qualification } = engine;
