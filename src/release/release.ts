@@ -42,7 +42,7 @@ export interface ProfileAffineManifest {
 
 /** How the targets of a release were given their relatives; its queries are given theirs in the same way. */
 export interface HomologsManifest {
-  /** FAMILY_FORM_ID of the version that built it; the first had none. */
+  /** HOMOLOG_FORM_ID of the version that built it; the first had none. */
   readonly form_id?: string;
   readonly background: HomologSource;
   readonly rules: {

@@ -16,7 +16,7 @@ import {
 } from '../encode-proteins.js';
 import {
   abandonEncodedFiles,
-  FAMILY_BYTES,
+  HOMOLOG_SET_BYTES,
   finishEncodedFiles,
   openEncodedFiles,
   SCORE_BYTES,
@@ -98,7 +98,7 @@ async function appendShard(
   if (files.profiles !== undefined && files.homologSets !== undefined) {
     assert(profiles !== undefined, 'either all shards of a build have profiles or none has');
     await rows(PROFILES_FILE, profiles, files.profiles);
-    await files.homologSets.write(await numbers(place.homologSets, FAMILY_BYTES));
+    await files.homologSets.write(await numbers(place.homologSets, HOMOLOG_SET_BYTES));
   }
   return state.related;
 }

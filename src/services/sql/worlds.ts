@@ -31,7 +31,7 @@ const RELEASE_FORMAT = 1;
 /** Pause before a failed copy of a release is tried again. */
 const FAILURE_PAUSE_MS = 60_000;
 /** A snapshot is valid for so many times the duration of its collection, which thus uses at most a fifth of a core. */
-const BELIEF_FACTOR = 4;
+const VALIDITY_FACTOR = 4;
 
 /** Tables that each organization may read by SQL, as Parquet files beside the control state. */
 export class SqlWorlds {
@@ -199,5 +199,5 @@ class RecordSnapshots {
 
 function isFresh({ storeVersion, takenAtMs, costMs }: KnownRecords, version: number): boolean {
   const age = performance.now() - takenAtMs;
-  return version === storeVersion || age < Math.max(SQL_SNAPSHOT_MIN_AGE_MS, BELIEF_FACTOR * costMs);
+  return version === storeVersion || age < Math.max(SQL_SNAPSHOT_MIN_AGE_MS, VALIDITY_FACTOR * costMs);
 }
