@@ -3,7 +3,7 @@ import { Fault, assert } from '../errors.js';
 import type {
   AffineAlignment,
   AffineParameters,
-  CodedSums,
+  CodebookSums,
   KernelBackend,
   KernelOptions,
   MaxSimSums,
@@ -101,7 +101,7 @@ export interface Addon {
     floor: number,
     threads: number | undefined,
     isLowPriority: boolean,
-    callback: Callback<readonly CodedSums[]>,
+    callback: Callback<readonly CodebookSums[]>,
   ): SearchHandle;
   assign(
     dimension: number,

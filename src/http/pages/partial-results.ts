@@ -7,7 +7,7 @@ import {
   WORKER_WAITING_PACKS_MAX_COUNT,
 } from '../../limits.js';
 import { encodePartialResults } from '../../search/partitions/encoding.js';
-import { SURVEYS_PATH, PartialResultRequest } from '../../services/workers/partial-result-request.js';
+import { PARTIAL_RESULTS_PATH, PartialResultRequest } from '../../services/workers/partial-result-request.js';
 import { ExecutionQueue } from '../admission/execution-queue.js';
 import { readBody, requireJson } from '../body/body.js';
 import { page, sendJson, type InternalPage } from '../internal-page.js';
@@ -41,12 +41,12 @@ export function partialResultPages(shell: Shell): readonly InternalPage[] {
     throw new Refusal('validation_failed', `The request is not valid: body${instancePath} ${message}.`);
   };
   return [
-    page('internal.parts.surveys', SURVEYS_PATH, (context) =>
+    page('internal.parts.surveys', PARTIAL_RESULTS_PATH, (context) =>
       admitted(shell, context, async () => sendJson(context, { status: 'ok' })),
     ),
     page(
       'internal.parts.survey',
-      SURVEYS_PATH,
+      PARTIAL_RESULTS_PATH,
       (context) =>
         admitted(shell, context, async () => {
           const { principal, requestId, signal, receivedAtMs, startDeadlineMs } = context.state;
