@@ -31,7 +31,7 @@ export interface Seen {
   readonly deliveries: Map<string, { readonly row: WebhookDeliveryRow; readonly atMs: number }>;
 }
 
-interface InvariantParts {
+interface InvariantDependencies {
   readonly mirror: Mirror;
   readonly expectations: Expectations;
   readonly receivers: Receivers;
@@ -53,7 +53,7 @@ export class Invariants {
   readonly #nowMs: () => number;
   readonly #calmSinceMs: () => number;
 
-  constructor({ mirror, expectations, receivers, seen, nowMs, calmSinceMs }: InvariantParts) {
+  constructor({ mirror, expectations, receivers, seen, nowMs, calmSinceMs }: InvariantDependencies) {
     this.#mirror = mirror;
     this.#expectations = expectations;
     this.#receivers = receivers;

@@ -1,14 +1,14 @@
 import type { ApplianceConfig } from '../config.js';
 import type { Encoder } from '../encoder/encoder.js';
 import { Fault } from '../errors.js';
-import type { HomologSourceDeps } from '../find-homologs/open.js';
+import type { HomologSourceDependencies } from '../find-homologs/open.js';
 import { backendChoiceOf, chooseBackend } from '../kernels/choose.js';
 import { scanReleases } from '../release/catalog.js';
 import { openRelease } from '../release/open.js';
 import type { SearchEngine } from '../search/search-types.js';
 import { openEngine } from './open-engine.js';
 
-export interface OpenHomologSources extends HomologSourceDeps {
+export interface OpenHomologSources extends HomologSourceDependencies {
   /** Closes the tokens of the source release. Errors  none */
   close(): Promise<void>;
 }

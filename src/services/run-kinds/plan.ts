@@ -7,7 +7,7 @@ import type { CatalogRelease } from '../search/catalog.js';
 import type { RequestContext } from '../context.js';
 import { evidenceOfPresented } from '../evidence.js';
 import { needAlignments, pickCutOffs, selectByEvidence } from '../select.js';
-import { resolveSearch, type ResolvedSearch, type ResolveParts } from '../search/resolve-search.js';
+import { resolveSearch, type ResolvedSearch, type ResolveDependencies } from '../search/resolve-search.js';
 
 /** A resolved search as JSON, fixed when its run was accepted. Later defaults and filters do not affect it. */
 export interface AcceptedSearch extends Omit<SearchSettings, 'targetSpace'> {
@@ -79,14 +79,14 @@ export function withinCutOffs<Row extends { readonly candidates: readonly Homolo
 export async function reopenSearch(
   plan: AcceptedSearch,
   context: RequestContext,
-  parts: ResolveParts,
+  dependencies: ResolveDependencies,
 ): Promise<ResolvedSearch> {
   const { release, targetSpaceId, cutOffs: _, ...settings } = plan;
   const selector =
     targetSpaceId === undefined
       ? { database_release_id: release.releaseId }
       : { target_space_id: targetSpaceId };
-  const resolved = await resolveSearch({ ...settings, ...selector }, context, parts);
+  const resolved = await resolveSearch({ ...settings, ...selector }, context, dependencies);
   // Several databases may hold the release. The run keeps the database name of its request.
   return {
     ...resolved,

@@ -22,13 +22,13 @@ interface Plan {
   readonly limit: number;
 }
 
-interface HomologsRunDeps {
+interface HomologsRunDependencies {
   readonly catalog: Pick<Catalog, 'defaultRelease' | 'release'>;
   readonly engines: Pick<Engines, 'open'>;
 }
 
 /** `sequences.relatives`: the homologs that make up a query's homolog set, with their alignments. */
-export function homologsRuns({ catalog, engines }: HomologsRunDeps): RunKind {
+export function homologsRuns({ catalog, engines }: HomologsRunDependencies): RunKind {
   return defineRunKind<'sequences.relatives', Plan>({
     key: 'sequences.relatives',
     async prepare(input, { organizationId }) {

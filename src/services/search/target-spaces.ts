@@ -36,13 +36,13 @@ export interface TargetSpaces {
   ): Promise<Reply<TargetSpaceCompilation>>;
 }
 
-export interface TargetSpaceParts {
+export interface TargetSpaceDependencies {
   readonly table: TargetSpaceTable;
   readonly catalog: Catalog;
   readonly engines: Engines;
 }
 
-export function createTargetSpaces({ table, catalog, engines }: TargetSpaceParts): TargetSpaces {
+export function createTargetSpaces({ table, catalog, engines }: TargetSpaceDependencies): TargetSpaces {
   const cache = new LRUCache<string, TargetSpace>({
     maxSize: TARGET_SPACE_CACHE_MAX_TARGETS,
     sizeCalculation: ({ eligible }) => (eligible?.length ?? 0) + 1,

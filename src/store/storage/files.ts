@@ -48,7 +48,7 @@ interface FilePlace {
   readonly id: string;
 }
 
-interface FileTableParts {
+interface FileTableDependencies {
   readonly contents: ContentTable;
   readonly usage: StorageUsageTable;
   readonly events: EventTable;
@@ -68,7 +68,7 @@ export class FileTable {
   /** `<time> <id>` → id. "!" sorts after the ids of a time. */
   readonly #expiries: Table<string>;
 
-  constructor(store: ControlStore, { contents, usage, events }: FileTableParts) {
+  constructor(store: ControlStore, { contents, usage, events }: FileTableDependencies) {
     this.#store = store;
     this.#contents = contents;
     this.#usage = usage;

@@ -57,7 +57,7 @@ interface Completion {
   readonly check: () => void;
 }
 
-interface UploadTableParts {
+interface UploadTableDependencies {
   readonly objects: Objects;
   readonly files: FileTable;
   readonly usage: StorageUsageTable;
@@ -77,7 +77,7 @@ export class UploadTable {
   /** Current key of an upload in `#expiries`. */
   readonly #expiryKeys: Table<string>;
 
-  constructor(store: ControlStore, { objects, files, usage }: UploadTableParts) {
+  constructor(store: ControlStore, { objects, files, usage }: UploadTableDependencies) {
     this.#store = store;
     this.#files = files;
     this.#usage = usage;
