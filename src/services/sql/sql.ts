@@ -9,7 +9,7 @@ import type { BytesReply, WrittenReply } from '../reply.js';
 import type { SqlCredentials, SqlLogin } from './credentials.js';
 import type { SqlEngines, SqlTurn } from './engines.js';
 import { arrowReply, jsonEncoding, jsonReply, keptArrowReply } from './present.js';
-import type { SqlWorlds } from './worlds.js';
+import type { OrganizationTables } from './organization-tables.js';
 
 /** One statement, for the audit log. */
 interface SqlStatementRecord {
@@ -39,7 +39,7 @@ export interface SqlListeners {
 interface SqlDependencies {
   readonly credentials: SqlCredentials;
   readonly engines: SqlEngines;
-  readonly worlds: Pick<SqlWorlds, 'start'>;
+  readonly tables: Pick<OrganizationTables, 'start'>;
   readonly timeoutMs: number;
 }
 
@@ -47,14 +47,14 @@ interface SqlDependencies {
 export class Sql {
   readonly #credentials: SqlCredentials;
   readonly #engines: SqlEngines;
-  readonly #worlds: Pick<SqlWorlds, 'start'>;
+  readonly #tables: Pick<OrganizationTables, 'start'>;
   readonly #longestMs: number;
   #listeners: SqlListeners | undefined;
 
-  constructor({ credentials, engines, worlds, timeoutMs }: SqlDependencies) {
+  constructor({ credentials, engines, tables, timeoutMs }: SqlDependencies) {
     this.#credentials = credentials;
     this.#engines = engines;
-    this.#worlds = worlds;
+    this.#tables = tables;
     this.#longestMs = timeoutMs;
   }
 
@@ -134,11 +134,11 @@ export class Sql {
   }
 
   /**
-   * Starts to report each finished statement and internal failures to the listeners. Errors  those of SqlWorlds.start
+   * Starts to report each finished statement and internal failures to the listeners. Errors  those of OrganizationTables.start
    */
   async start(listeners: SqlListeners): Promise<void> {
     this.#listeners = listeners;
-    await this.#worlds.start(listeners.onFault);
+    await this.#tables.start(listeners.onFault);
   }
 
   /** Ends the engines and running statements. */

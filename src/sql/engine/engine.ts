@@ -10,8 +10,8 @@ import type {
   SqlParameter,
   StatementShape,
 } from './messages.js';
-import type { EngineLimits } from './world.js';
-import type { SqlWorld } from '../world.js';
+import type { EngineLimits } from './open-tables.js';
+import type { SqlTables } from '../tables.js';
 
 const MEMORY_LOOK_INTERVAL_MS = 100;
 
@@ -77,13 +77,13 @@ export class SqlEngine {
   }
 
   /** Opens a snapshot for the statements that follow. Errors  Fault if it cannot be opened */
-  async open(world: SqlWorld): Promise<void> {
+  async open(tables: SqlTables): Promise<void> {
     const late = setTimeout(
       () => this.#channel.end(new Fault('A SQL engine did not open its tables in time.')),
       SQL_ENGINE_START_MAX_MS,
     );
     try {
-      await this.#channel.ask({ kind: 'open', world, limits: this.#limits });
+      await this.#channel.ask({ kind: 'open', tables, limits: this.#limits });
     } catch (cause) {
       throw new Fault('A SQL engine could not open its tables.', { cause });
     } finally {

@@ -15,7 +15,7 @@ import {
   type CandidateRow,
   type RunSummary,
 } from './record-columns.js';
-import type { SqlRecords } from '../world.js';
+import type { SqlRecords } from '../tables.js';
 
 /** What to write for an organization. */
 export interface RecordsJob {

@@ -4,7 +4,7 @@ import { ATTRIBUTES_FILE, TARGETS_FILE } from '../../release/format.js';
 import type { FilterField } from '../../release/release.js';
 import { readTableBatches } from '../../release/table-file.js';
 import { writeParquet, type ParquetColumn } from './parquet.js';
-import { attributeColumn } from '../world.js';
+import { attributeColumn } from '../tables.js';
 
 /** What to write for a release. */
 export interface ReleaseJob {

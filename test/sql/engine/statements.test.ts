@@ -3,7 +3,7 @@
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Statements } from '#src/sql/engine/statements.js';
-import type { OpenWorld } from '#src/sql/engine/world.js';
+import type { OpenTables } from '#src/sql/engine/open-tables.js';
 
 /* Statements on a snapshot whose connections the test delays. */
 
@@ -25,7 +25,7 @@ beforeEach(() => {
   closed = [];
 });
 
-function open(name: string, parts: Partial<OpenWorld> = {}): void {
+function open(name: string, parts: Partial<OpenTables> = {}): void {
   const close = (): void => void closed.push(name);
   statements.open({ gate, connect: () => instance.connect(), close, ...parts });
 }

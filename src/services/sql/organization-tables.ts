@@ -5,11 +5,11 @@ import { canonicalSha256 } from '../../canonical.js';
 import type { HomologyRelease } from '../../contract/search/databases.js';
 import { SQL_SNAPSHOT_MIN_AGE_MS } from '../../limits.js';
 import { writeRecordsSnapshot, writeReleaseSnapshot } from '../../sql/snapshot/snapshot.js';
-import type { SqlRecords, SqlRelease, SqlWorld } from '../../sql/world.js';
+import type { SqlRecords, SqlRelease, SqlTables } from '../../sql/tables.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
 import type { Catalog } from '../search/catalog.js';
 
-interface SqlWorldsDependencies {
+interface OrganizationTablesDependencies {
   readonly catalog: Catalog;
   readonly dataFolder: string;
   /** Folder of a release. */
@@ -21,9 +21,9 @@ interface SqlWorldsDependencies {
 }
 
 /** Tables of an organization, and a key that changes with them. */
-export interface NamedWorld {
+export interface NamedTables {
   readonly key: string;
-  readonly world: SqlWorld;
+  readonly tables: SqlTables;
 }
 
 /** Part of the name of every copy. A change of its columns makes a new copy. */
@@ -34,14 +34,14 @@ const FAILURE_PAUSE_MS = 60_000;
 const VALIDITY_FACTOR = 4;
 
 /** Tables that each organization may read by SQL, as Parquet files beside the control state. */
-export class SqlWorlds {
-  readonly #dependencies: SqlWorldsDependencies;
+export class OrganizationTables {
+  readonly #dependencies: OrganizationTablesDependencies;
   readonly #folder: string;
   readonly #copies: ReleaseCopies;
   readonly #records: RecordSnapshots;
   #report: ((error: unknown) => void) | undefined;
 
-  constructor(dependencies: SqlWorldsDependencies) {
+  constructor(dependencies: OrganizationTablesDependencies) {
     this.#dependencies = dependencies;
     this.#folder = join(dependencies.dataFolder, 'sql');
     const onFault = (error: unknown): void => this.#report?.(error);
@@ -54,7 +54,7 @@ export class SqlWorlds {
    * unreadable release is left out and reported.
    * Errors  Fault if the records cannot be written; Refusal `storage_unavailable` if the disk accepts no write
    */
-  async worldOf(organizationId: string): Promise<NamedWorld> {
+  async tablesOf(organizationId: string): Promise<NamedTables> {
     const { catalog } = this.#dependencies;
     const listed = catalog
       .databases(organizationId)
@@ -64,8 +64,8 @@ export class SqlWorlds {
       ...listed.map((release) => this.#copies.of(release)),
     ]);
     const releases = copied.filter((release) => release !== undefined);
-    const world = { organizationId, folder: this.#folder, releases, records };
-    return { key: canonicalSha256(world), world };
+    const tables = { organizationId, folder: this.#folder, releases, records };
+    return { key: canonicalSha256(tables), tables };
   }
 
   /** Removes copies of releases that are not in the catalog. @param onFault called for failures. Errors  none */
@@ -82,14 +82,14 @@ export class SqlWorlds {
 
 /** Releases as Parquet files. Each is written once, even for concurrent callers. */
 class ReleaseCopies {
-  readonly #releaseFolder: SqlWorldsDependencies['releaseFolder'];
+  readonly #releaseFolder: OrganizationTablesDependencies['releaseFolder'];
   readonly #folder: string;
   readonly #onFault: (error: unknown) => void;
   readonly #writing = new Map<string, Promise<void>>();
   readonly #failedAtMs = new Map<string, number>();
 
   constructor(
-    releaseFolder: SqlWorldsDependencies['releaseFolder'],
+    releaseFolder: OrganizationTablesDependencies['releaseFolder'],
     folder: string,
     onFault: (error: unknown) => void,
   ) {
@@ -163,12 +163,15 @@ interface KnownRecords {
 
 /** Collects records again if the control state has changed and the cached ones are stale. */
 class RecordSnapshots {
-  readonly #dependencies: Pick<SqlWorldsDependencies, 'dataFolder' | 'storeVersion'>;
+  readonly #dependencies: Pick<OrganizationTablesDependencies, 'dataFolder' | 'storeVersion'>;
   readonly #folder: string;
   readonly #snapshots = new Map<string, KnownRecords>();
   readonly #gathering = new Map<string, Promise<SqlRecords>>();
 
-  constructor(dependencies: Pick<SqlWorldsDependencies, 'dataFolder' | 'storeVersion'>, folder: string) {
+  constructor(
+    dependencies: Pick<OrganizationTablesDependencies, 'dataFolder' | 'storeVersion'>,
+    folder: string,
+  ) {
     this.#dependencies = dependencies;
     this.#folder = folder;
   }

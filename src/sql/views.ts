@@ -1,4 +1,4 @@
-import { attributeColumn, type SqlRelease, type SqlWorld } from './world.js';
+import { attributeColumn, type SqlRelease, type SqlTables } from './tables.js';
 
 /** Schema names that a database must not take: those of the engine and of the views here. */
 const TAKEN_SCHEMAS = new Set(['main', 'information_schema', 'pg_catalog', 'system', 'temp', 'memory']);
@@ -12,7 +12,7 @@ const SHORT_ID_CHARACTERS = 12;
  * `attributes`, `runs`, `candidates`, `usage`. Each database also gets a schema. The schema has `targets` of the
  * default release with attributes as columns, and `targets_<first digits of the id>` of each release.
  */
-export function worldStatements({ releases, records }: SqlWorld): readonly string[] {
+export function viewStatements({ releases, records }: SqlTables): readonly string[] {
   return [
     ...catalogStatements(releases),
     `CREATE VIEW targets AS ${union(releases.map(commonTargets), NO_TARGETS)}`,
@@ -25,7 +25,7 @@ export function worldStatements({ releases, records }: SqlWorld): readonly strin
 }
 
 /** Returns every file that the snapshot reads. */
-export function worldFiles({ releases, records }: SqlWorld): readonly string[] {
+export function tableFiles({ releases, records }: SqlTables): readonly string[] {
   return [...releases.map(({ file }) => file), ...records.runs, ...records.candidates, ...records.usage];
 }
 
