@@ -5,11 +5,14 @@ import type { Route } from '../../src/contract/grammar/route.js';
 import { canonicalSha256 } from '../../src/canonical.js';
 import { openTables, type Tables } from '../../src/composition/tables.js';
 import { respond } from '../../src/http/body/respond.js';
-import { runHandlers } from '../../src/http/handlers/runs.js';
-import { homologyHandlers, type SearchServices } from '../../src/http/handlers/search.js';
-import { sqlCredentialHandlers } from '../../src/http/handlers/sql.js';
-import { storageHandlers } from '../../src/http/handlers/storage.js';
-import { webhookHandlers } from '../../src/http/handlers/webhooks.js';
+import {
+  homologyHandlers,
+  runHandlers,
+  sqlCredentialHandlers,
+  storageHandlers,
+  webhookHandlers,
+  type SearchServices,
+} from '../../src/http/handlers.js';
 import type { Shell, ShellContext, ShellState } from '../../src/http/shell.js';
 import { replay } from '../../src/http/steps/replay.js';
 import { Budgets } from '../../src/services/billing/budgets.js';

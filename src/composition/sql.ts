@@ -4,7 +4,7 @@ import { SqlCredentials } from '../services/sql/credentials.js';
 import { SqlEngines } from '../services/sql/engines.js';
 import { Sql } from '../services/sql/sql.js';
 import { OrganizationTables } from '../services/sql/organization-tables.js';
-import type { Ground } from './ground.js';
+import type { Foundation } from './foundation.js';
 
 /** SQL over the data of each organization, and its credentials. */
 export interface SqlCapability {
@@ -13,7 +13,7 @@ export interface SqlCapability {
 }
 
 export function composeSql(
-  { config, store, tables, pages, world, now }: Ground,
+  { config, store, tables, pages, world, now }: Foundation,
   catalog: Catalog,
 ): SqlCapability {
   const { releases } = tables;

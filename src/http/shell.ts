@@ -13,7 +13,7 @@ import type { AnyReply } from '../services/reply.js';
 import type { PartitionResults } from '../services/workers/partition-results.js';
 import type { IdempotencyTable } from '../store/tables/idempotency.js';
 import type { Admission, AdmissionLimits } from './admission/admission.js';
-import type { Handlers } from './handlers/handler.js';
+import type { Handlers } from './handler.js';
 import type { Timeouts, TlsFiles } from './listener.js';
 import type { Metrics } from './pages/metrics.js';
 

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import type { HomologyCandidateSet } from '#src/contract/search/candidate-set.js';
 import type { PublicRouteManifest } from '#src/contract/document/manifest.js';
 import { Refusal } from '#src/errors.js';
-import type { Handlers, HandlersOf } from '#src/http/handlers/handler.js';
+import type { Handlers, HandlersOf } from '#src/http/handler.js';
 import { createMetrics } from '#src/http/pages/metrics.js';
 import { createServer, type HttpServer } from '#src/http/server.js';
 import type { ShellOptions } from '#src/http/shell.js';

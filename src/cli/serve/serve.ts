@@ -6,7 +6,7 @@ import type { Appliance } from '../../appliance.js';
 import type { ApplianceConfig } from '../../config.js';
 import type { PublicRouteManifest } from '../../contract/document/manifest.js';
 import type { AdmissionLimits } from '../../http/admission/admission.js';
-import { handlersOf } from '../../http/handlers/handlers.js';
+import { handlersOf } from '../../http/handlers.js';
 import { createMetrics, type Metrics } from '../../http/pages/metrics.js';
 import { createServer, type HttpServer } from '../../http/server.js';
 import type { ColabfoldDoor, Readiness, Shell } from '../../http/shell.js';

@@ -11,7 +11,7 @@ import { buildVersion, workerOn } from './identity.js';
 import { openTables, type Tables } from './tables.js';
 
 /** Foundation of every capability: settings, kernels, control state and clock. */
-export interface Ground {
+export interface Foundation {
   readonly config: ApplianceConfig;
   readonly backend: KernelBackend;
   readonly store: ControlStore;
@@ -30,7 +30,7 @@ export interface Ground {
  * Opens settings, kernels and control state.
  * Errors  Fault if data folder, addon or configured device cannot be used
  */
-export async function openGround(config: ApplianceConfig, world: World = realWorld): Promise<Ground> {
+export async function openFoundation(config: ApplianceConfig, world: World = realWorld): Promise<Foundation> {
   const backend = await chooseBackend(backendChoiceOf(config));
   await requireSoundControlState(config.dataFolder);
   await compactIfDue(config.dataFolder);
