@@ -155,7 +155,7 @@ describe('the tree', () => {
     expect(sources.filter((path) => /^export (default|\*)/m.test(readText(path)))).toEqual([]);
   });
 
-  it('leaves nothing to be done later', () => {
+  it('has no note of unfinished work', () => {
     // The words are put together here so that this file passes its own rule.
     const later = new RegExp(
       `\\b(${['TO', 'DO'].join('')}|${['FIX', 'ME'].join('')}|${['XX', 'X'].join('')})\\b`,
@@ -201,7 +201,7 @@ describe('the layers', () => {
     expect(upward.map(sentenceOf)).toEqual([]);
   });
 
-  it('stand on each other: bench on src, tests on both', () => {
+  it('import in one direction: bench from src, tests from both', () => {
     const order = ['src', 'bench', 'test'];
     const upward = imports.filter(({ from, to }) => order.indexOf(topOf(to)) > order.indexOf(topOf(from)));
     expect(upward.map(sentenceOf)).toEqual([]);

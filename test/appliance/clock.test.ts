@@ -105,13 +105,13 @@ describe.each([
     expect(await runSearch(keyed)).toBe(second);
   });
 
-  it('leaves admission alone: quotas count by the monotonic clock', async () => {
+  it('does not change admission: quotas use the monotonic clock', async () => {
     setClock(jump);
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask('GET', '/v1/runs')));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
   });
 
-  it('keeps a session of the console, whose end is a week ahead', async () => {
+  it('does not end a console session that is valid for a week', async () => {
     const { token } = await opened.appliance.console.sessions.enterByKey(key);
     expect(opened.appliance.console.sessions.find(token)?.isOpen).toBe(false);
     setClock(jump);
@@ -120,7 +120,7 @@ describe.each([
 });
 
 describe('a key past its expiry', () => {
-  it('is refused from that moment on, in requests, sessions and streams to come; its runs go on', async () => {
+  it('is refused for new requests, sessions and streams, and its runs continue', async () => {
     const expiresAt = new Date(begin + HOUR_MS).toISOString();
     const { key: guest, row } = await opened.appliance.keys.create('guest', 'lab', {
       scope: 'manage',

@@ -96,7 +96,7 @@ describe.skipIf(!canRun)('a server process', () => {
     ['-1d', -86_400_000],
     ['+0', 0],
   ])(
-    'whose clock is set to %s goes on: runs end, and a new certificate is served',
+    'continues when its clock is set to %s: runs end, and a new certificate is served',
     async (offset, ms) => {
       const before = await runSearch();
       setClock(offset);

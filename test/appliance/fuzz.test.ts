@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => small.close());
 
-it(`twice ${CASES} random requests get what the OpenAPI document declares (seed ${SEED})`, async () => {
+it(`twice ${CASES} random requests get responses that the OpenAPI document declares (seed ${SEED})`, async () => {
   const key = await small.keyOf('lab');
   const sequences = small.sequences.slice(0, 3);
   const client = createClient({ url: small.url, key });
@@ -36,7 +36,7 @@ it(`twice ${CASES} random requests get what the OpenAPI document declares (seed 
     sqlCredential: `${credential.user}:${credential.password}`,
     seed: SEED,
     cases: CASES,
-    known: {
+    values: {
       sequence: sequences,
       database: [DEMO_SLUG, answer.database.id],
       database_release_id: [answer.database.release_id],

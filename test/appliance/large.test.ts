@@ -61,7 +61,7 @@ const idsOf = (rows: readonly { readonly target: { readonly id: string } }[]) =>
   rows.map(({ target }) => target.id);
 
 describe('a database of 10,050 targets', () => {
-  it('answers 5,000 of them inline, and says that there are more; 5,001 are refused', async () => {
+  it('answers 5,000 targets inline and reports that more exist; a limit of 5,001 is refused', async () => {
     const { status, body } = await ask('POST', '/v1/homology', search(5_000));
     expect(status).toBe(200);
     expect(body.candidates).toHaveLength(5_000);
@@ -99,7 +99,7 @@ describe('a database of 10,050 targets', () => {
     expect([refused.status, refused.body.code]).toEqual([422, 'validation_failed']);
   }, 240_000);
 
-  it('has no limit reached where a filter leaves as many targets as are listed', async () => {
+  it('does not report a reached limit if the filter leaves as many targets as the limit', async () => {
     const value = String(small.demo.proteins[0]!.organism);
     const filter = { op: 'eq', field: 'organism', value };
     const { body } = await ask('POST', '/v1/homology', { ...search(5_000), filter });

@@ -253,7 +253,7 @@ describe('a refused alignment request', () => {
     });
   });
 
-  it('names an absent alignment, or one of another organization; the answer is a problem', async () => {
+  it('answers 404 with a problem body for an alignment that is absent or of another organization', async () => {
     const { data } = await build({ maximum_depth: 7 });
     await expect(
       stranger.call('sequences.msa.a3m.get', { params: { a3m_object_id: data.id } }),

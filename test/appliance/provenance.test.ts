@@ -83,7 +83,7 @@ describe('provenance', () => {
     expect((await compile()).cache_hit).toBe(true);
   });
 
-  it('of a run names its request, what it read and wrote, with its rows and its warnings', async () => {
+  it('of a run names its request, inputs, outputs, rows and warnings', async () => {
     const { database } = await search();
     const made = await run('homology.search', { query: query(), database: DEMO_SLUG, limit: 7 });
     const read = await client.call('runs.get', { params: { run_id: made.data.id } });

@@ -168,7 +168,7 @@ describe('an object of one organization', () => {
   });
 
   it.each(listed.routes.filter((id) => ATTEMPTS[id] !== 'shared'))(
-    'is refused on %s, and nothing told',
+    'is refused on %s, without any detail of the object',
     async (id) => {
       const attempt = ATTEMPTS[id] as (of: Owned) => object;
       const failure = await stranger.call(id, attempt(owned) as never).then(

@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-describe('a kept encoder', () => {
+describe('a stored encoder', () => {
   it('is found by its digest and works after the package has brought another version', async () => {
     const shipped = await findEncoder('baseline-1', folders);
     const digest = canonicalSha256(await readEncoderCard(shipped));
@@ -42,7 +42,7 @@ describe('a kept encoder', () => {
     await encoder.close();
   });
 
-  it('is missed with a message that says what to do', async () => {
+  it('that is missing is an error with a remedy', async () => {
     await expect(findEncoderVersion('baseline-1', 'f'.repeat(64), folders)).rejects.toThrow(
       /build the database anew/,
     );

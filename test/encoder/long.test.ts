@@ -18,7 +18,7 @@ const dimension = 64;
 const seed = Date.now() % 100_000;
 const [protein] = randomProteins(1, { seed, minResidues: 2_000, maxResidues: 2_300 });
 
-describe(`a protein longer than an ESM-2-shaped model sees at once (random protein of seed ${seed})`, () => {
+describe(`a protein longer than the input of an ESM-2-shaped model (random protein of seed ${seed})`, () => {
   let folder: string;
   let model: EncoderModel;
   let encoder: Encoder;

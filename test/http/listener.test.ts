@@ -31,7 +31,7 @@ describe('a slow client', () => {
       `POST /v1/homology HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n` +
         'Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{"query":',
     ],
-  ])('is told 408 after %s', async (_name, limit, bytes) => {
+  ])('gets 408 after %s', async (_name, limit, bytes) => {
     served = await serve({ timeouts: { ...PATIENT, ...limit } });
     const [response, ...more] = await sendRaw(served.port, bytes);
     const route = bytes.startsWith('POST /v1/homology') ? ROUTES['homology.search'] : undefined;

@@ -61,7 +61,7 @@ describe.each([
     expect((await ask(new URL(style!, `${url}/docs/`).href)).status).toBe(200);
   });
 
-  it.skipIf(!isThere)('limits the size of a body, with an error of its own', async () => {
+  it.skipIf(!isThere)('limits the size of a body with a specific error', async () => {
     const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
     const body = searchBody({ query: { kind: 'protein_sequence', sequence: 'A'.repeat(3_000_000) } });
     const { status, body: answer } = await ask(`${url}/v1/homology`, { method: 'POST', headers, body });

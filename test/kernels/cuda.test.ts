@@ -27,7 +27,7 @@ const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
 const measures = await native.measure(onCpu, queries[1]!, eligible, parameters);
 onCpu.close();
 
-test('MaxSim, sampled sweeps and affine scores come from the GPU, the rest from the CPU', async () => {
+test('the GPU computes MaxSim, sampled sweeps and affine scores; the CPU computes the rest', async () => {
   const addon = emulatedAddon();
   const backend = cudaBackend(native, { addon });
   const store = await backend.open(source);

@@ -88,7 +88,7 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('leaves sweeps, affine scores and alignments to the native kernels, and doctor says so', async () => {
+  it('uses native kernels for sweeps, affine scores and alignments, and doctor reports it', async () => {
     expect(servedOperations(backend).map(({ operation, servedBy }) => `${operation}: ${servedBy}`)).toEqual([
       'maxsim: tensorflow tfjs-cpu',
       `sampled sweep: native ${native.variant}`,

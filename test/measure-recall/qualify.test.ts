@@ -77,7 +77,7 @@ describe('qualifyRelease', () => {
     strangers.store.close();
   });
 
-  it('takes its queries as stored tokens of the release, homologs included, and encodes nothing', async () => {
+  it('uses stored tokens of the release as queries, homologs included, and encodes nothing', async () => {
     const { release } = engine;
     const encode = () => Promise.reject(new Error('there is nothing to encode'));
     const together = {

@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gloaming-catalog-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('the folders of releases', () => {
-  it('are found by slug and id; what is damaged, unfinished or removed is told apart', async () => {
+  it('are found by slug and id, apart from damaged, unfinished and removed ones', async () => {
     expect(await scanReleases(join(folder, 'nowhere'))).toEqual({
       releases: [],
       damaged: [],

@@ -166,7 +166,7 @@ describe.each(POLICIES)('a search by the %s policy', (policy) => {
     engine.store.close();
   });
 
-  it('says why a candidate has no E-value, and refuses a search that requires one', async () => {
+  it('gives the reason why a candidate has no E-value, and refuses a search that requires one', async () => {
     const engine = await engineOf(policy);
     const kindsOf = async (significance: SearchSettings['significance']): Promise<readonly string[]> => {
       const results = await searchMany(queries, settingsOf(policy, { significance }), engine);

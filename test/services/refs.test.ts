@@ -96,7 +96,7 @@ describe('references', () => {
     }
   });
 
-  it('of a release without an index find targets by exact id only, and say so', async () => {
+  it('of a release without an index find targets by exact id only, with a warning', async () => {
     const { id, slug } = release();
     const folder = join(used.folders.indexesFolder, slug);
     const manifest = JSON.parse(readFileSync(join(folder, id, 'manifest.json'), 'utf8')) as ReleaseManifest;

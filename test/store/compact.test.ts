@@ -53,8 +53,8 @@ async function secretsInClear(): Promise<readonly string[]> {
   return [...new Set(leaked)];
 }
 
-describe('a control state whose secrets were in clear', () => {
-  it('has none of them in any byte of its file after the migration to the latest version', async () => {
+describe('a control state with secrets in plain text', () => {
+  it('has no secret in any byte of its file after the migration to the latest version', async () => {
     const secrets = await secretsInClear();
     expect(secrets.length).toBeGreaterThan(1);
     const standing = (): readonly string[] => {

@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('the owner of a data folder', () => {
-  it('is one process, until it gives the folder up', async () => {
+  it('is one process, until that process closes the folder', async () => {
     const disown = await ownDataFolder(folder);
     await expect(ownDataFolder(folder)).rejects.toMatchObject({
       code: 'data_folder_in_use',

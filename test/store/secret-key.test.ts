@@ -37,7 +37,7 @@ beforeEach(async () => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('the key of an appliance', () => {
-  it('opens what was sealed, in the next process, and lies in a file of its own', async () => {
+  it('opens sealed values in the next process, and is stored in a separate file', async () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const control = readFileSync(join(folder, 'control', 'data.mdb'));
     for (const secret of ['whsec_', 'the\nanswer', readFileSync(path, 'utf8').trim()]) {

@@ -14,7 +14,7 @@ const TANTAN = [
 ];
 
 describe('repeats', () => {
-  it('the probability of a repeat is what tantan says, to its three digits', () => {
+  it('the probability of a repeat equals that of tantan to three digits', () => {
     const probabilities = repeatProbabilities(PROTEIN);
     expect(probabilities.length).toBe(TANTAN.length);
     probabilities.forEach((probability, at) => expect(probability).toBeCloseTo(TANTAN[at], 2));

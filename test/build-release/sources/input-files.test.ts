@@ -284,7 +284,7 @@ describe('standard input', () => {
   const isThere = spawnSync('blastdbcmd', ['-version']).status === 0;
   if (!isThere) console.log('skipped: no blastdbcmd (apt-get install ncbi-blast+)');
 
-  it.skipIf(!isThere)("takes what NCBI's own blastdbcmd prints of a database of makeblastdb", async () => {
+  it.skipIf(!isThere)('reads the output of blastdbcmd for a database of makeblastdb', async () => {
     const database = join(folder, 'blast');
     const fasta = file(
       '>sp|P0AA25|THIO_ECOLI Thioredoxin 1 OS=Escherichia coli OX=83333 GN=trxA\nMSDKIIHLTDDSFDTDVLKADG\n' +

@@ -34,7 +34,7 @@ async function doctor(device: string): Promise<{ report: string; failure: unknow
   return { report: await text(stdout), failure };
 }
 
-test.skipIf(hasGpu)('doctor says why the CPU serves and no GPU does', async () => {
+test.skipIf(hasGpu)('doctor names the reason why searches use the CPU and no GPU', async () => {
   const { report, failure } = await doctor('auto');
   expect(failure).toBeUndefined();
   expect(report).toMatch(/^GPU {10}No GPU is used: .+\.$/m);
@@ -50,7 +50,7 @@ test.skipIf(hasGpu)('where the configured device cannot run, doctor says why bef
   });
 });
 
-test('doctor names each GPU, what is in the way of others, and who knows what lies there', () => {
+test('doctor names each usable GPU, and the reason why another GPU is unusable', () => {
   expect(gpuLines('cuda', emulatedAddon().gpus()).slice(0, 4)).toEqual([
     'GPU 0        Emulated (9.0), 64.0 GiB, 32.0 free, driver for CUDA 13.0, hopper kernels',
     'GPU 1        Old has compute capability 7.0, 8.0 is needed; it is not used',

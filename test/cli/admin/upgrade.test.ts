@@ -34,7 +34,7 @@ async function upgrade(data: string, ...args: string[]): Promise<string> {
 }
 
 describe('gloaming upgrade', () => {
-  it('says of the oldest data what will change, and changes nothing', async () => {
+  it('lists the migrations of the oldest data with --check, and changes nothing', async () => {
     const data = dataFolder('old');
     const before = readFileSync(join(data, 'control', 'data.mdb'));
     const report = await upgrade(data, '--check');
@@ -50,7 +50,7 @@ describe('gloaming upgrade', () => {
     expect(existsSync(join(data, 'before-upgrade'))).toBe(false);
   });
 
-  it('does it, keeps a copy of before, and then has nothing to do', async () => {
+  it('migrates, leaves a copy of the earlier state, and has nothing to do afterwards', async () => {
     const data = dataFolder('brought');
     const before = readFileSync(join(data, 'control', 'data.mdb'));
     expect(await upgrade(data)).toMatch(/Done\.\n$/);
@@ -68,7 +68,7 @@ describe('gloaming upgrade', () => {
     await expect(upgrade(data, '--check')).rejects.toThrow(/was written by a newer Gloaming: [^.]+\.$/);
   });
 
-  it('says where there are no data yet', async () => {
+  it('reports a folder without data', async () => {
     expect(await upgrade(join(folder, 'none'), '--check')).toContain('has none yet; it begins with version');
   });
 });

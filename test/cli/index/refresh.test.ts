@@ -75,7 +75,7 @@ function serve(text: string, version: Readonly<Record<string, string>>): void {
 }
 
 describe('gloaming refresh', () => {
-  it('builds what the source has, serves it, and keeps what was served before', async () => {
+  it('builds the proteins of the source, serves the release, and keeps the earlier release', async () => {
     const before = await releases();
     serve(fasta(12), { etag: '"one"' });
     const output = await gloaming('refresh', 'lab', '--from', url);
@@ -90,7 +90,7 @@ describe('gloaming refresh', () => {
   it.each([
     ['etag', '"one"'],
     ['last-modified', 'Sun, 22 Nov 2026 10:00:00 GMT'],
-  ])('asks whether there is anything new by %s', async (header, value) => {
+  ])('detects new content by %s', async (header, value) => {
     const version = { [header]: value };
     serve(fasta(12), version);
     await gloaming('refresh', 'lab', '--from', url);
@@ -101,7 +101,7 @@ describe('gloaming refresh', () => {
     expect(requests).toEqual([value]);
   });
 
-  it('knows the same proteins again where the server knows nothing', async () => {
+  it('detects equal proteins if the server sends no validators', async () => {
     serve(fasta(12), {});
     const before = await releases();
     expect(await gloaming('refresh', 'lab', '--from', url)).toContain('lab is up to date.\n');
@@ -137,7 +137,7 @@ describe('gloaming refresh', () => {
     expect(String(token)).not.toContain('pw-1234');
   });
 
-  it('bounds what it downloads', async () => {
+  it('limits the size of the download', async () => {
     serve(fasta(12), {});
     await expect(gloaming('refresh', 'lab', '--from', url, '--max-size', '40')).rejects.toMatchObject({
       code: 'download_too_large',
@@ -150,7 +150,7 @@ describe('gloaming refresh', () => {
     await expect(gloaming('refresh', 'lab', '--from', url)).rejects.toBeInstanceOf(Fault);
   });
 
-  it('says what a server answered, and knows its databases', async () => {
+  it('prints the error of a server, and refuses an unknown database', async () => {
     answer = (_, response) => void response.writeHead(404).end('no');
     const attempt = gloaming('refresh', 'lab', '--from', url);
     await expect(attempt).rejects.toThrow(`${url} could not be downloaded.`);

@@ -71,7 +71,7 @@ describe('gloaming runs', () => {
     expect(lines.every((cells) => cells.length === lines[0].length)).toBe(true);
   });
 
-  it('submits with a filter and cut-offs, waits, and writes what is left as a table', async () => {
+  it('submits with a filter and cut-offs, waits, and writes the selected candidates as a table', async () => {
     const output = join(bench.folder, 'kept.tsv');
     const words = ['submit', '-', '-l', '10', '--filter', 'length<=100000', '--guarantee', 'exhaustive'];
     const cutOffs = ['--min-identity', '30%', '--min-query-coverage', '0.2', '-f', 'tsv', '-o', output];
@@ -150,7 +150,7 @@ describe('gloaming runs', () => {
     });
   });
 
-  it('cancels, and says so once more when asked again', async () => {
+  it('cancels, and reports the same for a second cancel', async () => {
     const { stdout } = await run(['submit', '-', '--label', 'never'], { stdin: fasta(300) });
     const id = stdout.trim();
     expect((await run(['cancel', id])).stdout).toBe(`${id} is cancelled.\n`);

@@ -48,7 +48,7 @@ describe('search results as TSV', () => {
     ]);
   });
 
-  it('leave empty what is absent: E-values without calibration, ends where nothing is aligned', async () => {
+  it('leave absent values empty: E-values without calibration, ends without alignment', async () => {
     const text = await textOf(formatTsv(each(reportOf()), { ...layout, hasAlignments: true }));
     expect(text.split('\n')[3]).toBe('Q1\tP00003\t3\t0.75\t0.2\t0.3\t0\t0\tnot_available\t\t\t\t\t\t\t');
   });
@@ -59,7 +59,7 @@ describe('search results as TSV', () => {
     expect(rowsOf(await textOf(formatTsv(each(odd), layout)))[1]).toHaveLength(10);
   });
 
-  it('are a header alone where there was no query', async () => {
+  it('have only a header if there is no query', async () => {
     expect(await textOf(formatTsv(each(), layout))).toBe(`${HEADER.replaceAll(' ', '\t')}\n`);
   });
 });
@@ -228,7 +228,7 @@ describe('search results in the formats of the field', () => {
       expect(() => formatOf(exportOptions)).toThrow(message);
   });
 
-  it('say how many there are before those of each query, in the comments of outfmt 7', async () => {
+  it('state the number of hits of each query in the comments of outfmt 7', async () => {
     const empty = { ...judged, result: { ...judged.result, candidates: [] } };
     const text = await written({ format: 'blast', outfmt: '7 qseqid evalue' }, judged, empty);
     expect(text.split('\n').filter((line) => line.startsWith('#'))).toEqual([

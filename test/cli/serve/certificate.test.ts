@@ -36,7 +36,7 @@ describe.skipIf(!hasOpenssl)('a start with TLS', () => {
     [10, [{ level: 40, days_left: 19, msg: 'The TLS certificate expires soon: renew it.' }]],
     [31, [{ level: 40, msg: expect.stringContaining('has expired') as string }]],
     [-1, [{ level: 40, msg: expect.stringContaining('is not valid yet') as string }]],
-  ])('%i days after its certificate was made for 30 warns where it must', (days, expected) => {
+  ])('warns as required %i days after a certificate of 30 days was created', (days, expected) => {
     const { log, said: entries } = listen();
     warnOfCertificate(tls, log, new Date(Date.now() + days * DAY_MS));
     expect(entries()).toMatchObject(expected);

@@ -42,7 +42,7 @@ describe('the dashboard and the alert rules', () => {
     ]);
   });
 
-  it('take rates of what only grows', () => {
+  it('take rates of counters and histograms only', () => {
     const all = read('dashboard.json') + read('alerts.yml');
     const rated = [...all.matchAll(/\brate\((gloaming_\w+)/g)].map(([, name]) =>
       name!.replace(/_bucket$/, ''),

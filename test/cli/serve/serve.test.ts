@@ -44,7 +44,7 @@ it.each([
     'GLOAMING_POSTGRES_PORT',
   ],
 ])(
-  'a start whose port of %s is taken says so in one line, and ends',
+  'a start whose port of %s is in use ends with one line',
   async (_name, ports, setting) => {
     const child = spawn(process.execPath, [MAIN, 'start'], {
       env: { ...process.env, ...environment, ...ports() },
@@ -68,7 +68,7 @@ const serveCommand = () =>
   });
 
 it(
-  'a second server of a data folder ends with one sentence, and one that was killed gives its place up',
+  'a second server of a data folder ends with one sentence, and starts after the first was killed',
   { timeout: 60_000 },
   async () => {
     const first = serveCommand();
@@ -92,7 +92,7 @@ it(
   },
 );
 
-it('a start with too few descriptors says so in one line', { timeout: 60_000 }, async () => {
+it('a start with too few file descriptors ends with one line', { timeout: 60_000 }, async () => {
   for (const limit of [28, 40, 64]) {
     const argv = [`--nofile=${limit}`, process.execPath, MAIN, 'serve'];
     const child = spawn('prlimit', argv, {
@@ -111,7 +111,7 @@ it('a start with too few descriptors says so in one line', { timeout: 60_000 }, 
 });
 
 it(
-  'a start that cannot begin its work says why, and does not stay half alive',
+  'a start that fails after listening reports the reason and ends the process',
   { timeout: 60_000 },
   async () => {
     const inTheWay = join(folder, 'data', 'objects', 'incoming', 'a folder');

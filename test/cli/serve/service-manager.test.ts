@@ -25,7 +25,7 @@ const hasNotify = ['systemd-notify', 'python3'].every(
 );
 
 it.skipIf(!hasNotify)(
-  'a service manager hears when it serves, that it lives, and when it stops; nothing is built, no key is made',
+  'serve notifies the service manager of ready, watchdog and stopping, builds no demo and creates no key',
   async () => {
     const socket = join(folder, 'notify');
     const listener = spawn('python3', ['-c', LISTENER, socket], { stdio: ['ignore', 'pipe', 'inherit'] });

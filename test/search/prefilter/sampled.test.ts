@@ -96,7 +96,7 @@ describe('the sampled policy', () => {
     engine.store.close();
   });
 
-  it('says how it selects a list, and lists of limits 10, 20 and 40 begin alike in that order', async () => {
+  it('states how it selects candidates, and a list with a lower limit is a prefix of a longer one', async () => {
     const engine = await engineOf(nativeBackend());
     const targetSpace = unfilteredSpace(release);
     const answer = async (limit: number, guarantee: 'approximate' | 'exhaustive') => {

@@ -118,7 +118,7 @@ describe(`an appliance of which was changed (seed ${SEED})`, () => {
   });
 
   it.each(Object.keys(KINDS))(
-    '%s, tells it and ends by no signal',
+    '%s, reports the damage and ends without a signal',
     { timeout: MUTATIONS * HANG_MS },
     (kind) => {
       const path = kind === 'the settings' ? settings : paths.filter(KINDS[kind]!).sort()[0]!;

@@ -146,7 +146,7 @@ describe("ColabFold's MSA interface", () => {
     expect(gather(files.get('uniref.a3m')!).get(101)!.length).toBeGreaterThan(2);
   });
 
-  it('takes the key as a Bearer token, and in the header of Boltz, whose form says that it is JSON', async () => {
+  it('accepts the key as a Bearer token, and in the header of Boltz with a JSON content type', async () => {
     const body = new URLSearchParams({ q: `>101\n${small.sequences[0]}\n`, mode: 'env' }).toString();
     const ways: readonly Record<string, string>[] = [
       { Authorization: `Bearer ${key}` },
@@ -181,7 +181,7 @@ describe("ColabFold's MSA interface", () => {
     ['letters that are no protein', { q: '>101\nMK1\n', mode: 'env' }, /"1"/],
     ['a mode that there is not', { q: '>101\nMKV\n', mode: 'magic' }, /mode .* not "magic"/],
     ['a header that is too long', { q: `>${'n'.repeat(100)}\nMKV\n`, mode: 'env' }, /header has at most 64/],
-  ])('says ERROR in a JSON body, and why, to %s', async (_, form, reason) => {
+  ])('answers ERROR with the reason in a JSON body to %s', async (_, form, reason) => {
     const init = { method: 'POST', headers: basic(), body: new URLSearchParams(form) };
     const response = await fetch(`${hostUrl}/ticket/msa`, init);
     expect(response.status).toBeGreaterThanOrEqual(400);

@@ -80,7 +80,7 @@ describe('rows of an alignment', () => {
     expect(selected).toMatchObject({ names: ['A', 'B'], beyondDepthCount: 1 });
   });
 
-  it('are none at a depth of one: the query takes it', async () => {
+  it('are absent at a depth of one, which the query uses', async () => {
     expect(await select([row('A', 0.9)], { maximum_depth: 1 })).toMatchObject({ names: [] });
   });
 

@@ -224,7 +224,7 @@ const BILLED = new Set(['homology.search', 'sequences.msa.a3m.create']);
 
 describe('a keyed request whose server failed before its response', () => {
   for (const id of Object.keys(REQUESTS)) {
-    it(`to ${id} is found as it was done, or is done as if for the first time`, async () => {
+    it(`to ${id} returns the result of the first request, or runs as a first request`, async () => {
       const before = await countRows();
       isDying = true;
       const first = await post(id);
@@ -253,7 +253,7 @@ describe('a keyed request whose server failed before its response', () => {
 });
 
 describe('a secret in a response', () => {
-  it('is in clear neither in the control state nor in a backup', async () => {
+  it('is in plain text neither in the control state nor in a backup', async () => {
     expect(secrets.size).toBe(6);
     const { dataFolder, indexesFolder } = small.appliance.config;
     const target = mkdtempSync(join(tmpdir(), 'gloaming-secrets-'));

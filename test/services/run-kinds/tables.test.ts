@@ -152,7 +152,7 @@ describe('tables', () => {
     );
   });
 
-  it('join on ids in DuckDB: a protein of the database is found under the id that it asks with', async () => {
+  it('join on ids in DuckDB: a protein of the database has one id as query and as target', async () => {
     const itself = bench.sequences
       .slice(0, 8)
       .map((sequence, at) => `>${byQuery[at]?.[0]?.target.id}\n${sequence}\n`)
@@ -177,7 +177,7 @@ describe('tables', () => {
     connection.closeSync();
   });
 
-  it('come over HTTP, in the columns that are asked for, page by page', async () => {
+  it('are served over HTTP in the requested columns, page by page', async () => {
     const get = (query: string): Promise<Response> =>
       fetch(`${serving.server.url}/v1/runs/${batch.id}/results?${query}`, {
         headers: { Authorization: `Bearer ${bench.keys.lab}`, Accept: 'text/tab-separated-values' },

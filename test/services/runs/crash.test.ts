@@ -282,7 +282,7 @@ async function checkDeliveries(runs: ReadonlyMap<string, Json>): Promise<void> {
 
 describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
   it(
-    'loses no acknowledged run, makes none twice, ends each once and bills what was done',
+    'loses no acknowledged run, creates no run twice, ends each run once and bills completed work',
     async () => {
       const random = seededRandom(seed);
       await startServer();

@@ -132,7 +132,7 @@ async function eventsOf(id: string): Promise<string[]> {
 }
 
 describe('a run', () => {
-  it('goes through its pieces in order and ends with its result and its events', async () => {
+  it('executes its steps in order and ends with its result and events', async () => {
     const { id } = await create('a', 3);
     const run = await end(id);
     expect(run).toMatchObject({ status: 'completed', attempt_count: 1, usage: { billable_units: 3 } });
@@ -142,7 +142,7 @@ describe('a run', () => {
     expect(types).toEqual(['run.queued', 'run.running', 'run.completed']);
   });
 
-  it('shows its rows and its progress while it works, and says that more will come', async () => {
+  it('shows rows and progress during its execution, and announces further rows', async () => {
     const { reached, reach, open, release } = gate();
     onPiece = async (_, piece) => {
       await pause(2);

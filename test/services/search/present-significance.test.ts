@@ -72,7 +72,7 @@ describe('significance in its contract form', () => {
     expect(measurements.tail_model!.k).toBeCloseTo(5, 12);
   });
 
-  it('lacks the tail model below its threshold, but not the bits, and calls nothing a bound', () => {
+  it('has bits but no tail model below its threshold, and marks no value as a bound', () => {
     const below = {
       ...supported,
       support: 'below_tail_threshold',

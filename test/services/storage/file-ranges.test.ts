@@ -31,7 +31,7 @@ function named(first: number | undefined, last: number | undefined, sizeBytes: n
 }
 
 describe(`a range of a file (seed ${seed})`, () => {
-  it('is exactly the bytes that it names, or refused where it names none', () => {
+  it('returns exactly the requested bytes, or is refused if it contains none', () => {
     const bound = fc.option(fc.nat(40), { nil: undefined });
     fc.assert(
       fc.property(fc.nat(30), bound, bound, (sizeBytes, first, last) => {
@@ -52,7 +52,7 @@ describe(`a range of a file (seed ${seed})`, () => {
     );
   });
 
-  it('never makes the answer more than the file, whatever the header says', () => {
+  it('never makes the answer larger than the file, for any header', () => {
     const text = fc.oneof(fc.string(), fc.stringMatching(/^bytes=[0-9,\- ]{0,40}$/));
     fc.assert(
       fc.property(fc.nat(30), text, (sizeBytes, range) => {

@@ -52,7 +52,7 @@ describe('an endpoint', () => {
     });
   });
 
-  it('that was removed gets nothing more', async () => {
+  it('that was removed gets no further delivery', async () => {
     const { id } = await scene.endpoint();
     await scene.endRun();
     await scene.webhooks.deleteEndpoint(id, context());

@@ -40,7 +40,7 @@ describe('a receipt', () => {
     expect(first.isKeptLately('rcpt_b', 'lab')).toBe(false);
   });
 
-  it('is evicted for no visitor without a key, whose own oldest are', async () => {
+  it('is not evicted for a visitor without a key; the oldest receipts of such visitors are', async () => {
     const table = new ReceiptTable(scratch.store, 6, 2);
     await table.persist(receipt('lab', 1), 'lab');
     await table.persist(receipt('shared', 2), 'console-open');

@@ -82,7 +82,7 @@ describe('annotations', () => {
     table.close();
   });
 
-  it.each(['##FASTA\n', ''])('end where nucleotides begin, after "%s"', async (directive) => {
+  it.each(['##FASTA\n', ''])('end before the nucleotides, at "%s"', async (directive) => {
     const table = await open(`${BAKTA}${directive}>p_1.1 circular\nACGT\nACGT\n`);
     expect(table.find('QRSTUV_00025')).toBeDefined();
     table.close();
