@@ -72,7 +72,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   // Documented: the library as Node reads files with it.
   'h5wasm/node',
-  // Documented: the validator of the JSON Schema draft that OpenAPI 3.1 speaks.
+  // ajv's documented entry for JSON Schema 2020-12, the draft that OpenAPI 3.1 uses.
   'ajv/dist/2020.js',
   // Exported by the package: the messages of Arrow's format, for reading a file's places without its data.
   'apache-arrow/ipc/metadata/file',

@@ -69,7 +69,7 @@ export async function openHashedFile(path: string, storeBytes = 0): Promise<Hash
     },
     async write(bytes) {
       if (bytes.length >= COALESCE_BYTES) {
-        // Only small pieces are put together: a large one is not copied.
+        // Small pieces are joined before they are written. A large piece is written directly, without a copy.
         await flush();
         return append(bytes);
       }

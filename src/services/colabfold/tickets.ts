@@ -171,7 +171,7 @@ export class ColabfoldTickets {
       const claim = await idempotency.claim({ key, scope, fingerprint: key }, now());
       if (claim.stored !== undefined) {
         const run = table.get(claim.stored.body);
-        if (run !== undefined && isOfUse(run)) return run.id;
+        if (run !== undefined && isReusable(run)) return run.id;
         continue;
       }
       try {
@@ -291,7 +291,7 @@ function isTicketQuery(
 type RunSummary = Pick<SearchRunSummary, 'query'> & Partial<Pick<SearchRunSummary, 'evidence_summary'>>;
 
 /** A failed run, or one whose results were deleted, does not prevent a new search of its sequence. */
-function isOfUse({ status, areResultsGone }: RunRow): boolean {
+function isReusable({ status, areResultsGone }: RunRow): boolean {
   return status !== 'failed' && status !== 'cancelled' && !areResultsGone;
 }
 

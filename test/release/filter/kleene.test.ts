@@ -139,7 +139,7 @@ describe(`random filters (seed ${seed})`, () => {
   it('keep their canonical form when they are rewritten, and so their targets', () => {
     fc.assert(
       fc.property(
-        // A rewrite adds up to four levels to each.
+        // Depth 2, because a rewrite adds up to four levels to each level of the predicate.
         predicateTree(2),
         fc.infiniteStream(fc.nat()),
         fc.array(row, { maxLength: 20 }),

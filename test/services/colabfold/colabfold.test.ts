@@ -28,7 +28,7 @@ const basic = (password = key) => ({
   Authorization: `Basic ${Buffer.from(`x:${password}`).toString('base64')}`,
 });
 const withoutInsertions = (row: string) => row.replace(/[a-z]/g, '');
-/** Files of a ticket with the environmental file. */
+/** Alignment files of a ticket that also searched the environmental database. */
 const ALIGNMENTS = ['uniref.a3m', 'bfd.mgnify30.metaeuk30.smag30.a3m'];
 const rowsOf = (lines: readonly string[] = []) => lines.filter((_, at) => at % 2 === 1);
 

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { matching, type Json, type KnownValues } from './schema-arbitrary.js';
 
-/* Values at and beyond the bounds of a JSON Schema, with one change each. Random values rarely reach them. */
+/*
+ * Copies of a valid value that differ from it in one place, at or beyond a bound of its JSON Schema. Random values
+ * rarely reach these bounds.
+ */
 
 export interface SchemaCase {
   /** The changed place, and the kind of change. */
