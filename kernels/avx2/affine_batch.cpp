@@ -36,7 +36,7 @@ struct Lanes16 {
   static constexpr uint32_t lanes = 16;
   static constexpr int32_t bias = 0;
 
-  /** The column's bases, by letter of the query and lane. */
+  /* The base term of the pair score, for each query letter with the residue of each lane. */
   struct Letters {
     alignas(32) int16_t bases[kLetterCount * lanes];
   };

@@ -83,18 +83,18 @@ export interface Addon {
     variant: string,
     starts: Uint32Array,
     dimension: number,
-    words: Int8Array,
+    centroids: Int8Array,
     path: string,
   ): CodesHandle;
   codeTable(
-    codes: CodesHandle,
+    codebook: CodesHandle,
     queries: readonly QueryTokens[],
     threads: number | undefined,
     isLowPriority: boolean,
     callback: Callback<Uint8Array>,
   ): SearchHandle;
   codeSums(
-    codes: CodesHandle,
+    codebook: CodesHandle,
     table: Uint8Array,
     queryCount: number,
     eligible: Uint32Array | undefined,

@@ -9,7 +9,7 @@ import type { RequestContext } from '../../services/context.js';
 /** Organization of the demo key, of the self-check and of the browser that the start's link signs in. */
 export const DEMO_ORGANIZATION = 'default';
 
-/** Candidates in which finds are counted, by distance: half of the demo. */
+/** Limit of the example search: the nearest half of the demo. Recorded finds are counted among these candidates. */
 const EXAMPLE_CANDIDATES = 1_000;
 
 /**

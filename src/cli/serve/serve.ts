@@ -157,7 +157,7 @@ async function startWork(appliance: Appliance, log: Logger, metrics: Metrics): P
     (cause, runId) =>
       log.warn({ err: cause, run_id: runId }, 'A run waits for a disk or a worker, and goes on by itself.'),
   );
-  appliance.workers?.watch(({ worker, part, cause }) =>
+  appliance.workers?.watch(({ worker, partition: part, cause }) =>
     log.warn({ err: cause, worker, part }, 'A worker has not answered for its part.'),
   );
   await appliance.sql.start(sqlListeners(log, metrics));

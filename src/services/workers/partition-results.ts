@@ -42,7 +42,7 @@ export function createPartitionResults({
       }
       const queries = request.sequences.map(readProteinQuery);
       const { releaseId } = catalog.release(request.release_id, organizationId, 'release_id');
-      const engine = await engines.open(releaseId, { part: part - 1, count });
+      const engine = await engines.open(releaseId, { index: part - 1, count });
       const { release, backend, threads } = engine;
       if (backend.version !== request.kernels_version) {
         throw new Refusal(
