@@ -332,7 +332,7 @@ export const GPU_BUSY_PAUSE_MS = 20;
 /** Partitions that a release is divided into for workers. */
 export const WORKER_MAX_PARTS = 256;
 /** Request body for partial results: its queries and its filter. */
-export const SURVEY_REQUEST_MAX_BYTES = 16 * MEBIBYTE_BYTES;
+export const PARTIAL_RESULTS_REQUEST_MAX_BYTES = 16 * MEBIBYTE_BYTES;
 /** Bytes of a worker's refusal that are read. */
 export const WORKER_REFUSAL_MAX_BYTES = 16 * KIBIBYTE_BYTES;
 /** Packs of runs that wait at a worker for their turn. */

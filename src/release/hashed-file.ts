@@ -50,7 +50,7 @@ export async function openHashedFile(path: string, storeBytes = 0): Promise<Hash
   };
   const append = async (bytes: Uint8Array): Promise<void> => {
     hash.update(bytes);
-    // The place is taken before anything is awaited, so that a sync may run beside further writes.
+    // The position is reserved before the first await, so that a sync may run beside further writes.
     const start = position;
     position += bytes.length;
     let written = 0;

@@ -3,7 +3,7 @@ import { Refusal } from '../../errors.js';
 import { parseStrictJsonInTurns } from '../../json/strict.js';
 import {
   RUNS_AT_WORK_MAX_COUNT,
-  SURVEY_REQUEST_MAX_BYTES,
+  PARTIAL_RESULTS_REQUEST_MAX_BYTES,
   WORKER_WAITING_PACKS_MAX_COUNT,
 } from '../../limits.js';
 import { encodePartialResults } from '../../search/partitions/encoding.js';
@@ -35,7 +35,9 @@ export function partialResultPages(shell: Shell): readonly InternalPage[] {
   const read = async ({ req, res }: ShellContext): Promise<PartialResultRequest> => {
     requireJson(req);
     const { requestMs } = shell.timeouts ?? TIMEOUTS;
-    const body = await parseStrictJsonInTurns(await readBody(req, res, SURVEY_REQUEST_MAX_BYTES, requestMs));
+    const body = await parseStrictJsonInTurns(
+      await readBody(req, res, PARTIAL_RESULTS_REQUEST_MAX_BYTES, requestMs),
+    );
     if (check(body)) return body as PartialResultRequest;
     const [{ instancePath, message }] = check.errors!;
     throw new Refusal('validation_failed', `The request is not valid: body${instancePath} ${message}.`);

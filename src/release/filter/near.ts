@@ -65,7 +65,7 @@ interface Counted {
   readonly count: number;
 }
 
-/** Texts that hold what was asked for, or are held by it, else the one with the fewest other letters. */
+/** Returns texts that contain the wanted text or are contained in it; otherwise the text with the fewest edits. */
 function nearTexts(test: Test, wantedText: string, field: FilterField, values: readonly Counted[]): string {
   const counts = new Map<string, number>();
   for (const { value, count } of values) {
