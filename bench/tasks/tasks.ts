@@ -67,16 +67,16 @@ interface Costs {
 async function compare(name: string, work: (tasks?: number) => Promise<string>): Promise<Costs> {
   const timed = async (tasks?: number): Promise<readonly [string, number]> => {
     const before = await childSeconds();
-    const made = await work(tasks);
-    return [made, (await childSeconds()) - before];
+    const release = await work(tasks);
+    return [release, (await childSeconds()) - before];
   };
   const [whole, one] = await timed();
   console.log(`  ${name.padEnd(14)} one machine  ${one.toFixed(1).padStart(8)}`);
   const seconds: Record<string, number> = {};
   const efficiency: Record<string, number> = {};
   for (const tasks of TASKS) {
-    const [made, took] = await timed(tasks);
-    assert(made === whole, `${tasks} tasks give the output of one machine`);
+    const [release, took] = await timed(tasks);
+    assert(release === whole, `${tasks} tasks give the output of one machine`);
     [seconds[tasks], efficiency[tasks]] = [took, one / took];
     const share = `${((100 * one) / took).toFixed(0)} %`;
     console.log(`  ${name.padEnd(14)} ${tasks} tasks      ${took.toFixed(1).padStart(8)}  ${share}`);

@@ -204,10 +204,10 @@ describe('a multiple sequence alignment', () => {
     const ids: string[] = [];
     for (const target_id of targets.reverse()) {
       const body = { receipt_id: answer.receipt.id, target_id };
-      const made = await client.call('sequences.msa.components.create', { body });
+      const component = await client.call('sequences.msa.components.create', { body });
       const again = await client.call('sequences.msa.components.create', { body });
-      expect(again.data).toEqual(made.data);
-      ids.push(made.data.id);
+      expect(again.data).toEqual(component.data);
+      ids.push(component.data.id);
     }
     const { data } = await build({ component_ids: ids });
     const names = (await entriesOf(data.id)).map(({ header }) => header.split(' ')[0]);
@@ -239,10 +239,10 @@ describe('a refused alignment request', () => {
       },
     });
     const target_id = other.candidates[0]?.target.id as string;
-    const made = await client.call('sequences.msa.components.create', {
+    const component = await client.call('sequences.msa.components.create', {
       body: { receipt_id: other.receipt.id, target_id },
     });
-    await expect(build({ component_ids: [made.data.id] })).rejects.toMatchObject({
+    await expect(build({ component_ids: [component.data.id] })).rejects.toMatchObject({
       code: 'msa_components_mismatch',
     });
   });

@@ -85,21 +85,21 @@ describe('provenance', () => {
 
   it('of a run names its request, inputs, outputs, rows and warnings', async () => {
     const { database } = await search();
-    const made = await run('homology.search', { query: query(), database: DEMO_SLUG, limit: 7 });
-    const read = await client.call('runs.get', { params: { run_id: made.data.id } });
+    const created = await run('homology.search', { query: query(), database: DEMO_SLUG, limit: 7 });
+    const read = await client.call('runs.get', { params: { run_id: created.data.id } });
     const summary = read.data.result?.summary as SearchRunSummary;
-    for (const { provenance, evidence, warnings } of [made, read]) {
+    for (const { provenance, evidence, warnings } of [created, read]) {
       expect(provenance.tool_versions).toEqual([...TOOLS, MODEL]);
       expect(provenance.database_snapshots).toMatchObject([{ version: database.release_id }]);
       expect(evidence.object_refs).toEqual([database.release_id]);
-      expect(evidence.output_refs).toEqual([made.data.id, summary.receipt.id]);
+      expect(evidence.output_refs).toEqual([created.data.id, summary.receipt.id]);
       expect(evidence.row_count).toBe(7);
       expect(warnings).toEqual(summary.warnings);
       expect(warnings.map(({ code }) => code)).toEqual(['simulated_database']);
       expect(evidence.warnings_count).toBe(1);
     }
-    expect(made.evidence.input_refs).toEqual([DEMO_SLUG]);
-    expect(read.evidence.input_refs).toEqual([made.data.id, DEMO_SLUG]);
+    expect(created.evidence.input_refs).toEqual([DEMO_SLUG]);
+    expect(read.evidence.input_refs).toEqual([created.data.id, DEMO_SLUG]);
   });
 });
 

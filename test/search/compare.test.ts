@@ -139,9 +139,9 @@ describe('an answer', () => {
   it('names the serving backend if a GPU failed at the affine scores only', async () => {
     const addon = emulatedAddon();
     const affine = addon.affine.bind(addon);
-    addon.affine = ((...given: Parameters<typeof affine>) => {
+    addon.affine = ((...parameters: Parameters<typeof affine>) => {
       addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
-      return affine(...given);
+      return affine(...parameters);
     }) as typeof affine;
     const engine = await engineOf(cudaBackend(native, { addon, retriesOnCpu: true }));
     const targetSpace = unfilteredSpace(release);

@@ -80,8 +80,8 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const stopping = new AbortController();
     const searched = searchAll(usedQueries, settings, engine, stopping.signal);
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
-    const seen = flags.verbose === true ? reportFunnels(reports, context) : reports;
-    const shown = selectReports(seen, selection, format, context);
+    const reported = flags.verbose === true ? reportFunnels(reports, context) : reports;
+    const shown = selectReports(reported, selection, format, context);
     const answers = format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
     const layout = layoutFor(context, flags.alignments === true, flags.output);
     try {

@@ -8,7 +8,7 @@ import { surprise } from '../result/colour.js';
 import { hitOf } from '../result/hits.js';
 import { ResultView } from '../result/result-view.js';
 import { isOver } from '../runs/run-state.js';
-import { askedBy, resultOf } from '../server/results.js';
+import { requestOfReceipt, resultOf } from '../server/results.js';
 import { gloaming, type Visitor } from '../server/server.js';
 import { toolsFor } from './result-page.js';
 
@@ -116,7 +116,7 @@ function QueryLine({ row, run, isChosen }: QueryLineProps) {
 function OneResult({ row, run, visitor }: Omit<QueryLineProps, 'isChosen'> & { readonly visitor: Visitor }) {
   const loaded = useLoaded(
     async (signal) => {
-      const { request } = await askedBy(row.receipt.id, signal);
+      const { request } = await requestOfReceipt(row.receipt.id, signal);
       const summary = run.result?.summary as BatchSearchRunSummary | undefined;
       const database = summary?.database ?? (await releaseOf(request.database_release_id ?? '', signal));
       return resultOf(

@@ -21,7 +21,7 @@ export interface Answered {
   readonly request: HomologyRequest;
 }
 
-const KEPT_MAX_COUNT = 8;
+const CACHED_MAX_COUNT = 8;
 /** Results of this page by receipt, so that the Back button sends no request. */
 const answers = new Map<string, Answered>();
 
@@ -42,7 +42,7 @@ export async function searchAndStore(
   const answered = { result, request: { ...rest, database_release_id: answer.database.release_id } };
   answers.set(answer.receipt.id, answered);
   noteRate(result);
-  if (answers.size > KEPT_MAX_COUNT) answers.delete(answers.keys().next().value as string);
+  if (answers.size > CACHED_MAX_COUNT) answers.delete(answers.keys().next().value as string);
   return answered;
 }
 
@@ -110,11 +110,11 @@ export async function resultOfReceipt(
 ): Promise<Answered> {
   const cached = answers.get(receiptId);
   if (cached !== undefined) return cached;
-  return searchAndStore({ id: name, ...(await askedBy(receiptId, signal)) }, signal);
+  return searchAndStore({ id: name, ...(await requestOfReceipt(receiptId, signal)) }, signal);
 }
 
 /** Returns the request of a receipt, with its release and its filter in canonical form. Errors  those of the client */
-export async function askedBy(receiptId: string, signal: AbortSignal): Promise<Omit<Asking, 'id'>> {
+export async function requestOfReceipt(receiptId: string, signal: AbortSignal): Promise<Omit<Asking, 'id'>> {
   const { data } = await gloaming.call('receipts.get', { params: { receipt_id: receiptId }, signal });
   const {
     query,

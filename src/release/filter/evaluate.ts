@@ -119,8 +119,8 @@ function valueTest(
   const first = values[0];
   switch (test) {
     case 'in': {
-      const wanted = new Set<AttributeValue>(values);
-      return (value) => wanted.has(value);
+      const accepted = new Set<AttributeValue>(values);
+      return (value) => accepted.has(value);
     }
     case 'lt':
       return (value) => compareValues(value, first) < 0;

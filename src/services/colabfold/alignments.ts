@@ -59,7 +59,7 @@ export async function unpairedBlock(
     signal.throwIfAborted();
     for (const candidate of some) {
       lastRank = candidate.rank;
-      const row = isKept(candidate, rules) ? rowOf(candidate, sequence) : undefined;
+      const row = passesRules(candidate, rules) ? rowOf(candidate, sequence) : undefined;
       if (row === undefined) continue;
       possible.push(row);
       files.set(candidate.target.id, candidate.target.sequence);
@@ -164,7 +164,7 @@ export async function bestOfSpecies(
       if (slice.isOver) await slice.pause();
       signal.throwIfAborted();
       const { taxid } = candidate.target.attributes;
-      if (typeof taxid !== 'number' || best.has(taxid) || !isKept(candidate, rules)) continue;
+      if (typeof taxid !== 'number' || best.has(taxid) || !passesRules(candidate, rules)) continue;
       const written = rowOf(candidate, sequence)?.write();
       if (written === undefined) continue;
       const record = `>${written.header}\n${written.row}\n`;
@@ -192,7 +192,7 @@ function depthWithin(
 }
 
 /** A candidate without a calibration has no E-value, and passes no bound on it. */
-function isKept({ alignment, significance }: HomologyCandidate, rules: Rules): boolean {
+function passesRules({ alignment, significance }: HomologyCandidate, rules: Rules): boolean {
   if (alignment === undefined || alignment.cigar === '') return false;
   const { expected_false_hits = Infinity } = significance.measurements;
   return isNear({ expected_false_hits, query_coverage_ratio: alignment.query_coverage_ratio }, rules);

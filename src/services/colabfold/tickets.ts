@@ -115,7 +115,7 @@ export class ColabfoldTickets {
   /** undefined if the id is no ticket or its runs were deleted. Errors  Refusal `permission_denied` */
   status(id: string, context: RequestContext): TicketState | undefined {
     const ticket = readTicket(id);
-    return ticket && this.#isKept(ticket) ? this.#stateOf(ticket, context) : undefined;
+    return ticket && this.#hasResults(ticket) ? this.#stateOf(ticket, context) : undefined;
   }
 
   /**
@@ -124,7 +124,7 @@ export class ColabfoldTickets {
    */
   async archive(id: string, context: RequestContext): Promise<Buffer | undefined> {
     const ticket = readTicket(id);
-    if (ticket === undefined || !this.#isKept(ticket)) return undefined;
+    if (ticket === undefined || !this.#hasResults(ticket)) return undefined;
     const { status } = this.#stateOf(ticket, context);
     if (status !== 'COMPLETE')
       throw new Refusal('run_not_completed', `The ticket is ${status}; ask again when it is COMPLETE.`);
@@ -216,7 +216,7 @@ export class ColabfoldTickets {
   }
 
   /** Whether all runs are stored, with results, and of the kinds that a ticket of this server names. */
-  #isKept({ queries }: Ticket): boolean {
+  #hasResults({ queries }: Ticket): boolean {
     const { table } = this.#dependencies;
     return queries.every(({ searches }) => isTicketQuery(searches, (id) => table.get(id)));
   }

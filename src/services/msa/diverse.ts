@@ -40,17 +40,17 @@ export async function diverseRows(
     columns.push(columnsOf(row, query.length));
   }
   const diverse = new Set<number>();
-  const keptColumns = [columnsOf(query, query.length)];
+  const columnsOfRows = [columnsOf(query, query.length)];
   const depths = new Uint32Array(Math.ceil(query.length / BLOCK_COLUMNS));
-  const isWanted = (row: Columns): boolean =>
+  const isDiverse = (row: Columns): boolean =>
     diverseRowCount === 0 || blocksOf(row).some((block) => depths[block] < diverseRowCount);
   for (const bound of boundsUpTo(maximumIdentity, diverseRowCount)) {
     for (const [at, row] of columns.entries()) {
       if (slice.isOver) await slice.pause();
-      if (diverse.has(at) || !isWanted(row) || keptColumns.some((other) => areAlike(row, other, bound)))
+      if (diverse.has(at) || !isDiverse(row) || columnsOfRows.some((other) => areAlike(row, other, bound)))
         continue;
       diverse.add(at);
-      keptColumns.push(row);
+      columnsOfRows.push(row);
       for (const block of blocksOf(row)) depths[block] += 1;
     }
   }

@@ -34,7 +34,7 @@ export function createReceipts(table: ReceiptTable, catalog: Pick<Catalog, 'find
   return {
     async issue(engine, request, execution, { organizationId }) {
       const cached = issued.get(execution);
-      if (cached !== undefined && table.isKeptLately(cached.id, organizationId)) return cached;
+      if (cached !== undefined && table.isRecent(cached.id, organizationId)) return cached;
       const { result, createdAt } = execution;
       const content = receiptContent(engine, request, result);
       const { sha256, bytes } = await canonicalDigestInTurns(content);

@@ -8,7 +8,7 @@ import type { RequestContext } from '../context.js';
 import type { BytesReply, WrittenReply } from '../reply.js';
 import type { SqlCredentials, SqlLogin } from './credentials.js';
 import type { SqlEngines, SqlTurn } from './engines.js';
-import { arrowReply, jsonEncoding, jsonReply, keptArrowReply } from './present.js';
+import { arrowReply, jsonEncoding, jsonReply, storedArrowReply } from './present.js';
 import type { OrganizationTables } from './organization-tables.js';
 
 /** One statement, for the audit log. */
@@ -60,13 +60,13 @@ export class Sql {
 
   /**
    * Executes a statement and returns its response.
-   * @param isKept whether the response is stored under an Idempotency-Key
+   * @param isStored whether the response is stored under an Idempotency-Key
    * Errors  those of execute; Refusal `response_too_large`
    */
   async query(
     { sql, parameters = [], limit, timeout_seconds: seconds }: SqlQueryRequest,
     mediaType: string,
-    isKept: boolean,
+    isStored: boolean,
     context: RequestContext,
   ): Promise<WrittenReply | BytesReply> {
     const login = this.#credentials.resume(context.keyId);
@@ -79,7 +79,7 @@ export class Sql {
       signal: context.signal,
     });
     if (!isArrow) return jsonReply(cursor, limit);
-    return isKept ? keptArrowReply(cursor) : arrowReply(cursor);
+    return isStored ? storedArrowReply(cursor) : arrowReply(cursor);
   }
 
   /**

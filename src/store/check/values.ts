@@ -107,7 +107,7 @@ function checkUsageOrder({ rows, report }: Check): void {
   }
 }
 
-interface KeptResponse {
+interface StoredResponseRow {
   readonly expiresAtMs: number;
   readonly bytes: number;
   /** Rows that were written before version 3. */
@@ -116,7 +116,7 @@ interface KeptResponse {
 
 function checkIdempotency({ rows, report }: Check): void {
   let [responses, bytes] = [0, 0];
-  for (const [scope, row] of rows.of<KeptResponse>('idempotency')) {
+  for (const [scope, row] of rows.of<StoredResponseRow>('idempotency')) {
     responses += 1;
     bytes += row.bytes;
     const place = `${String(row.expiresAtMs).padStart(15, '0')}:${scope}`;

@@ -49,8 +49,8 @@ it.skipIf(!hasNotify)(
     expect(await next()).toBe('READY=1');
     expect(await next()).toBe('WATCHDOG=1');
     server.kill('SIGTERM');
-    const heard: string[] = [];
-    while (heard.at(-1) !== 'STOPPING=1') heard.push(await next());
+    const states: string[] = [];
+    while (states.at(-1) !== 'STOPPING=1') states.push(await next());
     expect(await ended).toBe(0);
     listener.kill();
     expect(notices.join('')).toMatch(/serves on http:.*\n/);

@@ -94,7 +94,7 @@ interface Acknowledged {
   readonly source?: Acknowledged;
   readonly format?: 'fasta' | 'arrow' | 'parquet';
   /** The first final state in a response to the client. */
-  toldFinal?: string;
+  finalStatus?: string;
 }
 
 const acknowledged: Acknowledged[] = [];
@@ -103,8 +103,8 @@ const attempted = new Set<string>();
 function recordStatus(run: Acknowledged, { id, status }: Json): void {
   expect(id).toBe(run.id);
   if (!FINAL.has(status)) return;
-  run.toldFinal ??= status;
-  expect(status, `${id} was ${run.toldFinal}`).toBe(run.toldFinal);
+  run.finalStatus ??= status;
+  expect(status, `${id} was ${run.finalStatus}`).toBe(run.finalStatus);
 }
 
 function inputOf({ kind, firstQuery, source, format }: Omit<Acknowledged, 'id' | 'label'>): Json {
@@ -149,7 +149,7 @@ async function client(number: number): Promise<void> {
   const own: Acknowledged[] = [];
   while (!isOver) {
     const choice = random.share();
-    const open = own.filter(({ toldFinal }) => toldFinal === undefined);
+    const open = own.filter(({ finalStatus }) => finalStatus === undefined);
     const candidates = open.length > 0 && random.share() < 0.5 ? open : own;
     const picked = candidates.length === 0 ? undefined : candidates[random.below(candidates.length)];
     const mayCreate =
@@ -157,7 +157,9 @@ async function client(number: number): Promise<void> {
     if (picked === undefined || (choice < 0.3 && mayCreate)) {
       const label = `client ${number} run ${own.length}`;
       const format = (['fasta', 'arrow', 'parquet'] as const)[random.below(3)];
-      const source = own.findLast(({ kind, toldFinal }) => kind !== 'export' && toldFinal === 'completed');
+      const source = own.findLast(
+        ({ kind, finalStatus }) => kind !== 'export' && finalStatus === 'completed',
+      );
       const run =
         source !== undefined && random.share() < 0.5
           ? await create({ label, kind: 'export', firstQuery: 0, source, format })
@@ -212,7 +214,7 @@ async function checkRun(run: Acknowledged, listed: Json): Promise<void> {
   const { status, usage, result } = listed;
   expect(FINAL.has(status), `${run.id} is ${status}`).toBe(true);
   expect(status, JSON.stringify(listed.error)).not.toBe('failed');
-  if (run.toldFinal !== undefined) expect(status).toBe(run.toldFinal);
+  if (run.finalStatus !== undefined) expect(status).toBe(run.finalStatus);
   expect(await finalEvents(run.id)).toEqual([status]);
   const rows = await allPages(`/v1/runs/${run.id}/results?limit=1000`);
   const input = inputOf(run);

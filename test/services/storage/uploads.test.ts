@@ -80,8 +80,8 @@ describe('an upload', () => {
         true,
       );
     }
-    const seen = (await bench.ask('lab', 'GET', path(created.id))).body.data;
-    expect(seen).toMatchObject({ status: 'uploading', uploaded_parts: [1, 2, 3] });
+    const shown = (await bench.ask('lab', 'GET', path(created.id))).body.data;
+    expect(shown).toMatchObject({ status: 'uploading', uploaded_parts: [1, 2, 3] });
     const { status, body: done } = await complete(created.id);
     expect(status).toBe(200);
     expect(done.data).toMatchObject({

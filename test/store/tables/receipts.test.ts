@@ -25,9 +25,9 @@ describe('a receipt', () => {
   it('counts as recently stored for its organization only, in this process', async () => {
     const table = new ReceiptTable(scratch.store);
     await table.persist(receipt('a', 1), 'lab');
-    expect(table.isKeptLately('rcpt_a', 'lab')).toBe(true);
-    expect(table.isKeptLately('rcpt_a', 'rival')).toBe(false);
-    expect(new ReceiptTable(scratch.store).isKeptLately('rcpt_a', 'lab')).toBe(false);
+    expect(table.isRecent('rcpt_a', 'lab')).toBe(true);
+    expect(table.isRecent('rcpt_a', 'rival')).toBe(false);
+    expect(new ReceiptTable(scratch.store).isRecent('rcpt_a', 'lab')).toBe(false);
   });
 
   it('is evicted when it is the oldest of too many, also after a restart', async () => {
@@ -37,7 +37,7 @@ describe('a receipt', () => {
     const second = new ReceiptTable(scratch.store, 2);
     await second.persist(receipt('c', 3), 'lab');
     expect(['a', 'b', 'c'].map((id) => second.get(`rcpt_${id}`) !== undefined)).toEqual([true, false, true]);
-    expect(first.isKeptLately('rcpt_b', 'lab')).toBe(false);
+    expect(first.isRecent('rcpt_b', 'lab')).toBe(false);
   });
 
   it('is not evicted for a visitor without a key; the oldest receipts of such visitors are', async () => {
