@@ -8,7 +8,7 @@ import type { FileEntry, ReleaseManifest } from './release.js';
 export interface FileVerdict {
   readonly path: string;
   readonly isIntact: boolean;
-  /** What is wrong; absent where the file is intact. */
+  /** Description of the damage; absent if the file is intact. */
   readonly problem?: string;
 }
 

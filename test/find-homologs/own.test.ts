@@ -26,7 +26,7 @@ const RESIDUES = 40;
 const SHORT_RESIDUES = 25;
 const randomProtein = (residues: number): string =>
   Array.from({ length: residues }, () => AMINO_ACIDS[random.below(20)]).join('');
-/** With three in ten of its residues drawn anew. */
+/** Returns the protein with three in ten of its residues replaced at random. */
 const mutated = (protein: string): string =>
   Array.from(protein, (letter) => (random.below(10) < 3 ? AMINO_ACIDS[random.below(20)] : letter)).join('');
 

@@ -17,7 +17,7 @@ const UNKNOWN = 0;
 const IS_FALSE = 1;
 const IS_TRUE = 2;
 
-/** What a filter reads of a release. */
+/** Parts of a release that a filter reads. */
 export type FilteredRelease = Pick<Release, 'targets' | 'lineage'>;
 
 /**

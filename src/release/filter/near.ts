@@ -12,9 +12,9 @@ const COMPARED_MAX_COUNT = 5_000;
 const COMPARED_MAX_CHARACTERS = 64;
 
 /**
- * What would have been found near a filter that lets nothing through: for each of its tests what it selects alone or,
- * where that is nothing, values that are there.
- * @param predicate in its canonical form; undefined where all is let through
+ * Explains a filter that no target passes. Each of its tests has a hint: the number of targets that pass this test
+ * alone or, if that is 0, existing values.
+ * @param predicate in its canonical form; undefined if all targets pass
  */
 export function explainEmptySelection(predicate: unknown, release: Release): readonly string[] {
   if (predicate === undefined) return [];

@@ -10,7 +10,7 @@ export interface FilterBounds {
   readonly clauses: number;
   /** Entries of all `values` together. */
   readonly values: number;
-  /** Of them, those that are searched for inside of texts. */
+  /** Maximum number of values that are searched inside texts. */
   readonly substrings: number;
   readonly valueCharacters: number;
   readonly faults: number;

@@ -19,7 +19,7 @@ export interface FoundTarget extends FoundName {
 }
 
 const MATCHES: readonly NameMatch[] = ['exact', 'prefix', 'token', 'similar'];
-/** What a search looks at, so that no query costs more than some milliseconds. */
+/** Limits of a search, so that every query takes at most some milliseconds. */
 const QUERY_MAX_TOKENS = 8;
 const EXPANDED_MAX_TOKENS = 64;
 const COMPARED_MAX_TOKENS = 1_024;
@@ -116,7 +116,7 @@ interface TokenMatch {
   readonly weight: number;
 }
 
-/** What is known as it stands needs no guess. */
+/** Similar tokens are searched only if the index lacks the token. */
 async function matchesOf(index: NamesIndex, token: string, isLast: boolean): Promise<readonly TokenMatch[]> {
   const matches = knownTokens(index, token, isLast);
   return matches.length > 0 ? matches : similarTokens(index, token);

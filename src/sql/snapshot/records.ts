@@ -17,7 +17,7 @@ import {
 } from './record-columns.js';
 import type { SqlRecords } from '../tables.js';
 
-/** What to write for an organization. */
+/** Inputs of an organization's snapshot. */
 export interface RecordsJob {
   readonly kind: 'records';
   readonly dataFolder: string;

@@ -6,7 +6,7 @@ import { readTableBatches } from '../../release/table-file.js';
 import { writeParquet, type ParquetColumn } from './parquet.js';
 import { attributeColumn } from '../tables.js';
 
-/** What to write for a release. */
+/** Inputs of the Parquet file of a release. */
 export interface ReleaseJob {
   readonly kind: 'release';
   /** Folder of the release. */

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { repeatProbabilities } from '#bench/calibration/repeats.js';
 
-/** What Debian's `tantan -p -f1` 40 prints for this made-up protein of two repeats and no repeat. */
+/** Output of Debian's `tantan -p -f1` 40 for this made-up protein with two repeats and a stretch without repeats. */
 const PROTEIN = 'MAEQKTSWNDVGPPGPPGPPGPPGPPGKDWQNARTLMEHCFYVIKSSSSSSSSTNDEWLRQAGHIFKMPCVY';
 const TANTAN = [
   0, 0.000146, 0.000367, 0.00673, 0.0132, 0.0223, 0.0355, 0.0491, 0.0875, 0.128, 0.17, 0.286, 0.408, 0.585,

@@ -11,7 +11,7 @@ import { gpuLines, register } from '#src/cli/admin/doctor.js';
 import { CUDA_IS_VERIFIED, gpuReport } from '#src/kernels/cuda.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
 
-/* What `gloaming doctor` says of GPUs, where there is none. */
+/* The report of `gloaming doctor` about GPUs on a machine without one. */
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-doctor-'));
 const hasGpu = gpuReport().obstacle === undefined;

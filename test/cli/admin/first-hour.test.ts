@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { PROGRAM } from '../../tools/paths.js';
 
-/* What an administrator does in the first hour, as it is typed. */
+/* The commands of an administrator's first hour. */
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-first-hour-'));
 afterAll(() => rmSync(folder, { recursive: true }));

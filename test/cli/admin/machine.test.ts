@@ -17,7 +17,7 @@ import type { FoundRelease } from '#src/release/catalog.js';
 import { recordMaintenance } from '#src/services/backup/maintenance.js';
 import { ROOT } from '../../tools/paths.js';
 
-/* What doctor looks at of a machine, each as it is when it is wrong. */
+/* Each check of a machine by doctor, with a machine that fails this check. */
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-machine-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -50,7 +50,7 @@ function contents(name: string): Record<string, string> {
 }
 
 let built = false;
-/** What one machine builds. */
+/** Builds the release on one machine, as the reference. */
 function whole(): Record<string, string> {
   if (!built) expect(gloaming('whole', ...BUILD).status).toBe(0);
   built = true;
@@ -151,7 +151,7 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
         held.release();
         expect(await ended, output).toBe(0);
         expect(output).toMatch(/Job \d+: 7 tasks\./);
-        // What was cancelled was submitted again.
+        // The cancelled tasks were submitted again.
         expect(output).toMatch(/Job \d+: 1 tasks\./);
         expect(output).toContain('Built db.');
         expect(contents('cluster')).toEqual(whole());

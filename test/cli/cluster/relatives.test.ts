@@ -20,7 +20,7 @@ const path = (...names: string[]): string => join(folder, ...names);
 const QUERY = 33;
 const random = seededRandom(3);
 const simulated = simulateProteins(7, 300).proteins.map(({ sequence }) => sequence);
-/** With a fifth of its residues drawn anew. */
+/** Returns the protein with a fifth of its residues replaced at random. */
 const mutated = (protein: string): string =>
   [...protein].map((letter) => (random.below(5) < 1 ? AMINO_ACIDS[random.below(20)] : letter)).join('');
 const proteins = [...simulated, ...Array.from({ length: 8 }, () => mutated(simulated[QUERY]))];
@@ -43,7 +43,7 @@ function gloaming(name: string, args: readonly string[], more: Readonly<Record<s
   });
 }
 
-/** What a script for sbatch says when the tasks of it are started one by one, each the first twice. */
+/** Runs the tasks of a script for sbatch one by one, the first of them twice, and returns their output. */
 function runTasks(stdout: string): readonly string[] {
   const [, array, script] = /sbatch --array=0-(\d+) (\S+)/.exec(stdout)!;
   const run = (task: number) =>

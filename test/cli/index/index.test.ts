@@ -19,7 +19,7 @@ async function index(...args: string[]): Promise<string> {
   return (await indexWith('', ...args)).stdout;
 }
 
-/** The same with this on standard input, and what it said on standard error. */
+/** Runs `gloaming index` with a text on standard input. Returns standard output and standard error. */
 async function indexWith(input: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(input);

@@ -63,7 +63,7 @@ function fasta(count: number): string {
   return Array.from({ length: count }, (_, at) => `>p${at}\n${sequence(at)}\n`).join('');
 }
 
-/** As a web server that knows the version of its file. */
+/** Serves the text like a web server that sends validators of its file. */
 function serve(text: string, version: Readonly<Record<string, string>>): void {
   answer = (request, response) => {
     const { 'if-none-match': tag, 'if-modified-since': since } = request.headers;

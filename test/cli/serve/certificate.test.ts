@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { warnOfCertificate } from '#src/cli/serve/certificate.js';
 import { startSmallAppliance } from '../../tools/small-appliance.js';
 
-/* What a start says of the certificate that it serves with. */
+/* Log entries about the certificate of a server. */
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 if (!hasOpenssl) console.log('Certificates are not looked at: no openssl to make one with.');
@@ -21,7 +21,7 @@ describe.skipIf(!hasOpenssl)('a start with TLS', () => {
     const files = ['-keyout', tls.keyFile, '-out', tls.certificateFile];
     spawnSync('openssl', [...words, '-subj', '/CN=lab', '-days', `${days}`, ...files]);
   };
-  /** What is logged where something writes to this log. */
+  /** Entries that were written to this log. */
   const listen = () => {
     const lines: string[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });

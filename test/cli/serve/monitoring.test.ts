@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROOT } from '../../tools/paths.js';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
 
-/* What an administrator puts into Prometheus and Grafana, held against what a server tells. */
+/* The shipped rules of Prometheus and panels of Grafana use only metrics that a server has. */
 
 const FOLDER = join(ROOT, 'config', 'packaging', 'monitoring');
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;

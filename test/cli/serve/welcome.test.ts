@@ -10,7 +10,7 @@ import type { CommandContext } from '#src/cli/terminal/command.js';
 import { loadConfig } from '#src/config.js';
 import { pino } from 'pino';
 
-/* What a first start prints, on a terminal and into a file. */
+/* The output of a first start, on a terminal and in a file. */
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-welcome-'));
 const environment = {
