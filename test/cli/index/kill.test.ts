@@ -183,7 +183,7 @@ describe('a build that is killed', () => {
       ];
       let name = '';
       let killed: string[] = [];
-      // A build that got through leaves nothing to kill: the next folder's builds are killed sooner.
+      // If a build finishes before its kill, the attempt is repeated in another folder with half the delay.
       for (let delayMaxMs = 60; killed.length < 4 && delayMaxMs >= 1; delayMaxMs >>= 1) {
         name = `killed-${delayMaxMs}`;
         killed = [];
