@@ -102,7 +102,8 @@ async function calibrate(
     (events) => makeReferenceNull(options, config, events),
   );
   context.stdout.write(
-    `The null of ${encoder} is ${reference.id}, from ${reference.pairCount.toLocaleString('en-US')} pairs, in ${reference.folder}.\n` +
+    `The null of ${encoder} is ${reference.id}, from ${reference.pairCount.toLocaleString('en-US')} pairs, ` +
+      `in ${reference.folder}.\n` +
       'Databases take it when they are calibrated: index calibrate, or the next build.\n',
   );
 }

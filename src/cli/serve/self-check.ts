@@ -46,8 +46,8 @@ export async function checkByExample(
   const ids = new Set(homologs.map(({ target }) => target.id));
   const homologCount = finds.filter((id) => ids.has(id)).length;
   return (
-    `${subject} found ${homologs.length} homologs with E ≤ ${EXAMPLE_LARGEST_E}, ${homologCount} of the ${finds.length} ` +
-    `expected, ${took}. BLASTP finds ${blastpCount} of these.`
+    `${subject} found ${homologs.length} homologs with E ≤ ${EXAMPLE_LARGEST_E}, ${homologCount} of the ` +
+    `${finds.length} expected, ${took}. BLASTP finds ${blastpCount} of these.`
   );
 }
 
@@ -76,8 +76,8 @@ export async function checkBySimulation(
   );
   const { searched_target_count: searched } = value.database;
   return (
-    `Self-check on ${servedFrom}: the first search found ${homologCount} of ${check.homologs.length} true homologs of ` +
-    `${check.query.id} among ${searched} simulated proteins, in ${value.performance.search_execution_ms} ms.`
+    `Self-check on ${servedFrom}: the first search found ${homologCount} of ${check.homologs.length} true homologs ` +
+    `of ${check.query.id} among ${searched} simulated proteins, in ${value.performance.search_execution_ms} ms.`
   );
 }
 

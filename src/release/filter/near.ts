@@ -48,7 +48,10 @@ function nearHint(test: Test, release: Release): string | undefined {
   if (field.isTaxonomy === true && test.op !== 'descends_from') {
     const under = countOf({ op: 'descends_from', field: field.name, value: wantedValue }, release);
     if (under > 0)
-      return `${field.name} ${wantedValue} itself has none; \`${field.name} under ${wantedValue}\` has ${formatted(under)}`;
+      return (
+        `${field.name} ${wantedValue} itself has none; ` +
+        `\`${field.name} under ${wantedValue}\` has ${formatted(under)}`
+      );
   }
   const column = attributeColumn(release.targets, field.name);
   if (column === undefined) return undefined;

@@ -134,7 +134,8 @@ export class Sql {
   }
 
   /**
-   * Starts to report each finished statement and internal failures to the listeners. Errors  those of OrganizationTables.start
+   * Starts to report each finished statement and internal failures to the listeners.
+   * Errors  those of OrganizationTables.start
    */
   async start(listeners: SqlListeners): Promise<void> {
     this.#listeners = listeners;
