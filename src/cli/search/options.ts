@@ -4,7 +4,7 @@ import type { EvidenceRequest } from '../../pipelines/search.js';
 import type { ExportFormat } from '../../services/export/formats.js';
 import type { Missing } from '../../services/export/rows.js';
 import { needAlignments } from '../../services/select.js';
-import { exportAskedOf, formatNameOf, type ExportFlags } from '../terminal/formats.js';
+import { exportOptionsOf, formatNameOf, type ExportFlags } from '../terminal/formats.js';
 import type { SearchSettingFlags } from '../terminal/search-settings.js';
 import { cutOffsOf, type SelectionFlags } from '../terminal/selection.js';
 
@@ -43,7 +43,7 @@ function isShared(format: FormatName): format is 'm8' | 'blast' | 'mmseqs' | 'a3
  */
 export async function exportFormatOf(flags: SearchFlags): Promise<ExportFormat | undefined> {
   const format = formatIn(flags);
-  const asked = exportAskedOf(flags, isShared(format) ? format : 'tsv');
+  const exportOptions = exportOptionsOf(flags, isShared(format) ? format : 'tsv');
   if (flags.missing !== undefined && (!isShared(format) || format === 'a3m')) {
     throw new Refusal(
       'invalid_option',
@@ -54,7 +54,7 @@ export async function exportFormatOf(flags: SearchFlags): Promise<ExportFormat |
   if (!isShared(format)) return undefined;
   const { formatOf } = await import('../../services/export/formats.js');
   const isTar = format === 'a3m' && isArchive(flags.output);
-  const exported = formatOf({ ...asked, ...(isTar && { all_queries: true }) });
+  const exported = formatOf({ ...exportOptions, ...(isTar && { all_queries: true }) });
   if (flags.missing === undefined || exported.extension !== 'xml') return exported;
   throw new Refusal('invalid_option', 'The XML of --outfmt 5 holds numbers only: leave out --missing.');
 }

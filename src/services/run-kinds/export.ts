@@ -59,9 +59,9 @@ async function prepareExport(
   const run = exportableRun(input.run_id, context, dependencies);
   refuseStrayMembers(input);
   const format = formatOf(input);
-  const found = await describe(run, input.query_index, table);
-  requireFormat(run, found, format, input);
-  if (format.needsQueries) sequenceOf(found, context, receipts);
+  const described = await describe(run, input.query_index, table);
+  requireFormat(run, described, format, input);
+  if (format.needsQueries) sequenceOf(described, context, receipts);
   const place = writer.placeOf(path ?? defaultPath(input, format), context);
   const plan = { ...input, path: place, baseUrl: context.baseUrl ?? '' };
   const { databaseSnapshots = [] } = (run.traces ?? {}) as Traces;
@@ -73,18 +73,18 @@ async function prepareExport(
 }
 
 async function* exportRun(
-  { path, baseUrl, ...asked }: Plan,
+  { path, baseUrl, ...options }: Plan,
   context: RequestContext,
   dependencies: ExportRunDependencies,
 ): RunSteps {
   const { table, receipts, writer, world = realWorld } = dependencies;
-  const { run_id, format: formatName, query_index: queryIndex } = asked;
-  const format = formatOf(asked);
+  const { run_id, format: formatName, query_index: queryIndex } = options;
+  const format = formatOf(options);
   const run = exportableRun(run_id, context, dependencies);
-  const found = await describe(run, queryIndex, table);
-  const sequence = format.needsQueries ? sequenceOf(found, context, receipts) : undefined;
+  const described = await describe(run, queryIndex, table);
+  const sequence = format.needsQueries ? sequenceOf(described, context, receipts) : undefined;
   const query = { index: 0, id: LONE_QUERY_ID, ...(sequence !== undefined && { sequence }) };
-  const settings = { asked, search: searchOf(run), ...(!isBatch(run) && { query }) };
+  const settings = { options, search: searchOf(run), ...(!isBatch(run) && { query }) };
   const thread = new ExportThread(settings);
   const file = writer.open(context);
   const writePiece = async (request: ExportRequest): Promise<ExportPiece> => {
@@ -102,7 +102,7 @@ async function* exportRun(
       const sequences =
         format.needsQueries && isBatch(run) && (await sequencesOf(run, at, end, context, dependencies));
       const piece = await writePiece({ ...block, ...(sequences && { sequences }) });
-      if (piece.rowCount === 0) throw gone(run);
+      if (piece.rowCount === 0) throw resultsExpired(run);
       at += piece.rowCount;
       doneCount = at - start;
       candidateCount += piece.candidateCount;
@@ -146,7 +146,7 @@ function requireBlock(
   { rows }: Pick<RunTable, 'rows'>,
 ): NonNullable<ExportRequest> {
   const block = rows.packedBlockAt(run.id, at);
-  if (block === undefined) throw gone(run);
+  if (block === undefined) throw resultsExpired(run);
   const { firstRow, packed } = block;
   return { packed: Uint8Array.from(packed), start: at - firstRow, end: end - firstRow };
 }
@@ -198,7 +198,7 @@ async function describe(run: RunRow, queryIndex = 0, { rows }: Pick<RunTable, 'r
     );
   if (!isBatch(run)) return run.summary as SearchRunSummary;
   const block = await rows.blockAt(run.id, queryIndex);
-  if (block === undefined) throw gone(run);
+  if (block === undefined) throw resultsExpired(run);
   return block.rows[queryIndex - block.firstRow] as HomologyQueryResult;
 }
 
@@ -254,7 +254,7 @@ async function sequencesOf(
   { table, receipts }: ExportRunDependencies,
 ): Promise<readonly string[]> {
   const block = await table.rows.blockAt(run.id, at);
-  if (block === undefined) throw gone(run);
+  if (block === undefined) throw resultsExpired(run);
   const rows = block.rows.slice(at - block.firstRow, end - block.firstRow) as readonly HomologyQueryResult[];
   return mapInTurns(rows, (row) => sequenceOf(row, context, receipts));
 }
@@ -276,7 +276,7 @@ function defaultPath(
   return `exports/${id}${index === undefined ? '' : `.query-${index}`}.${format.extension}`;
 }
 
-function gone({ id }: RunRow): Refusal {
+function resultsExpired({ id }: RunRow): Refusal {
   return new Refusal('result_expired', `The results of ${id} were deleted meanwhile.`);
 }
 
