@@ -14,6 +14,7 @@ import { isTableOfAnother, MISSING_WRITTEN } from '../../services/export/rows.js
 import { evidenceWarnings, type SearchedDatabase } from '../../services/search/present-search.js';
 import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
+import { manualUrl, serverUrl } from '../terminal/server-url.js';
 import { formatArrow, formatAsExport, formatTsv, writeAlignments } from './encoded.js';
 import { readFilterExpressions } from './filter.js';
 import { formatHtml, formatJson } from './json.js';
@@ -84,7 +85,11 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const seen = flags.verbose === true ? reportFunnels(reports, context) : reports;
     const shown = selectReports(seen, selection, format, context);
     const answers = format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
-    const layout = layoutFor(context, flags.alignments === true, flags.output);
+    const layout = layoutFor(context, {
+      hasAlignments: flags.alignments === true,
+      path: flags.output,
+      manual: manualUrl(serverUrl(config)),
+    });
     try {
       await writeAnswers(answers, exported, layout, flags, context);
     } finally {
