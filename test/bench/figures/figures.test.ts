@@ -61,7 +61,9 @@ describe('the measured figures', () => {
     const published = { ...table, command: 'From their files', source: 'published', commit: '' } as const;
     expect(withTables(page, [published])).toContain('\n*From their files, 2026-11-24.*\n');
     const measured = { ...table, source: 'typed' } as const;
-    expect(withTables(page, [measured])).toContain('`npm run bench -- peers demo`, a CPU, 2026-11-24, commit');
+    expect(withTables(page, [measured])).toContain(
+      '`npm run bench -- peers demo`, a CPU, 2026-11-24, commit',
+    );
   });
 
   it('a plot refuses a cell that is no number', () => {
