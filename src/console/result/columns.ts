@@ -70,7 +70,7 @@ const FIXED: readonly Column[] = [
     id: 'bits',
     title: 'Bits',
     section: 'bit_score',
-    meaning: 'Surprise: each bit halves the probability that an unrelated pair scores as well.',
+    meaning: 'Bit score: each bit halves the probability that an unrelated pair scores as well.',
     width: '4rem',
     key: ({ bits }) => bits,
     text: ({ bits }) => (bits === undefined ? '' : bits.toFixed(0)),
