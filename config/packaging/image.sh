@@ -15,9 +15,10 @@ finish() { buildah rmi --force "$image" >/dev/null 2>&1 || true; rm -rf "$work";
 trap finish EXIT
 
 buildah build --quiet --format docker --no-cache --timestamp "$(git log -1 --format=%ct)" "$@" \
-  --file config/packaging/Containerfile --tag "$image" "$packages" >"$work/build.log" 2>&1 ||
+  --iidfile "$work/id" --file config/packaging/Containerfile --tag "$image" "$packages" >"$work/build.log" 2>&1 ||
   { cat "$work/build.log"; exit 1; }
-buildah push --quiet "$image" "docker-archive:$work/image.tar:gloaming:$version"
+# By its id: a push by name would add that name, which differs between two builds, to the file.
+buildah push --quiet "$(cat "$work/id")" "docker-archive:$work/image.tar:gloaming:$version"
 gzip --no-name -6 <"$work/image.tar" >"$packages/$file"
 { grep -v "  $file\$" "$packages/SHA256SUMS" || true; (cd "$packages" && sha256sum "$file"); } >"$work/sums"
 cp "$work/sums" "$packages/SHA256SUMS"

@@ -7,13 +7,13 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 packages=$1 debian=$2
 name=gloaming-verify-$$ container=gloaming-verify-$$-run base=gloaming-verify-$$-base port=18091
-loaded=gloaming:$(jq -r .version package.json)
 work=$(mktemp -d)
-server=
+server= loaded=
 finish() {
   if [ -n "$server" ]; then kill -- "-$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; fi
   buildah rm "$container" "$base" >/dev/null 2>&1 || true
-  buildah rmi --force "$name" "$name-cuda" "$loaded" "$base" >/dev/null 2>&1 || true
+  # shellcheck disable=SC2086 -- a list of images
+  buildah rmi --force $loaded "$base" >/dev/null 2>&1 || true
   rm -rf "$work"
 }
 fail() { echo "FAILED: $1" >&2; exit 1; }
@@ -43,9 +43,13 @@ once=$(layers)
 image
 [ "$once" = "$(layers)" ] || fail "two builds have other layers: $once, $(layers)"
 (cd "$work/packages" && sha256sum --quiet --check --ignore-missing SHA256SUMS)
-load() { gunzip <"$work/packages/$file" >"$work/image.tar" && buildah pull --quiet "docker-archive:$work/image.tar" >/dev/null; }
-load
-buildah tag "localhost/$loaded" "$name"
+load() { # name that the image in the file gets
+  gunzip <"$work/packages/$file" >"$work/image.tar"
+  id=$(buildah pull --quiet "docker-archive:$work/image.tar")
+  loaded="$loaded $id"
+  buildah tag "$id" "$1"
+}
+load "$name"
 told='{{.Docker.Config.User}} {{.Docker.Config.Volumes}} {{.Docker.Config.Healthcheck.Test}}'
 echo "$(buildah inspect --type image --format "$told" "$name")"
 
@@ -78,8 +82,7 @@ server=
 
 echo '== the variant for GPUs'
 image --target cuda
-load
-buildah tag "localhost/$loaded" "$name-cuda"
+load "$name-cuda"
 buildah rm "$container" >/dev/null
 buildah from --name "$container" --pull-never "localhost/$name-cuda" >/dev/null
 if in_container gloaming serve >"$work/serve.log" 2>&1; then fail 'it served, and nobody stopped it'; fi

@@ -13,7 +13,7 @@ function ReportView({ report }: { readonly report: Report }) {
   const [text, setText] = useState('');
   const chosen = results[at];
   const words = text.toLowerCase();
-  const found = results
+  const matching = results
     .map((result, index) => ({ result, index }))
     .filter(({ result: { query } }) =>
       `${query.id} ${query.description ?? ''}`.toLowerCase().includes(words),
@@ -38,7 +38,7 @@ function ReportView({ report }: { readonly report: Report }) {
                 onInput={({ currentTarget: { value } }) => setText(value)}
               />
               <ul>
-                {found.map(({ result, index }) => (
+                {matching.map(({ result, index }) => (
                   <QueryLine
                     key={index}
                     result={result}

@@ -10,7 +10,7 @@ import { openControlStore } from '#src/store/control-store.js';
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-closing-'));
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it('a read during the last commit succeeds; later reads and writes throw where they are called', async () => {
+it('a read during the last commit succeeds; later reads and writes throw in the caller', async () => {
   const store = openControlStore(folder);
   const table = store.table<number>('numbers');
   const commit = store.transaction(() => table.put('one', 1));

@@ -78,19 +78,19 @@ async function* startingWith(
 async function* resultsOf(reports: AsyncIterable<SearchReport>): AsyncGenerator<ReportResult> {
   for await (const report of reports) {
     const { query, request, targetSpace } = report;
-    const found = await presentSearch({ ...report, request: { ...request, query, targetSpace } });
+    const answer = await presentSearch({ ...report, request: { ...request, query, targetSpace } });
     yield {
       query: {
         id: query.id,
         sequence: query.sequence,
         ...(query.description !== undefined && { description: query.description }),
       },
-      database: found.database,
+      database: answer.database,
       limit: request.limit,
       has_alignments: request.evidence === 'pairwise_sequence_alignment',
-      is_result_limit_reached: found.is_result_limit_reached,
-      result_sha256: found.result_sha256,
-      candidates: found.candidates,
+      is_result_limit_reached: answer.is_result_limit_reached,
+      result_sha256: answer.result_sha256,
+      candidates: answer.candidates,
     };
   }
 }

@@ -3,7 +3,7 @@ import { Refusal } from '../../errors.js';
 import type { EvidenceRequest } from '../../pipelines/search.js';
 import type { ExportFormat } from '../../services/export/formats.js';
 import { needAlignments } from '../../services/select.js';
-import { exportAskedOf, formatNameOf, type ExportFlags } from '../terminal/formats.js';
+import { exportOptionsOf, formatNameOf, type ExportFlags } from '../terminal/formats.js';
 import type { SearchSettingFlags } from '../terminal/search-settings.js';
 import { cutOffsOf, type SelectionFlags } from '../terminal/selection.js';
 
@@ -41,11 +41,11 @@ function isShared(format: FormatName): format is 'm8' | 'blast' | 'mmseqs' | 'a3
  */
 export async function exportFormatOf(flags: SearchFlags): Promise<ExportFormat | undefined> {
   const format = formatIn(flags);
-  const asked = exportAskedOf(flags, isShared(format) ? format : 'tsv');
+  const exportOptions = exportOptionsOf(flags, isShared(format) ? format : 'tsv');
   if (!isShared(format)) return undefined;
   const { formatOf } = await import('../../services/export/formats.js');
   const isTar = format === 'a3m' && isArchive(flags.output);
-  return formatOf({ ...asked, ...(isTar && { all_queries: true }) });
+  return formatOf({ ...exportOptions, ...(isTar && { all_queries: true }) });
 }
 
 /** Whether the output is a tar of alignments. */

@@ -78,12 +78,12 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     warnOfMissingEValues(engine, database, flags, context);
     const queries = readQueries(inputOf(fasta, context), warnOfReplacedLetters(context));
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
-    const asked = isSingle ? onlyQuery(queries) : queries;
+    const usedQueries = isSingle ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
-    const searched = searchAll(asked, settings, engine, stopping.signal);
+    const searched = searchAll(usedQueries, settings, engine, stopping.signal);
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
-    const seen = flags.verbose === true ? reportFunnels(reports, context) : reports;
-    const shown = selectReports(seen, selection, format, context);
+    const reported = flags.verbose === true ? reportFunnels(reports, context) : reports;
+    const shown = selectReports(reported, selection, format, context);
     const answers = format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
     const layout = layoutFor(context, {
       hasAlignments: flags.alignments === true,
@@ -210,13 +210,13 @@ function selectRelease(table: ReleaseTable<ReleaseManifest>, name: string | unde
     return { releaseId, databaseId: database.id, slug: database.slug };
   }
   const slugs = table.databases().map(({ slug }) => slug);
-  const known =
+  const hint =
     slugs.length === 0
       ? 'There is none yet: build one with "gloaming index build".'
       : `There are: ${slugs.join(', ')}.`;
   throw name === undefined
-    ? new Refusal('default_database_not_set', `Name a database with --database. ${known}`)
-    : new Refusal('database_not_found', `No database or release is called "${name}". ${known}`);
+    ? new Refusal('default_database_not_set', `Name a database with --database. ${hint}`)
+    : new Refusal('database_not_found', `No database or release is called "${name}". ${hint}`);
 }
 
 /** Writes one line for each query: the targets that each stage of its search left. */

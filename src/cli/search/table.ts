@@ -153,8 +153,8 @@ function fitting(
     Math.max(name.length, ...candidates.map((candidate) => cell(candidate).length));
   const texts = columns.filter(({ least }) => least !== undefined);
   const fixed = columns.filter(({ least }) => least === undefined);
-  const taken = fixed.reduce((sum, column) => sum + widthOf(column) + GAP, -GAP);
-  const left = width - taken - GAP * texts.length;
+  const fixedWidth = fixed.reduce((sum, column) => sum + widthOf(column) + GAP, -GAP);
+  const left = width - fixedWidth - GAP * texts.length;
   if (texts.length > 0 && left < TEXT_MIN * texts.length) {
     const [dropped] = texts.slice(-1);
     return fitting(
@@ -201,14 +201,14 @@ function footOf(report: SearchReport, { isTerminal, manual }: Layout): string {
     const hints = explainEmptySelection(targetSpace.canonicalFilter, release);
     return ['No protein passes the filter, so nothing was compared.', ...hints, ''].join('\n');
   }
-  const found = formatCount(foundCount);
+  const count = formatCount(foundCount);
   const hasEValues = candidates.some((candidate) => eValueOf(candidate) !== undefined);
   // An approximate policy lists the best evidence of what it measures.
-  const listed = result.policy.isExhaustive ? `nearest ${found}` : `${found} with the best evidence`;
+  const listed = result.policy.isExhaustive ? `nearest ${count}` : `${count} with the best evidence`;
   const lines = [
     isResultLimitReached
       ? `The ${listed} of ${formatCount(targetSpace.searchedTargetCount)}; --limit looks at more.`
-      : `All ${found} were looked at.`,
+      : `All ${count} were looked at.`,
     ...[describeLeftOut(leftOutCount, foundCount)].filter((line) => line !== ''),
     describeOrder(sort, hasEValues),
     'A distance of 0 is the same protein; near does not mean homologous.',

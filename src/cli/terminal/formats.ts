@@ -67,7 +67,7 @@ export function formatNameOf<Name extends string>(
 }
 
 /** Translates the options of a format into the request of an export. */
-export function exportAskedOf(flags: ExportFlags & SelectionFlags, format: ExportFormatName) {
+export function exportOptionsOf(flags: ExportFlags & SelectionFlags, format: ExportFormatName) {
   const { outfmt, formatOutput, missing, sort = 'evalue' } = flags;
   const msa = msaChoiceOf(flags);
   if (format !== 'a3m' && Object.keys(msa).length > 0) {

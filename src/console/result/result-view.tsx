@@ -55,13 +55,13 @@ export function ResultView({ result, tools, firstOrder = RANK_ORDER, children }:
     .map((column) => (isNarrow ? { ...column, width: NARROW_WIDTHS[column.id] ?? column.width } : column));
 
   const orderBy = ({ id, isDescending = false }: Column): void =>
-    setOrder((known) => ({
+    setOrder((before) => ({
       column: id,
-      isDescending: known.column === id ? !known.isDescending : isDescending,
+      isDescending: before.column === id ? !before.isDescending : isDescending,
     }));
   const select = (list: readonly string[], isSelected: boolean): void =>
     setSelected(
-      (known) => new Set(isSelected ? [...known, ...list] : [...known].filter((id) => !list.includes(id))),
+      (before) => new Set(isSelected ? [...before, ...list] : [...before].filter((id) => !list.includes(id))),
     );
   const open = (id: string): void => {
     setOpenId(id);

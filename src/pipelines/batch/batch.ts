@@ -178,7 +178,7 @@ async function searchHere({ folder, plan, config, events }: Session, name: strin
  */
 async function searchByTasks(
   { folder, plan, config, events }: Session,
-  { count, program, wish }: TaskOptions,
+  { count, program, slurmArray }: TaskOptions,
 ): Promise<BatchResult | undefined> {
   const total = unitsOf(plan).length;
   const missingTasks = async (): Promise<readonly number[]> => {
@@ -195,7 +195,7 @@ async function searchByTasks(
     logFolder: folder.path,
   };
   await writeFile(script, batchScript(job));
-  if (wish === undefined) return { kind: 'divided', missing, script };
+  if (slurmArray === undefined) return { kind: 'divided', missing, script };
   const { signal, onProgress, onNotice } = events;
   const report = async (): Promise<void> => {
     const tasks = tasksOf(total, count, await missingUnits(folder, plan));
@@ -203,7 +203,7 @@ async function searchByTasks(
   };
   const onSubmit = (submitted: string, taskCount: number): void =>
     onNotice?.({ kind: 'job_submitted', job: submitted, taskCount });
-  await runArray({ script, wish, missing: missingTasks, onWait: report, onSubmit, signal });
+  await runArray({ script, slurmArray, missing: missingTasks, onWait: report, onSubmit, signal });
   await report();
   return undefined;
 }

@@ -5,7 +5,7 @@ import type { ApplianceConfig } from '../../config.js';
 import { findEncoderVersion } from '../../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
-import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
+import { backendChoiceOf, chooseBackend } from '../../kernels/choose.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import { openRelease } from '../../release/open.js';
@@ -74,7 +74,9 @@ async function runUnit(unit: Unit, work: Work): Promise<void> {
     const partialResults = await scanPartition(queries, unit, work);
     await publish(folder.partialResult(unit), task.name, encodePartialResults(partialResults));
   }
-  const parts = Array.from({ length: plan.parts }, (_, part) => folder.partialResult({ chunk, part }));
+  const parts = Array.from({ length: plan.parts }, (_, partition) =>
+    folder.partialResult({ chunk, partition }),
+  );
   if (!(await Promise.all(parts.map(exists))).every(Boolean)) return;
   try {
     await finish(chunk, queries, parts, work);
@@ -86,11 +88,11 @@ async function runUnit(unit: Unit, work: Work): Promise<void> {
 
 async function scanPartition(
   queries: readonly NamedQuery[],
-  { part }: Unit,
+  { partition }: Unit,
   work: Work,
 ): Promise<readonly PartialResult[]> {
   const { plan, task, settings, engine } = work;
-  const range = targetRanges(engine.release, plan.parts)[part];
+  const range = targetRanges(engine.release, plan.parts)[partition];
   const store = await openTokens(engine.release, engine.backend, range);
   try {
     return await scanRange(queries, settings, range, { ...engine, store }, task.signal);
@@ -174,7 +176,7 @@ async function openPlanned(
     await encoder.close();
   };
   try {
-    const backend = await chooseBackend(backendWishOf(config));
+    const backend = await chooseBackend(backendChoiceOf(config));
     const { threads } = config;
     const engine = await openWithoutTokens({ release, encoder, backend, threads, homologSources });
     const { calibration, qualification } = engine;

@@ -82,14 +82,14 @@ async function checkHalfFolders(
   scanned: ScannedReleases,
   report: Report,
 ): Promise<void> {
-  const found = [...scanned.releases, ...scanned.damaged];
-  const known = new Set(found.map(({ directory }) => `${directory}.calibration`));
-  for (const slug of new Set(found.map((release) => release.slug))) {
+  const releases = [...scanned.releases, ...scanned.damaged];
+  const folders = new Set(releases.map(({ directory }) => `${directory}.calibration`));
+  for (const slug of new Set(releases.map((release) => release.slug))) {
     for (const name of await list(join(indexesFolder, slug))) {
       const path = join(indexesFolder, slug, name);
       if (name.endsWith('.calibration.new'))
         report('folder_half', path, 'A calibration was not written to its end.');
-      if (!name.endsWith('.calibration') || known.has(path)) continue;
+      if (!name.endsWith('.calibration') || folders.has(path)) continue;
       report('folder_half', path, 'The release of this calibration does not exist.');
     }
   }

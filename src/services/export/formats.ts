@@ -27,7 +27,7 @@ export interface ExportFormat {
 }
 
 /** All settings that determine the format of a file. */
-export interface ExportAsked extends Omit<ExportRunInput, 'run_id' | 'path' | 'query_index' | 'msa'> {
+export interface ExportOptions extends Omit<ExportRunInput, 'run_id' | 'path' | 'query_index' | 'msa'> {
   readonly msa?: Partial<MsaChoice>;
 }
 
@@ -38,8 +38,8 @@ const TEXT = { ...PLAIN, extension: 'txt', contentType: 'text/plain; charset=utf
 const TABLE = { ...PLAIN, extension: 'tsv', contentType: `${TSV_TYPE}; charset=utf-8` };
 
 /** Writer of a contract format. Errors  Refusal `export_not_possible` for unknown columns */
-export function formatOf(asked: ExportAsked): ExportFormat {
-  const { format, outfmt = '6', format_output: formatOutput = '', missing } = asked;
+export function formatOf(options: ExportOptions): ExportFormat {
+  const { format, outfmt = '6', format_output: formatOutput = '', missing } = options;
   switch (format) {
     case 'fasta':
       return { ...TEXT, extension: 'fasta', encoder: fastaEncoder };
@@ -52,7 +52,7 @@ export function formatOf(asked: ExportAsked): ExportFormat {
     case 'mmseqs':
       return tableFormat(readFormatOutput(formatOutput), missing);
     case 'a3m':
-      return alignmentFormat(asked);
+      return alignmentFormat(options);
     case 'parquet':
       return {
         ...PLAIN,
@@ -108,9 +108,9 @@ function alignmentFormat({
   msa,
   sort = 'rank',
   all_queries: isTar = false,
-  ...asked
-}: ExportAsked): ExportFormat {
-  const rows = askRows(pickCutOffs(asked), sort, msa);
+  ...options
+}: ExportOptions): ExportFormat {
+  const rows = askRows(pickCutOffs(options), sort, msa);
   const needs = { ...TEXT, needsAlignments: true, needsQueries: true, needsWholeQueries: true };
   if (!isTar) return { ...needs, isOfOneQuery: true, extension: 'a3m', encoder: () => new A3mEncoder(rows) };
   const contentType = 'application/x-tar';

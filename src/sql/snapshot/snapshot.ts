@@ -4,7 +4,7 @@ import { asStorageFailure } from '../../store/unavailable.js';
 import type { RecordsJob } from './records.js';
 import type { SnapshotAnswer, SnapshotJob } from './process.js';
 import type { ReleaseJob } from './release.js';
-import type { SqlRecords } from '../world.js';
+import type { SqlRecords } from '../tables.js';
 
 /** The compiled entry point of the process, beside this file. */
 const PROCESS_FILE = new URL('./process.js', import.meta.url);

@@ -30,7 +30,7 @@ describe('the measured figures', () => {
     expect(readFileSync(README_PATH, 'utf8')).toBe(renderFigures(figures));
   });
 
-  it('the tables of README and manual, and the plots, are what the same command writes', () => {
+  it('the figures command reproduces the tables of README and manual and the plots', () => {
     for (const [path, text] of writtenFiles(figures))
       expect([path, readFileSync(path, 'utf8')]).toEqual([path, text]);
   });

@@ -71,7 +71,7 @@ describe('gloaming runs', () => {
     expect(lines.every((cells) => cells.length === lines[0].length)).toBe(true);
   });
 
-  it('submits with a filter and cut-offs, waits, and writes what is left as a table', async () => {
+  it('submits with a filter and cut-offs, waits, and writes the selected candidates as a table', async () => {
     const output = join(bench.folder, 'kept.tsv');
     const words = ['submit', '-', '-l', '10', '--filter', 'length<=100000', '--guarantee', 'exhaustive'];
     const cutOffs = ['--min-identity', '30%', '--min-query-coverage', '0.2', '-f', 'tsv', '-o', output];
@@ -143,8 +143,8 @@ describe('gloaming runs', () => {
       expect(readFileSync(file, 'utf8')).toContain(`${header.split(' ')[0]} `);
       expect(readFileSync(file, 'utf8')).toContain(lines.join('\n'));
     }
-    const kept = await run(['export', id, '--format', 'arrow', '--remote']);
-    expect(kept.stdout).toMatch(/^http:.*\/v1\/storage\/files\/fil_.*\.arrow\n$/);
+    const remote = await run(['export', id, '--format', 'arrow', '--remote']);
+    expect(remote.stdout).toMatch(/^http:.*\/v1\/storage\/files\/fil_.*\.arrow\n$/);
     await expect(run(['export', id, '--format', 'm8'])).rejects.toMatchObject({
       code: 'export_not_possible',
     });
@@ -170,7 +170,7 @@ describe('gloaming runs', () => {
     });
   });
 
-  it('cancels, and says so once more when asked again', async () => {
+  it('cancels, and reports the same for a second cancel', async () => {
     const { stdout } = await run(['submit', '-', '--label', 'never'], { stdin: fasta(300) });
     const id = stdout.trim();
     expect((await run(['cancel', id])).stdout).toBe(`${id} is cancelled.\n`);

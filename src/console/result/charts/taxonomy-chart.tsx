@@ -231,13 +231,13 @@ function streamsOf(
   const all = hierarchy(tree, ({ children }) => children)
     .descendants()
     .filter(({ depth }) => depth < rankCount);
-  const kept = new Set([...all].sort((a, b) => b.data.count - a.data.count).slice(0, STREAM_MAX_TAXA));
+  const largest = new Set([...all].sort((a, b) => b.data.count - a.data.count).slice(0, STREAM_MAX_TAXA));
   const idOf = (node: (typeof all)[number]): string =>
     node
       .ancestors()
       .map(({ data }) => data.name)
       .join('/');
-  const list = all.filter((node) => kept.has(node));
+  const list = all.filter((node) => largest.has(node));
   return {
     nodes: list.map((node) => ({
       id: idOf(node),

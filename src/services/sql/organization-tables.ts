@@ -5,11 +5,11 @@ import { canonicalSha256 } from '../../canonical.js';
 import type { HomologyRelease } from '../../contract/search/databases.js';
 import { SQL_SNAPSHOT_MIN_AGE_MS } from '../../limits.js';
 import { writeRecordsSnapshot, writeReleaseSnapshot } from '../../sql/snapshot/snapshot.js';
-import type { SqlRecords, SqlRelease, SqlWorld } from '../../sql/world.js';
+import type { SqlRecords, SqlRelease, SqlTables } from '../../sql/tables.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
 import type { Catalog } from '../search/catalog.js';
 
-interface SqlWorldsDependencies {
+interface OrganizationTablesDependencies {
   readonly catalog: Catalog;
   readonly dataFolder: string;
   /** Folder of a release. */
@@ -21,9 +21,9 @@ interface SqlWorldsDependencies {
 }
 
 /** Tables of an organization, and a key that changes with them. */
-export interface NamedWorld {
+export interface NamedTables {
   readonly key: string;
-  readonly world: SqlWorld;
+  readonly tables: SqlTables;
 }
 
 /** Part of the name of every copy. A change of its columns makes a new copy. */
@@ -31,17 +31,17 @@ const RELEASE_FORMAT = 1;
 /** Pause before a failed copy of a release is tried again. */
 const FAILURE_PAUSE_MS = 60_000;
 /** A snapshot is valid for so many times the duration of its collection, which thus uses at most a fifth of a core. */
-const BELIEF_FACTOR = 4;
+const VALIDITY_FACTOR = 4;
 
 /** Tables that each organization may read by SQL, as Parquet files beside the control state. */
-export class SqlWorlds {
-  readonly #dependencies: SqlWorldsDependencies;
+export class OrganizationTables {
+  readonly #dependencies: OrganizationTablesDependencies;
   readonly #folder: string;
   readonly #copies: ReleaseCopies;
   readonly #records: RecordSnapshots;
   #report: ((error: unknown) => void) | undefined;
 
-  constructor(dependencies: SqlWorldsDependencies) {
+  constructor(dependencies: OrganizationTablesDependencies) {
     this.#dependencies = dependencies;
     this.#folder = join(dependencies.dataFolder, 'sql');
     const onFault = (error: unknown): void => this.#report?.(error);
@@ -54,7 +54,7 @@ export class SqlWorlds {
    * unreadable release is left out and reported.
    * Errors  Fault if the records cannot be written; Refusal `storage_unavailable` if the disk accepts no write
    */
-  async worldOf(organizationId: string): Promise<NamedWorld> {
+  async tablesOf(organizationId: string): Promise<NamedTables> {
     const { catalog } = this.#dependencies;
     const listed = catalog
       .databases(organizationId)
@@ -64,32 +64,32 @@ export class SqlWorlds {
       ...listed.map((release) => this.#copies.of(release)),
     ]);
     const releases = copied.filter((release) => release !== undefined);
-    const world = { organizationId, folder: this.#folder, releases, records };
-    return { key: canonicalSha256(world), world };
+    const tables = { organizationId, folder: this.#folder, releases, records };
+    return { key: canonicalSha256(tables), tables };
   }
 
   /** Removes copies of releases that are not in the catalog. @param onFault called for failures. Errors  none */
   async start(onFault: (error: unknown) => void): Promise<void> {
     this.#report = onFault;
-    const known = new Set(this.#dependencies.releaseIds());
+    const releaseIds = new Set(this.#dependencies.releaseIds());
     const folder = join(this.#folder, 'releases');
     const names = await readdir(folder).catch(() => []);
-    const isKnown = (name: string): boolean => known.has(name.slice(0, name.indexOf('.')));
-    const gone = names.filter((name) => !isKnown(name));
-    await Promise.all(gone.map((name) => rm(join(folder, name), { force: true }).catch(onFault)));
+    const isKnown = (name: string): boolean => releaseIds.has(name.slice(0, name.indexOf('.')));
+    const obsolete = names.filter((name) => !isKnown(name));
+    await Promise.all(obsolete.map((name) => rm(join(folder, name), { force: true }).catch(onFault)));
   }
 }
 
 /** Releases as Parquet files. Each is written once, even for concurrent callers. */
 class ReleaseCopies {
-  readonly #releaseFolder: SqlWorldsDependencies['releaseFolder'];
+  readonly #releaseFolder: OrganizationTablesDependencies['releaseFolder'];
   readonly #folder: string;
   readonly #onFault: (error: unknown) => void;
   readonly #writing = new Map<string, Promise<void>>();
   readonly #failedAtMs = new Map<string, number>();
 
   constructor(
-    releaseFolder: SqlWorldsDependencies['releaseFolder'],
+    releaseFolder: OrganizationTablesDependencies['releaseFolder'],
     folder: string,
     onFault: (error: unknown) => void,
   ) {
@@ -105,9 +105,9 @@ class ReleaseCopies {
     const isThere = (): boolean => existsSync(join(this.#folder, file));
     const failedAt = this.#failedAtMs.get(id) ?? -Infinity;
     if (!isThere() && performance.now() - failedAt > FAILURE_PAUSE_MS) {
-      const known = this.#writing.get(id) ?? this.#write(release, file);
-      this.#writing.set(id, known);
-      await known;
+      const copying = this.#writing.get(id) ?? this.#write(release, file);
+      this.#writing.set(id, copying);
+      await copying;
     }
     return isThere() ? describeRelease(release, file) : undefined;
   }
@@ -163,18 +163,21 @@ interface KnownRecords {
 
 /** Collects records again if the control state has changed and the cached ones are stale. */
 class RecordSnapshots {
-  readonly #dependencies: Pick<SqlWorldsDependencies, 'dataFolder' | 'storeVersion'>;
+  readonly #dependencies: Pick<OrganizationTablesDependencies, 'dataFolder' | 'storeVersion'>;
   readonly #folder: string;
-  readonly #known = new Map<string, KnownRecords>();
+  readonly #snapshots = new Map<string, KnownRecords>();
   readonly #gathering = new Map<string, Promise<SqlRecords>>();
 
-  constructor(dependencies: Pick<SqlWorldsDependencies, 'dataFolder' | 'storeVersion'>, folder: string) {
+  constructor(
+    dependencies: Pick<OrganizationTablesDependencies, 'dataFolder' | 'storeVersion'>,
+    folder: string,
+  ) {
     this.#dependencies = dependencies;
     this.#folder = folder;
   }
 
   async of(organizationId: string): Promise<SqlRecords> {
-    const last = this.#known.get(organizationId);
+    const last = this.#snapshots.get(organizationId);
     if (last !== undefined && isFresh(last, this.#dependencies.storeVersion())) return last.records;
     const begun = this.#gathering.get(organizationId) ?? this.#gather(organizationId);
     this.#gathering.set(organizationId, begun);
@@ -189,7 +192,7 @@ class RecordSnapshots {
     try {
       const records = await writeRecordsSnapshot({ kind: 'records', dataFolder, organizationId, folder });
       const costMs = performance.now() - takenAtMs;
-      this.#known.set(organizationId, { records, storeVersion, takenAtMs, costMs });
+      this.#snapshots.set(organizationId, { records, storeVersion, takenAtMs, costMs });
       return records;
     } finally {
       this.#gathering.delete(organizationId);
@@ -199,5 +202,5 @@ class RecordSnapshots {
 
 function isFresh({ storeVersion, takenAtMs, costMs }: KnownRecords, version: number): boolean {
   const age = performance.now() - takenAtMs;
-  return version === storeVersion || age < Math.max(SQL_SNAPSHOT_MIN_AGE_MS, BELIEF_FACTOR * costMs);
+  return version === storeVersion || age < Math.max(SQL_SNAPSHOT_MIN_AGE_MS, VALIDITY_FACTOR * costMs);
 }
