@@ -8,7 +8,7 @@ import { surprise } from './result/colour.js';
 
 /** Shows the results of a file without a server: a list of the queries beside the selected one. */
 function ReportView({ report }: { readonly report: Report }) {
-  const { results, title, madeBy, sort } = report;
+  const { results, title, madeBy, manualUrl, sort } = report;
   const [at, setAt] = useState(0);
   const [text, setText] = useState('');
   const chosen = results[at];
@@ -52,7 +52,12 @@ function ReportView({ report }: { readonly report: Report }) {
           {chosen === undefined ? (
             <p class="muted">The report has no queries.</p>
           ) : (
-            <ResultView key={at} result={chosen} tools={{}} firstOrder={firstOrder(sort, chosen)} />
+            <ResultView
+              key={at}
+              result={chosen}
+              tools={manualUrl === undefined ? {} : { manualHref: manualUrl }}
+              firstOrder={firstOrder(sort, chosen)}
+            />
           )}
         </div>
       </main>

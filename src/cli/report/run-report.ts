@@ -17,9 +17,10 @@ interface ReceiptContent {
 
 /**
  * Writes the results of a completed run as a report, read from the server.
+ * @param manual  URL of the server's manual
  * Errors  Refusal `run_not_completed`, `export_not_possible`; those of the server
  */
-export async function* runReport(runId: string, server: Client): AsyncGenerator<string> {
+export async function* runReport(runId: string, server: Client, manual: string): AsyncGenerator<string> {
   const run = await server.run(runId);
   if (run.status !== 'completed') {
     throw new Refusal(
@@ -28,7 +29,7 @@ export async function* runReport(runId: string, server: Client): AsyncGenerator<
     );
   }
   const title = run.label ?? run.id;
-  yield* reportHtml({ title, made_by: 'Gloaming' }, resultsOf(run, server));
+  yield* reportHtml({ title, made_by: 'Gloaming', manual_url: manual }, resultsOf(run, server));
 }
 
 function resultsOf(run: Run, server: Client): AsyncGenerator<ReportResult> {

@@ -15,6 +15,7 @@ import {
   formatNameOf,
   type ExportFlags,
 } from '../terminal/formats.js';
+import { manualUrl } from '../terminal/server-url.js';
 import { createProgress, formatQuantity } from '../terminal/progress.js';
 import {
   addCutOffOptions,
@@ -24,7 +25,7 @@ import {
   type SelectionFlags,
 } from '../terminal/selection.js';
 import { runReport } from '../report/run-report.js';
-import { runsClient } from './client.js';
+import { runsClient, serverUrlOf } from './client.js';
 import { watchRun } from './watch.js';
 import { writeOutput } from '../search/output.js';
 
@@ -96,7 +97,11 @@ async function exportRun(id: string, flags: Flags, context: CommandContext): Pro
 /** Writes a page of all results. The command makes it, because no other client needs it from the server. */
 async function writeReport(id: string, { output }: Flags, context: CommandContext): Promise<void> {
   const name = output ?? `${id}.html`;
-  await writeOutput(runReport(id, runsClient(context)), name === '-' ? undefined : name, context.stdout);
+  await writeOutput(
+    runReport(id, runsClient(context), manualUrl(serverUrlOf(context))),
+    name === '-' ? undefined : name,
+    context.stdout,
+  );
   if (name !== '-') context.stderr.write(`The report is in ${name}.\n`);
 }
 

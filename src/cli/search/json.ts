@@ -1,7 +1,7 @@
 import { presentSearch } from '../../services/search/present-search.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { reportHtml, type ReportResult } from '../report/report.js';
-import type { SearchOutput, SearchReport } from './report.js';
+import type { Layout, SearchOutput, SearchReport } from './report.js';
 
 /* Responses in their contract form: as JSON, and as a page that shows them. */
 
@@ -54,10 +54,13 @@ function shownCandidate(candidate: HomologyCandidate): HomologyCandidate {
 }
 
 /** All queries as one page that any browser opens without a server. The first answer names the searched database. */
-export async function* formatHtml(reports: AsyncIterable<SearchReport>): SearchOutput {
+export async function* formatHtml(
+  reports: AsyncIterable<SearchReport>,
+  { manual }: Pick<Layout, 'manual'>,
+): SearchOutput {
   const iterator = reports[Symbol.asyncIterator]();
   const first = await iterator.next();
-  const head = { title: 'Search', made_by: 'Gloaming' };
+  const head = { title: 'Search', made_by: 'Gloaming', manual_url: manual };
   if (first.done === true) return yield* reportHtml(head, resultsOf(reports));
   const { database, sort } = first.value;
   const all = { [Symbol.asyncIterator]: () => startingWith(first.value, iterator) };

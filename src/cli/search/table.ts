@@ -40,7 +40,7 @@ export async function* formatTables(reports: AsyncIterable<SearchReport>, layout
     yield `${headOf(report, layout)}\n`;
     const { candidates } = report.result;
     if (candidates.length > 0) yield `${drawTable(report, layout)}\n`;
-    yield layout.style.dim(footOf(report));
+    yield layout.style.dim(footOf(report, layout));
     if (!layout.hasAlignments) continue;
     for (const [index, candidate] of candidates.entries())
       yield `\n${drawAlignment(report, candidate, index + 1, layout)}`;
@@ -193,7 +193,7 @@ function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1).trimEnd()}…`;
 }
 
-function footOf(report: SearchReport): string {
+function footOf(report: SearchReport, { isTerminal, manual }: Layout): string {
   const { result, request, targetSpace, sort, leftOutCount, release } = report;
   const { candidates, isResultLimitReached } = result;
   const foundCount = candidates.length + leftOutCount;
@@ -215,7 +215,7 @@ function footOf(report: SearchReport): string {
   ];
   if (result.relatives !== undefined) {
     lines.push(
-      `Compared with the tokens of its family: ${formatCount(result.relatives.count)} relatives were found.`,
+      `The query was compared with its homologs: ${formatCount(result.relatives.count)} were found.`,
     );
   }
   const { sampled } = result.policy;
@@ -223,7 +223,9 @@ function footOf(report: SearchReport): string {
     lines.push('Codes were looked up first. Measured here, that', `${sampled.losses}.`);
   }
   if (request.significance !== 'not_requested' && !hasEValues && candidates.length > 0) {
-    lines.push('No E-values: this release has no qualified calibration.');
+    const remedy = isTerminal ? ` See ${manual}operate#no-e-values` : '';
+    lines.push(`No E-values: this release has no qualified calibration.${remedy}`);
   }
+  if (isTerminal) lines.push(`What the columns mean: ${manual}numbers (while the server runs)`);
   return lines.map((line) => `${line}\n`).join('');
 }

@@ -6,7 +6,7 @@ import { quoted, snippetsOf, type SnippetRequest } from '../parts/snippets.js';
 import type { ResultSet } from '../result/hits.js';
 import { Guide } from '../result/guide.js';
 import { ResultView } from '../result/result-view.js';
-import type { Closest, ResultTools } from '../result/tools.js';
+import { MANUAL_HREF, type Closest, type ResultTools } from '../result/tools.js';
 import { addressOf, leaveDraft } from '../search/draft.js';
 import { wordsOf } from '../search/filter.js';
 import { CopyButton } from '../parts/copy.js';
@@ -61,6 +61,7 @@ function searchAgain({ query, database }: ResultSet, { filter, limit }: Homology
 export function toolsFor(result: ResultSet, visitor: Visitor): ResultTools {
   const { database, query, receiptId, settings } = result;
   return {
+    manualHref: MANUAL_HREF,
     closest: (targetId, signal) =>
       ask<Closest>(
         'POST',

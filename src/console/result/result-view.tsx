@@ -9,6 +9,7 @@ import { columnsOf, FIRST_COLUMNS, RANK_ORDER, sorted, type Column, type Order }
 import { chosen, isAll, NO_CHOICE, toggled, type Choice } from './facets.js';
 import { FacetAside } from './facet-panel.js';
 import { HitDetail } from './hit-detail.js';
+import { ColumnLinks } from './column-links.js';
 import { HitTable } from './hit-table.js';
 import { fieldsOf, type Hit, type ResultSet } from './hits.js';
 import { ResultActions } from './result-actions.js';
@@ -109,6 +110,9 @@ export function ResultView({ result, tools, firstOrder = RANK_ORDER, children }:
                 onOpen={setOpenId}
                 renderOpen={(hit: Hit) => <HitDetail result={result} hit={hit} tools={tools} />}
               />
+              {tools.manualHref !== undefined && (
+                <ColumnLinks columns={visible} manualHref={tools.manualHref} />
+              )}
             </section>
           </div>
         </>

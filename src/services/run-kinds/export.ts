@@ -1,4 +1,5 @@
 import type { HomologyQueryResult, SearchRunSummary } from '../../contract/runs/run-kinds.js';
+import type { Warning } from '../../contract/grammar/envelope.js';
 import type { ExportRunInput, ExportRunSummary } from '../../contract/runs/run-files.js';
 import { untilAborted } from '../../abort.js';
 import { EXPORT_UNITS } from '../billing/metering.js';
@@ -11,7 +12,13 @@ import type { Traces } from '../reply.js';
 import { formatOf, type ExportFormat } from '../export/formats.js';
 import { ExportThread } from '../export/export-thread.js';
 import type { ExportPiece, ExportRequest } from '../export/export-worker.js';
-import { isBatch, LONE_QUERY_ID, type ExportedSearch } from '../export/rows.js';
+import {
+  isBatch,
+  isTableOfAnother,
+  LONE_QUERY_ID,
+  MISSING_WRITTEN,
+  type ExportedSearch,
+} from '../export/rows.js';
 import { needAlignments, pickCutOffs } from '../select.js';
 import { mapInTurns } from '../../turns.js';
 import { realWorld, type World } from '../../world.js';
@@ -123,7 +130,7 @@ async function* exportRun(
       record_count,
       omitted_count: candidateCount - record_count,
       left_out_count: leftOutCount,
-      warnings: [...warnings],
+      warnings: [...warningsOf(options, described), ...warnings],
       file: presentRunFile(put(at), baseUrl),
     });
     return { rows: [], doneCount, summarise, billableUnits: EXPORT_UNITS };
@@ -212,32 +219,47 @@ function refuseStrayMembers(input: ExportRunInput): void {
       `${member} applies to the format ${format} only, and the request names ${input.format}.`,
     );
   }
+  if (input.missing !== undefined && !isTableOfAnother(input.format))
+    throw notPossible('missing', 'missing applies to the formats m8, blast and mmseqs only.');
   if (input.all_queries === true && input.query_index !== undefined)
     throw notPossible('all_queries', 'Either the query of query_index is exported, or all are.');
 }
 
-function requireFormat(
-  run: RunRow,
-  { evidence_summary: evidence }: Described,
-  format: ExportFormat,
-  input: ExportRunInput,
-): void {
+function requireFormat(run: RunRow, described: Described, format: ExportFormat, input: ExportRunInput): void {
   const needsAlignments = format.needsAlignments || needAlignments(pickCutOffs(input));
-  if (needsAlignments && evidence.requested !== 'pairwise_sequence_alignment') {
+  if (needsAlignments && described.evidence_summary.requested !== 'pairwise_sequence_alignment') {
     throw notPossible(
       'format',
       'The request needs alignments, and the run has none. Search with evidence "pairwise_sequence_alignment".',
     );
   }
-  const { reason } = evidence.significance;
-  const hasNoEValues = reason === 'not_requested' || reason === 'no_qualified_calibration';
-  if (input.maximum_expected_false_hits !== undefined && hasNoEValues)
+  if (input.maximum_expected_false_hits !== undefined && hasNoEValues(described))
     throw notPossible('maximum_expected_false_hits', 'The run has no E-values that could be bounded.');
   if (format.isOfOneQuery && isBatch(run) && input.query_index === undefined)
     throw notPossible(
       'query_index',
       'A3M holds the alignment of one query: name one of the batch with query_index, or ask for all_queries.',
     );
+}
+
+/** Tables of other tools hold a text in place of E-values that the run does not have. */
+function warningsOf(
+  { format, missing = 'count' }: Pick<Plan, 'format' | 'missing'>,
+  described: Described,
+): Warning[] {
+  if (!hasNoEValues(described) || !isTableOfAnother(format)) return [];
+  return [
+    {
+      code: 'no_e_values',
+      message: `The run has no E-values; ${MISSING_WRITTEN[missing]}.`,
+      details: { missing },
+    },
+  ];
+}
+
+/** Whether no candidate of the run can have an E-value. */
+function hasNoEValues({ evidence_summary: { significance } }: Described): boolean {
+  return significance.reason === 'not_requested' || significance.reason === 'no_qualified_calibration';
 }
 
 function searchOf({ summary }: RunRow): ExportedSearch {

@@ -55,6 +55,17 @@ describe('the measured figures', () => {
     expect(() => withTables(page, figures.tables ?? [])).toThrow('has the table unknown');
   });
 
+  it('tables of published figures name their source, and no command of ours', () => {
+    const table = { id: 't', question: 'q', title: 'T', columns: ['program'], rows: [['theirs']], ...ORIGIN };
+    const page = '<!-- figures: t -->\n<!-- end of figures -->';
+    const published = { ...table, command: 'From their files', source: 'published', commit: '' } as const;
+    expect(withTables(page, [published])).toContain('\n*From their files, 2026-11-24.*\n');
+    const measured = { ...table, source: 'typed' } as const;
+    expect(withTables(page, [measured])).toContain(
+      '`npm run bench -- peers demo`, a CPU, 2026-11-24, commit',
+    );
+  });
+
   it('a plot refuses a cell that is no number', () => {
     const [table] = (figures.tables ?? []).filter(({ plot }) => plot?.kind === 'bars');
     expect(() => plotsOf([{ ...table!, rows: [['gloaming', 'fast', 'fast', 'fast']] }])).toThrow(

@@ -162,6 +162,7 @@ describe('gloaming index', () => {
     await build(ALPHA, 'alpha', '--title', 'Second');
     const list = await index('list');
     expect(list.match(/^alpha /gm)).toHaveLength(2);
+    expect(list.match(/^alpha .* no( +default release)? *$/gm)).toHaveLength(2);
     expect(list).not.toMatch(new RegExp(`${before.slice(0, 16)}.*default release`));
     await index('default', 'alpha', '--release', before.slice(0, 20));
     expect(await index('list')).toMatch(new RegExp(`${before.slice(0, 16)}.*default release`));

@@ -201,7 +201,7 @@ describe('a build that is killed', () => {
       expect(Object.keys(resumed)).toEqual(Object.keys(whole));
       for (const [path, bytes] of Object.entries(whole)) expect(resumed[path].equals(bytes), path).toBe(true);
       expect(gloaming(name, 'index', 'verify', 'db')).toContain('intact (5 files');
-      expect(gloaming(name, 'index', 'list')).toMatch(/^db +dbr_[0-9a-f]{12} +1,500 .*default release$/m);
+      expect(gloaming(name, 'index', 'list')).toMatch(/^db +dbr_[0-9a-f]{12} +1,500 .* no *$/m);
     },
   );
 

@@ -150,6 +150,26 @@ describe('gloaming runs', () => {
     });
   });
 
+  it('exports the text that --missing names in place of E-values, with a warning', async () => {
+    const words = ['submit', '-', '-l', '2', '--evidence', 'pairwise_sequence_alignment', '--wait'];
+    const id = /run_[0-9a-f]{24}/.exec((await run(words, { stdin: fasta(1) })).stdout)?.[0] ?? '';
+    const endsOf = (table: string): string[] =>
+      table
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t').slice(-2).join(','));
+    const nan = await run(['export', id, '--format', 'm8', '--missing', 'nan', '-o', '-']);
+    expect(endsOf(nan.stdout)).toEqual(['nan,nan', 'nan,nan']);
+    expect(nan.stderr).toContain('warning: no_e_values: The run has no E-values;');
+    const chosen = ['--outfmt', '6 qseqid evalue bitscore', '--missing', 'empty', '-o', '-'];
+    expect((await run(['export', id, ...chosen])).stdout).toBe('q0\t\t\nq0\t\t\n');
+    const count = await run(['export', id, '--format', 'm8', '-o', '-']);
+    expect(endsOf(count.stdout)).toEqual(Array(2).fill(`${bench.sequences.length},0.0`));
+    await expect(run(['export', id, '--format', 'fasta', '--missing', 'nan'])).rejects.toMatchObject({
+      code: 'invalid_option',
+    });
+  });
+
   it('cancels, and reports the same for a second cancel', async () => {
     const { stdout } = await run(['submit', '-', '--label', 'never'], { stdin: fasta(300) });
     const id = stdout.trim();

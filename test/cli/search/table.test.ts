@@ -125,14 +125,27 @@ describe('the layout of a search', () => {
 
   it('has colours on a terminal only, and never against NO_COLOR', () => {
     const terminal = { isTTY: true, columns: 80 };
-    expect(layoutFor(contextOf(terminal), false, undefined)).toMatchObject({
-      columns: 80,
-      style: ANSI_STYLE,
-    });
-    expect(layoutFor(contextOf(terminal, { NO_COLOR: '1' }), false, undefined).style).toBe(PLAIN_STYLE);
-    expect(layoutFor(contextOf(terminal, { TERM: 'dumb' }), false, undefined).style).toBe(PLAIN_STYLE);
-    expect(layoutFor(contextOf(terminal), false, 'found.txt').style).toBe(PLAIN_STYLE);
-    expect(layoutFor(contextOf({}), false, undefined).style).toBe(PLAIN_STYLE);
+    const layoutOf = (stream: object, environment = {}, path?: string): Layout =>
+      layoutFor(contextOf(stream, environment), { hasAlignments: false, manual: layout.manual, path });
+    expect(layoutOf(terminal)).toMatchObject({ columns: 80, isTerminal: true, style: ANSI_STYLE });
+    expect(layoutOf(terminal, { NO_COLOR: '1' }).style).toBe(PLAIN_STYLE);
+    expect(layoutOf(terminal, { TERM: 'dumb' }).style).toBe(PLAIN_STYLE);
+    expect(layoutOf(terminal, {}, 'found.txt')).toMatchObject({ isTerminal: false, style: PLAIN_STYLE });
+    expect(layoutOf({})).toMatchObject({ isTerminal: false, style: PLAIN_STYLE });
+  });
+
+  it('names the pages of the manual on a terminal, and not in a file', async () => {
+    const footOf = async (isTerminal: boolean, eValues?: readonly number[]): Promise<string | undefined> =>
+      (await draw(reportOf(eValues && { eValues }), { isTerminal })).split('\n\n').at(-1);
+    expect(await footOf(true, [1e-9, 0.5, 3])).toContain(
+      'What the columns mean: http://lab/docs/numbers (while the server runs)\n',
+    );
+    expect(await footOf(true)).toContain(
+      'No E-values: this release has no qualified calibration. ' +
+        'See http://lab/docs/operate#no-e-values\n',
+    );
+    expect(await footOf(false)).not.toContain('http');
+    expect(await footOf(false, [1e-9, 0.5, 3])).not.toContain('http');
   });
 
   it('keeps the table aligned when the header is coloured', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -150,6 +150,40 @@ describe('tables', () => {
     expect(wide.rows.map(({ rank }: Json) => rank)).toEqual(
       byQuery.flatMap((each) => each.map(({ rank }) => rank)),
     );
+  });
+
+  it.each(['nan', 'empty', 'count'] as const)('hold %s where the run has no E-values', async (missing) => {
+    const ends = async (input: Json): Promise<string[][]> => {
+      const text = readFileSync(await exported(`missing-${missing}.tsv`, { ...input, missing }), 'utf8');
+      return text.split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t').slice(-2)]));
+    };
+    const { searched_target_count: searched } = batch.result.summary.database;
+    const cells = { nan: ['nan', 'nan'], empty: ['', ''], count: [String(searched), '0.0'] }[missing];
+    const rows = byQuery.flatMap(aligned).map(() => cells);
+    expect(await ends({ format: 'm8' })).toEqual(rows);
+    expect(await ends({ format: 'blast', outfmt: '6 qseqid evalue bitscore' })).toEqual(rows);
+    const mmseqs = await ends({ format: 'mmseqs', format_output: 'query,evalue,bits' });
+    expect(mmseqs.map(([, bits]) => bits)).toEqual(rows.map(([, bits]) => bits.replace('0.0', '0')));
+  });
+
+  it('come with a warning where the run has no E-values, and refuse texts in formats without any', async () => {
+    const { result } = await run('homology.export', { run_id: batch.id, format: 'm8', missing: 'nan' });
+    expect(result.summary.warnings).toEqual([
+      {
+        code: 'no_e_values',
+        message: 'The run has no E-values; E-values and bit scores are written as nan.',
+        details: { missing: 'nan' },
+      },
+    ]);
+    const wide = await run('homology.export', { run_id: batch.id, format: 'tsv' });
+    expect(wide.result.summary.warnings).toEqual([]);
+    for (const input of [{ format: 'parquet' }, { format: 'a3m' }, { format: 'blast', outfmt: '5' }]) {
+      const { status, body } = await serving.call('POST', '/v1/runs', {
+        body: { endpoint: 'homology.export', input: { run_id: batch.id, missing: 'nan', ...input } },
+      });
+      expect(status, JSON.stringify(body)).toBe(422);
+      expect(body.error).toMatchObject({ code: 'export_not_possible', param: 'input.missing' });
+    }
   });
 
   it('join on ids in DuckDB: a protein of the database has one id as query and as target', async () => {

@@ -37,11 +37,12 @@ const LINES_MAX_COUNT = 6;
 
 function Sunburst(props: TaxonomyChartProps) {
   const { tree, chosen, onChoose } = props;
-  const root = partition<TaxonNode>().size([2 * Math.PI, RINGS + 1])(
-    hierarchy(lifted(tree), ({ children }) => children)
-      .sum(({ count, children }) => count - children.reduce((sum, child) => sum + child.count, 0))
-      .sort((a, b) => (b.value ?? 0) - (a.value ?? 0)),
-  );
+  const taxa = hierarchy(lifted(tree), ({ children }) => children)
+    .sum(({ count, children }) => count - children.reduce((sum, child) => sum + child.count, 0))
+    .sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
+  // The shown levels fill the circle, however deep the lineages are.
+  const levelHeight = (RINGS + 1) / (Math.min(RINGS, taxa.height) + 1);
+  const root = partition<TaxonNode>().size([2 * Math.PI, (taxa.height + 1) * levelHeight])(taxa);
   const shown = root
     .descendants()
     .filter(({ depth, x0, x1 }) => depth > 0 && depth <= RINGS && x1 - x0 > 0.004);
