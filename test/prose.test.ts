@@ -30,6 +30,7 @@ const NUMERIC_ROOMS = [
   'significance',
   'fit-significance',
   'recall',
+  'neighbours',
   'measure-recall',
   'homologs',
   'find-homologs',

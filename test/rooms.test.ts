@@ -25,6 +25,7 @@ const CLI_IMPORTS: ReadonlySet<string> = new Set([
   'release',
   'significance',
   'recall',
+  'neighbours',
 ]);
 /** Calls that turn files of a release into a SearchEngine, and the files outside `src/engine` that make them. */
 const OPENINGS: Readonly<Record<string, readonly string[]>> = {

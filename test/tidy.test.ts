@@ -27,6 +27,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   store: 2,
   console: 2,
   recall: 3,
+  neighbours: 3,
   search: 4,
   sql: 4,
   'build-release': 5,
@@ -52,6 +53,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'apache-arrow': [
     'release/',
     'significance/',
+    'neighbours/',
     'build-release/',
     'fit-significance/',
     'services/export/',

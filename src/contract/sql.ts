@@ -213,9 +213,10 @@ export const querySql = defineRoute({
   path: '/v1/sql/query',
   summary: 'Execute a SQL statement',
   description:
-    'Reads the organization’s world: `databases`, `releases`, `targets` and `attributes` of the releases that it may ' +
-    'see, `runs`, `candidates` of retained runs and `usage`; besides, a schema for each database whose `targets` has ' +
-    'the attributes as columns. `SHOW ALL TABLES` lists them. Runs and usage are those of a moment ago. ' +
+    'Reads the organization’s world: `databases`, `releases`, `targets`, `attributes` and `neighbours` of the ' +
+    'releases that it may see, `runs`, `candidates` of retained runs and `usage`; besides, a schema for each ' +
+    'database whose `targets` has the attributes as columns. `SHOW ALL TABLES` lists them. Runs and usage are ' +
+    'those of a moment ago. ' +
     `With \`Accept: ${ARROW_STREAM_TYPE}\` the rows come as an Arrow IPC stream; under an Idempotency-Key ` +
     'it is kept as any answer is, and has 16 MiB at most.',
   access: 'sql_credential',

@@ -39,6 +39,11 @@ export function encodeInt32(values: readonly number[]): EncodedColumn {
   return encodeNumbers(Int32Array.from(values), values);
 }
 
+/** Values of a typed array as an Arrow column of the same type; none is null. */
+export function encodeDense(numbers: ArrayBufferView & { readonly length: number }): EncodedColumn {
+  return { nodes: [{ length: numbers.length, nullCount: 0 }], buffers: [NO_BUFFER, bytesOf(numbers)] };
+}
+
 export function encodeStrings(values: Values<string>): EncodedColumn {
   const offsets = new Int32Array(values.length + 1);
   let bytes = 0;

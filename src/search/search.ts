@@ -9,9 +9,11 @@ import { sweptSums } from './prefiltered.js';
 import { rank } from './rank.js';
 import { seal } from './seal.js';
 import type {
+  Candidate,
   Compared,
   EncodedQuery,
   ProteinQuery,
+  Rescored,
   Scan,
   ScanWork,
   SearchEngine,
@@ -68,6 +70,41 @@ export async function searchMany(
   signal?: AbortSignal,
   plan: SearchPlan = planSearch(engine, settings),
 ): Promise<readonly SearchResult[]> {
+  const encoding = (): ReturnType<typeof encode> => encode(queries, settings, engine, { signal });
+  return runStages(queries, encoding, alignAndSeal, { plan, settings, engine, signal });
+}
+
+/**
+ * Lists the candidates of queries whose tokens are known, such as those of the release's own targets. It runs the
+ * stages from `compare` to `choose`; each query gets the candidates of `searchMany`, without alignments.
+ * Errors  those of `search`
+ */
+export async function chooseMany(
+  queries: readonly EncodedQuery[],
+  settings: SearchSettings,
+  engine: SearchEngine,
+  signal?: AbortSignal,
+): Promise<readonly (readonly Candidate[])[]> {
+  const plan = planSearch(engine, settings);
+  const last = (_: EncodedQuery, { chosen }: Chosen): Promise<readonly Candidate[]> =>
+    Promise.resolve(chosen);
+  return runStages(queries, () => Promise.resolve(queries), last, { plan, settings, engine, signal });
+}
+
+interface StagesInput {
+  readonly plan: SearchPlan;
+  readonly settings: SearchSettings;
+  readonly engine: SearchEngine;
+  readonly signal?: AbortSignal;
+}
+
+/** Runs the stages from `encode` to `choose` for all queries, and the last ones by a function of each query. */
+async function runStages<Query extends ProteinQuery, Result>(
+  queries: readonly Query[],
+  encoding: () => Promise<readonly EncodedQuery[]>,
+  last: (query: EncodedQuery, chosen: Chosen, work: Work) => Promise<Result>,
+  { plan, settings, engine, signal }: StagesInput,
+): Promise<readonly Result[]> {
   assert(settings.limit >= 1 && settings.limit <= RETAINED_MAX_CANDIDATES, 'the contract bounds the limit');
   assert(settings.targetSpace.releaseId === engine.release.id, 'a target space belongs to one release');
   const { threads, isLowPriority, scan = scanHere } = engine;
@@ -78,14 +115,14 @@ export async function searchMany(
 
   const judge = createJudge({ ...settings, significance: plan.significance }, sequences, engine);
   const work = { plan, judge, settings, engine, options, optionsOf };
-  const encoded = await encode(queries, settings, engine, { signal });
+  const encoded = await encoding();
   const compared = await plan.compare(encoded, scan(encoded, settings, work), work);
 
   // While the event loop works on one query, the kernels work on others.
-  const queue = fastq.promise(
-    async (index: number) => finish(encoded[index], await compared[index](), work),
-    QUERIES_AT_WORK_MAX_COUNT,
-  );
+  const queue = fastq.promise(async (index: number) => {
+    const query = encoded[index];
+    return last(query, await choose(query, await compared[index](), work), work);
+  }, QUERIES_AT_WORK_MAX_COUNT);
   try {
     return await Promise.all(queries.map((_, index) => queue.push(index)));
   } catch (cause) {
@@ -101,18 +138,33 @@ interface Work extends ScanWork {
   readonly settings: SearchSettings;
 }
 
-/** Takes one query from its sums to its sealed result. */
-async function finish(
+/** Listed candidates of one query before they are aligned. */
+interface Chosen {
+  readonly compared: Compared;
+  readonly rescored: Rescored;
+  readonly chosen: readonly Candidate[];
+}
+
+/** Takes one query from its sums to its listed candidates. */
+async function choose(
   query: EncodedQuery,
   compared: Compared,
-  { plan, judge, settings, engine, optionsOf }: Work,
-): Promise<SearchResult> {
+  { plan, judge, engine, optionsOf }: Work,
+): Promise<Chosen> {
   const options = optionsOf(query);
   const ranked = await rank(compared, query.tokens.length, engine.release, plan.rankedCount);
   const rescored = await plan.rescore(query, ranked, compared, engine, options);
   const judged = await judge(query, rescored.candidates, compared.referenceSums, options);
-  const chosen = plan.choose(judged);
-  const aligned = await align(query, chosen, rescored.paths, settings, engine, options);
+  return { compared, rescored, chosen: plan.choose(judged) };
+}
+
+/** Takes one query from its listed candidates to its sealed result. */
+async function alignAndSeal(
+  query: EncodedQuery,
+  { compared, rescored, chosen }: Chosen,
+  { plan, settings, engine, optionsOf }: Work,
+): Promise<SearchResult> {
+  const aligned = await align(query, chosen, rescored.paths, settings, engine, optionsOf(query));
   const candidates = settings.significance === 'not_requested' ? withoutJudgement(aligned) : aligned;
   const funnel = {
     eligible: settings.targetSpace.searchedTargetCount,

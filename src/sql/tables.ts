@@ -15,6 +15,14 @@ export interface SqlRelease {
   readonly residueCount: number;
   readonly fields: readonly FilterField[];
   readonly file: string;
+  /** Absent where the release has no graph of neighbours. */
+  readonly neighbours?: SqlNeighbours;
+}
+
+/** The Parquet file of a release's graph of neighbours, and the calibration of its E-values. */
+export interface SqlNeighbours {
+  readonly calibrationId: string;
+  readonly file: string;
 }
 
 /**

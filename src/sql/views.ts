@@ -1,3 +1,4 @@
+import { NEIGHBOUR_COLUMNS } from './neighbours.js';
 import { attributeColumn, type SqlRelease, type SqlTables } from './tables.js';
 
 /** Schema names that a database must not take: those of the engine and of the views here. */
@@ -9,14 +10,16 @@ const SHORT_ID_CHARACTERS = 12;
 
 /**
  * Returns the statements that create the views over the snapshot's files, in order: `databases`, `releases`, `targets`,
- * `attributes`, `runs`, `candidates`, `usage`. Each database also gets a schema. The schema has `targets` of the
- * default release with attributes as columns, and `targets_<first digits of the id>` of each release.
+ * `attributes`, `neighbours`, `runs`, `candidates`, `usage`. Each database also gets a schema. The schema has `targets`
+ * of the default release with attributes as columns, its `neighbours` if it has any, and
+ * `targets_<first digits of the id>` of each release.
  */
 export function viewStatements({ releases, records }: SqlTables): readonly string[] {
   return [
     ...catalogStatements(releases),
     `CREATE VIEW targets AS ${union(releases.map(commonTargets), NO_TARGETS)}`,
     `CREATE VIEW attributes AS ${union(releases.map(longAttributes), NO_ATTRIBUTES)}`,
+    `CREATE VIEW neighbours AS ${union(releases.flatMap(commonNeighbours), NO_NEIGHBOURS)}`,
     ...databaseStatements(releases),
     `CREATE VIEW runs AS SELECT * FROM ${parquet(records.runs)}`,
     `CREATE VIEW candidates AS SELECT run_id, * EXCLUDE (run_id) FROM ${partitioned(records.candidates)}`,
@@ -26,9 +29,18 @@ export function viewStatements({ releases, records }: SqlTables): readonly strin
 
 /** Returns every file that the snapshot reads. */
 export function tableFiles({ releases, records }: SqlTables): readonly string[] {
-  return [...releases.map(({ file }) => file), ...records.runs, ...records.candidates, ...records.usage];
+  const neighbours = releases.flatMap((release) => release.neighbours?.file ?? []);
+  return [
+    ...releases.map(({ file }) => file),
+    ...neighbours,
+    ...records.runs,
+    ...records.candidates,
+    ...records.usage,
+  ];
 }
 
+/** SQL types of the columns of neighbours. */
+const NEIGHBOUR_TYPES = { string: 'VARCHAR', number: 'DOUBLE', int32: 'INTEGER' } as const;
 const NO_TARGETS =
   'SELECT NULL::VARCHAR AS "database", NULL::VARCHAR AS release_id, NULL::BOOLEAN AS is_default_release, ' +
   'NULL::INTEGER AS target_index, NULL::VARCHAR AS target_id, NULL::INTEGER AS length, ' +
@@ -36,6 +48,11 @@ const NO_TARGETS =
 const NO_ATTRIBUTES =
   'SELECT NULL::VARCHAR AS "database", NULL::VARCHAR AS release_id, NULL::VARCHAR AS target_id, ' +
   'NULL::VARCHAR AS field, NULL::VARCHAR AS value WHERE false';
+
+const NO_NEIGHBOURS =
+  'SELECT NULL::VARCHAR AS "database", NULL::VARCHAR AS release_id, NULL::BOOLEAN AS is_default_release, ' +
+  'NULL::VARCHAR AS calibration_id, ' +
+  `${NEIGHBOUR_COLUMNS.map(({ name, type }) => `NULL::${NEIGHBOUR_TYPES[type]} AS ${name}`).join()} WHERE false`;
 
 function union(parts: readonly string[], nothing: string): string {
   return parts.length === 0 ? nothing : parts.join(' UNION ALL ');
@@ -97,6 +114,15 @@ function commonTargets({ slug, releaseId, isDefault, file }: SqlRelease): string
   );
 }
 
+function commonNeighbours({ slug, releaseId, isDefault, neighbours }: SqlRelease): readonly string[] {
+  if (neighbours === undefined) return [];
+  return [
+    `SELECT ${literal(slug)} AS "database", ${literal(releaseId)} AS release_id, ` +
+      `${isDefault} AS is_default_release, ${literal(neighbours.calibrationId)} AS calibration_id, ` +
+      `* FROM ${parquet([neighbours.file])}`,
+  ];
+}
+
 /** One row for each attribute of each target, with the value as text. */
 function longAttributes({ slug, releaseId, fields, file }: SqlRelease): string {
   const from = `FROM ${parquet([file])}`;
@@ -117,7 +143,10 @@ function databaseStatements(releases: readonly SqlRelease[]): readonly string[] 
       const schema = schemaOf(release.slug);
       const short = release.releaseId.slice('dbr_'.length, 'dbr_'.length + SHORT_ID_CHARACTERS);
       const names = [`targets_${short}`, ...(release.isDefault ? ['targets'] : [])];
-      return names.map((name) => `CREATE VIEW ${schema}.${name} AS ${wideTargets(release)}`);
+      const views = names.map((name) => `CREATE VIEW ${schema}.${name} AS ${wideTargets(release)}`);
+      const { isDefault, neighbours } = release;
+      if (!isDefault || neighbours === undefined) return views;
+      return [...views, `CREATE VIEW ${schema}.neighbours AS SELECT * FROM ${parquet([neighbours.file])}`];
     }),
   ];
 }

@@ -14,7 +14,9 @@ import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { affineOf, openRelease } from '#src/release/open.js';
 import { profileAffine } from '#src/release/profile-affine.js';
 import type { Release } from '#src/release/release.js';
+import { computeRows } from '#src/pipelines/neighbours/rows.js';
 import { searchMany } from '#src/search/search.js';
+import type { SearchResult } from '#src/search/search-types.js';
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from '../tools/fake-encoder.js';
 
@@ -101,10 +103,42 @@ describe(`the calibration of a release with profiles (seed ${SEED})`, () => {
       expect(observed / claimed).toBeLessThan(2);
     }
   });
+
+  it('gives neighbours by stored profiles, without any encoding', async () => {
+    const encode = (): never => {
+      throw new Error('nothing is to be encoded');
+    };
+    const encoder = { ...fakeEncoder(), encode };
+    const reader = await openTokenReader(release);
+    const engine = { release, encoder, backend, store, calibration };
+    const rows = await computeRows(0, 10, { engine, reader, rules: { limit: 6, maxExpected: 10 } });
+    await reader.close();
+    const results = await searchBy(Array.from({ length: 10 }, (_, target) => target));
+    const expected = results.flatMap(({ candidates }, query) =>
+      candidates
+        .flatMap(({ targetIndex, affine, significance }) =>
+          significance.kind === 'supported' && significance.eValue <= 10 && targetIndex !== query
+            ? [[query, targetIndex, significance.logEValue, affine.rawScore]]
+            : [],
+        )
+        .sort((a, b) => a[2] - b[2] || a[1] - b[1])
+        .slice(0, 6),
+    );
+    expect(expected.length).toBeGreaterThan(30);
+    const { queries, edges } = rows;
+    expect(
+      Array.from(queries, (query, at) => [
+        query,
+        edges.targets[at],
+        edges.logEValues[at],
+        edges.affineScores[at],
+      ]),
+    ).toEqual(expected);
+  });
 });
 
-/** Returns ln of the E-values of these proteins with each other, without each protein itself. */
-async function logEValuesOfPairs(chosen: readonly number[]): Promise<readonly number[]> {
+/** Searches the release with the stored tokens and profiles of these proteins. */
+async function searchBy(chosen: readonly number[]): Promise<readonly SearchResult[]> {
   const reader = await openTokenReader(release);
   const tokens: QueryTokens[] = [];
   for (const target of chosen) tokens.push(await reader.read(target));
@@ -118,7 +152,7 @@ async function logEValuesOfPairs(chosen: readonly number[]): Promise<readonly nu
       return first;
     },
   };
-  const results = await searchMany(
+  return searchMany(
     chosen.map((target) => ({ sequence: release.targets.sequence(target), normalizationId: 'test' })),
     {
       targetSpace: unfilteredSpace(release),
@@ -129,6 +163,11 @@ async function logEValuesOfPairs(chosen: readonly number[]): Promise<readonly nu
     },
     { release, encoder, backend, store, calibration },
   );
+}
+
+/** Returns ln of the E-values of these proteins with each other, without each protein itself. */
+async function logEValuesOfPairs(chosen: readonly number[]): Promise<readonly number[]> {
+  const results = await searchBy(chosen);
   const isChosen = new Set(chosen);
   return results.flatMap(({ candidates }, at) =>
     candidates.flatMap(({ targetIndex, significance }) =>

@@ -11,6 +11,8 @@ export interface SqlScene {
   readonly url: string;
   readonly one: TestCredential;
   readonly two: TestCredential;
+  /** The release of `hidden`. */
+  readonly hidden: { readonly id: string; readonly directory: string };
   /** Parsed log lines. */
   readonly logged: readonly Readonly<Record<string, unknown>>[];
   close(): Promise<void>;
@@ -23,19 +25,20 @@ export async function startSqlScene(settings: Readonly<Record<string, unknown>> 
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void logged.push(JSON.parse(line)) });
   const small = await startSmallAppliance(settings, log);
-  await addHidden(small);
+  const hidden = await addHidden(small);
   return {
     small,
     url: small.url,
     one: await createCredential(small, await small.keyOf('one')),
     two: await createCredential(small, await small.keyOf('two')),
+    hidden,
     logged,
     close: () => small.close(),
   };
 }
 
 /** A release whose attributes have every type, odd names and gaps. */
-async function addHidden({ appliance }: SmallAppliance): Promise<void> {
+async function addHidden({ appliance }: SmallAppliance): Promise<SqlScene['hidden']> {
   const { releases, config } = appliance;
   const directory = await makeRelease(join(config.indexesFolder, 'hidden'), {
     fields: [
@@ -60,4 +63,5 @@ async function addHidden({ appliance }: SmallAppliance): Promise<void> {
   const manifest = await readManifest(directory);
   await releases.publish({ id, slug: 'hidden', publishedAt: '2026-01-01T00:00:00.000Z', manifest });
   await releases.share('hidden', ['two']);
+  return { id, directory };
 }

@@ -8,9 +8,9 @@ import {
   searchBatch,
   type BatchOptions,
   type BatchResult,
-  type TaskOptions,
 } from '../../pipelines/batch/batch.js';
 import { arrayOf } from '../../pipelines/cluster/slurm.js';
+import type { TaskOptions } from '../../pipelines/cluster/units.js';
 import { readQueries } from '../../pipelines/search.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import { readSlurmArray, thisProgram } from '../cluster/options.js';

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { verifyNeighbours } from '../../neighbours/sidecar.js';
 import { verifyEvidence } from '../../recall/evidence.js';
 import { Refusal } from '../../errors.js';
 import { verifyRelease } from '../../release/verify.js';
@@ -35,7 +36,8 @@ async function verify(
     );
     progress.end();
     const calibrationProblems = await verifyEvidence(directory);
-    if (isIntact && calibrationProblems.length === 0) {
+    const neighboursProblems = await verifyNeighbours(directory, id);
+    if (isIntact && calibrationProblems.length === 0 && neighboursProblems.length === 0) {
       const elapsed = formatDuration(performance.now() - startedMs);
       const size = formatQuantity(sizeBytes, 'B');
       context.stdout.write(`${slug} ${shortId(id)}: intact (${files.length} files, ${size}, ${elapsed})\n`);
@@ -47,6 +49,7 @@ async function verify(
       if (!file.isIntact) context.stdout.write(`  ${file.path} ${file.problem}\n`);
     }
     for (const problem of calibrationProblems) context.stdout.write(`  calibration: ${problem}\n`);
+    for (const problem of neighboursProblems) context.stdout.write(`  neighbours: ${problem}\n`);
   }
   if (damagedCount === 0) return;
   throw new Refusal(

@@ -107,6 +107,18 @@ const INDEX: readonly CommandEntry[] = [
     load: async () => (await import('../index/qualify.js')).addQualifyCommand,
   },
   {
+    name: 'neighbours',
+    heading: SIGNIFICANCE,
+    summary: 'find the nearest other proteins of each protein of a database',
+    load: async () => (await import('../index/neighbours.js')).addNeighboursCommand,
+  },
+  {
+    name: 'neighbours-shard',
+    heading: SIGNIFICANCE,
+    summary: 'find the neighbours of one shard of a database; its script calls this',
+    load: async () => (await import('../index/neighbours.js')).addNeighboursShardCommand,
+  },
+  {
     name: 'default',
     heading: MANAGE,
     summary: 'show or set the database that is searched where none is named',

@@ -37,7 +37,7 @@ export function layoutFor(
  * Errors  those of the pieces and of the file system
  */
 export async function writeOutput(
-  output: SearchOutput,
+  output: SearchOutput | Iterable<string>,
   path: string | undefined,
   stdout: CommandContext['stdout'],
 ): Promise<void> {

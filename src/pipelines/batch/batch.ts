@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256Hex } from '../../canonical.js';
 import type { ApplianceConfig } from '../../config.js';
@@ -9,14 +9,14 @@ import { openRelease } from '../../release/open.js';
 import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
 import { joinParquet } from '../../sql/join-parquet.js';
 import { openCatalog, selectOneRelease } from '../catalog.js';
-import { batchScript, runArray, taskName, type Cluster } from '../cluster/slurm.js';
+import { taskName } from '../cluster/slurm.js';
+import { checkTask, runUnitsByTasks, type PendingTasks, type TaskOptions } from '../cluster/units.js';
+import { readJson } from '../cluster/task-files.js';
 import type { PipelineEvents } from '../events/notices.js';
-import { sumOf, type TaskProgress } from '../events/progress.js';
 import {
   batchFolder,
   makePlan,
   missingUnits,
-  readJson,
   readPlan,
   unitsOf,
   type BatchFolder,
@@ -40,11 +40,6 @@ export interface BatchOptions {
   readonly tasks?: TaskOptions;
 }
 
-export interface TaskOptions extends Cluster {
-  /** 1..BATCH_MAX_TASKS. */
-  readonly count: number;
-}
-
 export type BatchResult =
   /** All chunks are in the output file. */
   | {
@@ -55,8 +50,7 @@ export type BatchResult =
       /** Chain of the digests of all results, in the order of the queries. */
       readonly resultSha256: string;
     }
-  /** Tasks still have to search; the script runs one of them. */
-  | { readonly kind: 'divided'; readonly missing: readonly number[]; readonly script: string };
+  | ({ readonly kind: 'divided' } & PendingTasks);
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -98,12 +92,7 @@ export async function runBatchTask(
   config: ApplianceConfig,
   environment: Environment,
 ): Promise<number> {
-  if (!Number.isInteger(taskCount) || !Number.isInteger(task) || task < 0 || task >= taskCount) {
-    throw new Refusal(
-      'invalid_option',
-      `A batch of ${taskCount} tasks has the numbers 0 to ${taskCount - 1}.`,
-    );
-  }
+  checkTask(task, taskCount);
   const folder = batchFolder(path);
   const places = unitsOf(await readPlan(folder))
     .map((_, place) => place)
@@ -172,54 +161,27 @@ async function searchHere({ folder, plan, config, events }: Session, name: strin
   await runUnits(folder, { places, name, signal, onUnit }, config);
 }
 
-/**
- * Submits the search to Slurm and waits. Without a submission, writes the script and returns the tasks to submit.
- * Errors  those of runArray
- */
+/** Submits the search to Slurm and waits. Without a submission, returns the tasks to submit. */
 async function searchByTasks(
   { folder, plan, config, events }: Session,
-  { count, program, slurmArray }: TaskOptions,
+  tasks: TaskOptions,
 ): Promise<BatchResult | undefined> {
-  const total = unitsOf(plan).length;
-  const missingTasks = async (): Promise<readonly number[]> => {
-    const tasks = (await missingUnits(folder, plan)).map((place) => place % count);
-    return [...new Set(tasks)].sort((a, b) => a - b);
-  };
-  const missing = await missingTasks();
-  if (missing.length === 0) return undefined;
-  const script = join(folder.path, 'search.sbatch');
-  const job = {
-    name: `gloaming-${plan.release.slug}`,
-    command: [...program, 'batch', 'task', folder.path, String(count)],
-    environment: { GLOAMING_INDEXES: config.indexesFolder },
-    logFolder: folder.path,
-  };
-  await writeFile(script, batchScript(job));
-  if (slurmArray === undefined) return { kind: 'divided', missing, script };
-  const { signal, onProgress, onNotice } = events;
-  const report = async (): Promise<void> => {
-    const tasks = tasksOf(total, count, await missingUnits(folder, plan));
-    onProgress?.({ stage: 'compare', ...sumOf(tasks), tasks });
-  };
-  const onSubmit = (submitted: string, taskCount: number): void =>
-    onNotice?.({ kind: 'job_submitted', job: submitted, taskCount });
-  await runArray({ script, slurmArray, missing: missingTasks, onWait: report, onSubmit, signal });
-  await report();
-  return undefined;
-}
-
-/** Counts the units of each task. @param missing  places of unfinished units */
-export function tasksOf(
-  unitCount: number,
-  taskCount: number,
-  missing: readonly number[],
-): readonly TaskProgress[] {
-  const unfinished = new Uint32Array(taskCount);
-  for (const place of missing) unfinished[place % taskCount] += 1;
-  return Array.from(unfinished, (count, task) => {
-    const total = Math.ceil(Math.max(0, unitCount - task) / taskCount);
-    return { done: total - count, total };
-  });
+  const pending = await runUnitsByTasks(
+    {
+      script: join(folder.path, 'search.sbatch'),
+      job: {
+        name: `gloaming-${plan.release.slug}`,
+        command: [...tasks.program, 'batch', 'task', folder.path, String(tasks.count)],
+        environment: { GLOAMING_INDEXES: config.indexesFolder },
+        logFolder: folder.path,
+      },
+      unitCount: unitsOf(plan).length,
+      missingUnits: () => missingUnits(folder, plan),
+    },
+    tasks,
+    events,
+  );
+  return pending && { kind: 'divided', ...pending };
 }
 
 /** Joins the chunks in their order and removes the folder. */

@@ -1,11 +1,12 @@
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../../canonical.js';
-import { Fault, Refusal } from '../../errors.js';
+import { Refusal } from '../../errors.js';
 import { BATCH_PACK_MAX_QUERIES } from '../../limits.js';
 import { replaceFile } from '../../release/hashed-file.js';
 import { batchesOf } from '../../search/batches.js';
 import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
+import { exists, readJson } from '../cluster/task-files.js';
 
 /*
  * A batch has a folder, `<output>.work`, which the machines of all its tasks mount:
@@ -90,16 +91,6 @@ export async function readPlan({ path, plan }: BatchFolder): Promise<BatchPlan> 
   throw new Refusal('batch_not_found', `There is no batch in ${path}: it is done, or was not begun.`);
 }
 
-/** Reads a JSON file of a batch. Errors  Fault where it is damaged; those of the file system */
-export async function readJson<Value>(path: string): Promise<Value> {
-  const text = await readFile(path, 'utf8');
-  try {
-    return JSON.parse(text) as Value;
-  } catch (cause) {
-    throw new Fault(`${path} is damaged; remove it and run the same command again.`, { cause });
-  }
-}
-
 /** Reads the queries of a chunk. Errors  those of readJson */
 export function readQueriesOf(folder: BatchFolder, chunk: number): Promise<readonly NamedQuery[]> {
   return readJson<readonly NamedQuery[]>(folder.queries(chunk));
@@ -129,14 +120,6 @@ export async function missingUnits(folder: BatchFolder, plan: BatchPlan): Promis
     missing.push(...(left.length > 0 ? left : [first]));
   }
   return missing;
-}
-
-/** Whether a file exists and can be read. Errors  none */
-export async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 function refuseOther({ path }: BatchFolder): Refusal {

@@ -1,14 +1,8 @@
-import { open, rename, rm } from 'node:fs/promises';
-import { openHomologSources } from '../../engine/homolog-sources.js';
-import { openTokens, openWithoutTokens, type EngineWithoutTokens } from '../../engine/open-engine.js';
+import { rm } from 'node:fs/promises';
+import { openTokens, type EngineWithoutTokens } from '../../engine/open-engine.js';
 import type { ApplianceConfig } from '../../config.js';
-import { findEncoderVersion } from '../../encoder/encoder-store.js';
-import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
-import { Refusal } from '../../errors.js';
-import { backendChoiceOf, chooseBackend } from '../../kernels/choose.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
-import { openRelease } from '../../release/open.js';
 import { batchSizeByCandidates } from '../../search/batches.js';
 import { searchPartialResults } from '../../search/partitions/merge.js';
 import { scanRange, targetRanges, type PartialResult } from '../../search/partitions/scan.js';
@@ -16,15 +10,9 @@ import { encodePartialResults } from '../../search/partitions/encoding.js';
 import type { NamedQuery, SearchResult, SearchSettings } from '../../search/search-types.js';
 import { ParquetEncoder } from '../../services/export/parquet.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
-import {
-  exists,
-  readPlan,
-  readQueriesOf,
-  unitsOf,
-  type BatchFolder,
-  type BatchPlan,
-  type Unit,
-} from './plan.js';
+import { readPlan, readQueriesOf, unitsOf, type BatchFolder, type BatchPlan, type Unit } from './plan.js';
+import { openPlannedEngine } from '../cluster/planned-engine.js';
+import { exists, publishFile } from '../cluster/task-files.js';
 import { readPartialResults } from './partial-results.js';
 
 /** Units of one process, which opens the release once for all of them. */
@@ -72,7 +60,7 @@ async function runUnit(unit: Unit, work: Work): Promise<void> {
   const queries = await readQueriesOf(folder, chunk);
   if (!(await exists(folder.partialResult(unit)))) {
     const partialResults = await scanPartition(queries, unit, work);
-    await publish(folder.partialResult(unit), task.name, encodePartialResults(partialResults));
+    await publishFile(folder.partialResult(unit), task.name, encodePartialResults(partialResults));
   }
   const parts = Array.from({ length: plan.parts }, (_, partition) =>
     folder.partialResult({ chunk, partition }),
@@ -134,22 +122,9 @@ async function finish(
     engine.store.close();
   }
   pieces.push(file.end());
-  await publish(folder.rows(chunk), task.name, Buffer.concat(pieces));
-  await publish(folder.digests(chunk), task.name, Buffer.from(JSON.stringify(digests)));
+  await publishFile(folder.rows(chunk), task.name, Buffer.concat(pieces));
+  await publishFile(folder.digests(chunk), task.name, Buffer.from(JSON.stringify(digests)));
   for (const path of paths) await rm(path, { force: true });
-}
-
-/** Writes a file atomically. Tasks may write the same file at once: their bytes are equal. */
-async function publish(path: string, name: string, bytes: Uint8Array): Promise<void> {
-  const own = `${path}.${name}`;
-  const handle = await open(own, 'w');
-  try {
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(own, path);
 }
 
 interface OpenedEngine {
@@ -159,36 +134,11 @@ interface OpenedEngine {
   close(): Promise<void>;
 }
 
-/** Opens the release of a batch from its files. No catalog is read: a task may run on another machine. */
-async function openPlanned(
-  { release: { directory, id }, filter, settings, ...planned }: BatchPlan,
-  config: ApplianceConfig,
-): Promise<OpenedEngine> {
-  const release = await openRelease(directory);
-  const { id: encoderId, sha256 } = release.manifest.encoder;
-  const encoder = await loadEncoder(
-    await findEncoderVersion(encoderId, sha256, config),
-    encoderOptionsOf(config),
-  );
-  const homologSources = openHomologSources(encoder, config);
-  const close = async (): Promise<void> => {
-    await homologSources.close();
-    await encoder.close();
-  };
+async function openPlanned(plan: BatchPlan, config: ApplianceConfig): Promise<OpenedEngine> {
+  const { engine, close } = await openPlannedEngine(plan, config);
+  const { release } = engine;
+  const { filter, settings } = plan;
   try {
-    const backend = await chooseBackend(backendChoiceOf(config));
-    const { threads } = config;
-    const engine = await openWithoutTokens({ release, encoder, backend, threads, homologSources });
-    const { calibration, qualification } = engine;
-    const isAsPlanned =
-      (calibration?.id ?? null) === planned.calibrationId &&
-      (qualification?.id ?? null) === planned.qualificationId;
-    if (!isAsPlanned) {
-      throw new Refusal(
-        'calibration_changed',
-        `Release ${id} was calibrated or qualified again since the batch started.`,
-      );
-    }
     const targetSpace =
       filter === null
         ? unfilteredSpace(release)

@@ -1,6 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { calibrationDirectory } from '../../significance/card.js';
 import { readCalibrationCard } from '../../significance/sidecar.js';
+import { neighboursDirectory } from '../../neighbours/card.js';
+import { verifyNeighbours } from '../../neighbours/sidecar.js';
 import { verifyEvidence } from '../../recall/evidence.js';
 import { releaseDirectory, scanReleases, type ScannedReleases } from '../../release/catalog.js';
 import type { ReleaseManifest } from '../../release/release.js';
@@ -19,7 +22,8 @@ export interface IndexesVerdict {
 }
 
 /**
- * Recomputes the digests of all releases, calibrations and their encoders, and checks the catalog against the folders.
+ * Recomputes the digests of all releases, their calibrations, neighbours and encoders, and checks the catalog against
+ * the folders.
  * Errors  none for damage, which is a finding
  * Cost    one read of all of them
  */
@@ -38,6 +42,9 @@ export async function checkIndexes(
       if (!isIntact) report('release_damaged', `${slug}/${id}/${path}`, `It ${problem}.`);
     }
     await checkCalibration(`${slug}/${id}`, id, directory, report);
+    for (const problem of await verifyNeighbours(directory, id)) {
+      report('neighbours_damaged', `${slug}/${id}.neighbours`, sentenceOf(problem));
+    }
   }
   await checkEncoders(scanned, folders, report);
   for (const { directory } of scanned.unfinished) {
@@ -52,11 +59,15 @@ export async function checkIndexes(
 
 async function checkCalibration(name: string, id: string, directory: string, report: Report): Promise<void> {
   for (const problem of await verifyEvidence(directory)) {
-    report('calibration_damaged', `${name}.calibration`, `${problem}.`.replace(/\.\.$/, '.'));
+    report('calibration_damaged', `${name}.calibration`, sentenceOf(problem));
   }
   const card = await readCalibrationCard(directory).catch(() => undefined);
   if (card === undefined || card.release_id === id) return;
   report('calibration_damaged', `${name}.calibration`, `It belongs to release ${card.release_id}.`);
+}
+
+function sentenceOf(problem: string): string {
+  return `${problem}.`.replace(/\.\.$/, '.');
 }
 
 async function checkEncoders(
@@ -82,15 +93,24 @@ async function checkHalfFolders(
   scanned: ScannedReleases,
   report: Report,
 ): Promise<void> {
-  const releases = [...scanned.releases, ...scanned.damaged];
-  const folders = new Set(releases.map(({ directory }) => `${directory}.calibration`));
-  for (const slug of new Set(releases.map((release) => release.slug))) {
+  const found = [...scanned.releases, ...scanned.damaged];
+  const calibrations = new Set(found.map(({ directory }) => calibrationDirectory(directory)));
+  const graphs = new Set(found.map(({ directory }) => neighboursDirectory(directory)));
+  for (const slug of new Set(found.map((release) => release.slug))) {
     for (const name of await list(join(indexesFolder, slug))) {
       const path = join(indexesFolder, slug, name);
       if (name.endsWith('.calibration.new'))
         report('folder_half', path, 'A calibration was not written to its end.');
-      if (!name.endsWith('.calibration') || folders.has(path)) continue;
-      report('folder_half', path, 'The release of this calibration does not exist.');
+      if (name.endsWith('.neighbours.work'))
+        report(
+          'folder_half',
+          path,
+          'Neighbours were not found to the end; the same command goes on from here.',
+        );
+      if (name.endsWith('.calibration') && !calibrations.has(path))
+        report('folder_half', path, 'The release of this calibration does not exist.');
+      if (name.endsWith('.neighbours') && !graphs.has(path))
+        report('folder_half', path, 'The release of these neighbours does not exist.');
     }
   }
   if ((await list(indexesFolder)).includes(RESTORING_FOLDER)) {

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { calibrationDirectory } from '../../significance/card.js';
+import { neighboursDirectory } from '../../neighbours/card.js';
 import { Refusal } from '../../errors.js';
 import { scanReleases } from '../../release/catalog.js';
 import { MANIFEST_FILE } from '../../release/format.js';
@@ -17,7 +18,7 @@ export interface SourceFile {
 }
 
 /**
- * Releases with their calibrations, and the encoders of the indexes folder, without unfinished builds.
+ * Releases with their calibrations and neighbours, and the encoders of the indexes folder, without unfinished builds.
  * Errors  Refusal `backup_source_damaged` for a release that cannot be read
  */
 export async function listIndexFiles(indexesFolder: string): Promise<readonly SourceFile[]> {
@@ -37,8 +38,9 @@ export async function listIndexFiles(indexesFolder: string): Promise<readonly So
     for (const { path, sha256, size_bytes: sizeBytes } of listedFiles(manifest)) {
       add(directory, path, { sha256, sizeBytes });
     }
-    const calibration = calibrationDirectory(directory);
-    for (const name of await filesBelow(calibration)) add(calibration, name);
+    for (const folder of [calibrationDirectory(directory), neighboursDirectory(directory)]) {
+      for (const name of await filesBelow(folder)) add(folder, name);
+    }
   }
   const encoders = encodersFolder(indexesFolder);
   for (const name of await filesBelow(encoders)) add(encoders, name);

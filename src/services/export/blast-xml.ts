@@ -133,8 +133,10 @@ const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '
 const NOT_XML = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/gu;
 
 function element(name: string, value: string | number): string {
-  const text = String(value)
-    .replaceAll(NOT_XML, ' ')
-    .replaceAll(/[&<>"]/g, (letter) => ESCAPES[letter]);
-  return `<${name}>${text}</${name}>`;
+  return `<${name}>${xmlText(String(value))}</${name}>`;
+}
+
+/** Escapes a text for XML. Characters that XML cannot hold become blanks. */
+export function xmlText(text: string): string {
+  return text.replaceAll(NOT_XML, ' ').replaceAll(/[&<>"]/g, (letter) => ESCAPES[letter]);
 }

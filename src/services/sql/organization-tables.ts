@@ -1,11 +1,16 @@
 import { existsSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalSha256 } from '../../canonical.js';
 import type { HomologyRelease } from '../../contract/search/databases.js';
 import { SQL_SNAPSHOT_MIN_AGE_MS } from '../../limits.js';
-import { writeRecordsSnapshot, writeReleaseSnapshot } from '../../sql/snapshot/snapshot.js';
-import type { SqlRecords, SqlRelease, SqlTables } from '../../sql/tables.js';
+import { readNeighboursCard } from '../../neighbours/sidecar.js';
+import {
+  writeNeighboursSnapshot,
+  writeRecordsSnapshot,
+  writeReleaseSnapshot,
+} from '../../sql/snapshot/snapshot.js';
+import type { SqlNeighbours, SqlRecords, SqlRelease, SqlTables } from '../../sql/tables.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
 import type { Catalog } from '../search/catalog.js';
 
@@ -28,6 +33,8 @@ export interface NamedTables {
 
 /** Part of the name of every copy. A change of its columns makes a new copy. */
 const RELEASE_FORMAT = 1;
+/** Part of the name of a copy of neighbours, before the digest of its edges. */
+const NEIGHBOURS_MARK = 'neighbours-';
 /** Pause before a failed copy of a release is tried again. */
 const FAILURE_PAUSE_MS = 60_000;
 /** A snapshot is valid for so many times the duration of its collection, which thus uses at most a fifth of a core. */
@@ -68,19 +75,23 @@ export class OrganizationTables {
     return { key: canonicalSha256(tables), tables };
   }
 
-  /** Removes copies of releases that are not in the catalog. @param onFault called for failures. Errors  none */
+  /**
+   * Removes copies of releases that are not in the catalog, and of replaced neighbours.
+   * @param onFault called for failures
+   * Errors  none
+   */
   async start(onFault: (error: unknown) => void): Promise<void> {
     this.#report = onFault;
     const releaseIds = new Set(this.#dependencies.releaseIds());
     const folder = join(this.#folder, 'releases');
     const names = await readdir(folder).catch(() => []);
-    const isKnown = (name: string): boolean => releaseIds.has(name.slice(0, name.indexOf('.')));
-    const obsolete = names.filter((name) => !isKnown(name));
-    await Promise.all(obsolete.map((name) => rm(join(folder, name), { force: true }).catch(onFault)));
+    const replaced = await replacedNeighbours(folder, names);
+    const gone = names.filter((name) => !releaseIds.has(idOf(name)) || replaced.includes(name));
+    await Promise.all(gone.map((name) => rm(join(folder, name), { force: true }).catch(onFault)));
   }
 }
 
-/** Releases as Parquet files. Each is written once, even for concurrent callers. */
+/** Releases and their neighbours as Parquet files. Each is written once, even for concurrent callers. */
 class ReleaseCopies {
   readonly #releaseFolder: OrganizationTablesDependencies['releaseFolder'];
   readonly #folder: string;
@@ -100,36 +111,68 @@ class ReleaseCopies {
 
   /** undefined if the release cannot be copied. Errors  Refusal `storage_unavailable` */
   async of(release: HomologyRelease): Promise<SqlRelease | undefined> {
-    const { id } = release;
+    const { id, database_slug: slug } = release;
+    const directory = this.#releaseFolder(slug, id);
     const file = join('releases', `${id}.${RELEASE_FORMAT}.parquet`);
-    const isThere = (): boolean => existsSync(join(this.#folder, file));
-    const failedAt = this.#failedAtMs.get(id) ?? -Infinity;
-    if (!isThere() && performance.now() - failedAt > FAILURE_PAUSE_MS) {
-      const copying = this.#writing.get(id) ?? this.#write(release, file);
-      this.#writing.set(id, copying);
-      await copying;
-    }
-    return isThere() ? describeRelease(release, file) : undefined;
+    const path = join(this.#folder, file);
+    const job = { kind: 'release', directory, fields: fieldsOf(release), path } as const;
+    if (!(await this.#copy(path, () => writeReleaseSnapshot(job)))) return undefined;
+    const neighbours = await this.#neighboursOf(id, directory);
+    return { ...describeRelease(release, file), ...(neighbours && { neighbours }) };
   }
 
-  async #write(release: HomologyRelease, file: string): Promise<void> {
-    const { id, database_slug: slug } = release;
+  /** undefined if the release has no graph of neighbours, or one that cannot be copied. */
+  async #neighboursOf(id: string, directory: string): Promise<SqlNeighbours | undefined> {
+    const card = await readNeighboursCard(directory).catch(this.#onFault);
+    if (!card) return undefined;
+    const file = join('releases', `${id}.${NEIGHBOURS_MARK}${card.edges.sha256}.parquet`);
+    const path = join(this.#folder, file);
+    const isThere = await this.#copy(path, () =>
+      writeNeighboursSnapshot({ kind: 'neighbours', directory, path }),
+    );
+    return isThere ? { calibrationId: card.calibration_id, file } : undefined;
+  }
+
+  /** Writes a file unless it exists or has failed a moment ago. Returns whether it exists. */
+  async #copy(path: string, write: () => Promise<void>): Promise<boolean> {
+    const failedAt = this.#failedAtMs.get(path) ?? -Infinity;
+    if (!existsSync(path) && performance.now() - failedAt > FAILURE_PAUSE_MS) {
+      const known = this.#writing.get(path) ?? this.#write(path, write);
+      this.#writing.set(path, known);
+      await known;
+    }
+    return existsSync(path);
+  }
+
+  async #write(path: string, write: () => Promise<void>): Promise<void> {
     try {
-      await writeReleaseSnapshot({
-        kind: 'release',
-        directory: this.#releaseFolder(slug, id),
-        fields: fieldsOf(release),
-        path: join(this.#folder, file),
-      });
+      await write();
     } catch (error) {
       // The release is valid, and can be copied once there is space. A response without it would be wrong.
       if (isStorageUnavailable(error)) throw error;
-      this.#failedAtMs.set(id, performance.now());
+      this.#failedAtMs.set(path, performance.now());
       this.#onFault(error);
     } finally {
-      this.#writing.delete(id);
+      this.#writing.delete(path);
     }
   }
+}
+
+/** Returns the copies of neighbours that a later copy of the same release has replaced. */
+async function replacedNeighbours(folder: string, names: readonly string[]): Promise<readonly string[]> {
+  const copies = await Promise.all(
+    names
+      .filter((name) => name.includes(`.${NEIGHBOURS_MARK}`))
+      .map(async (name) => ({ name, id: idOf(name), writtenMs: (await stat(join(folder, name))).mtimeMs })),
+  );
+  return copies
+    .filter((copy) => copies.some(({ id, writtenMs }) => id === copy.id && writtenMs > copy.writtenMs))
+    .map(({ name }) => name);
+}
+
+/** Id of the release whose copy has this name. */
+function idOf(name: string): string {
+  return name.slice(0, name.indexOf('.'));
 }
 
 function fieldsOf({ filter_fields: fields }: HomologyRelease): SqlRelease['fields'] {

@@ -1,3 +1,4 @@
+import { snapshotNeighbours, type NeighboursJob } from './neighbours.js';
 import { snapshotRecords, type RecordsJob } from './records.js';
 import { snapshotRelease, type ReleaseJob } from './release.js';
 import type { SqlRecords } from '../tables.js';
@@ -7,7 +8,7 @@ import type { SqlRecords } from '../tables.js';
  * loop stays free.
  */
 
-export type SnapshotJob = ReleaseJob | RecordsJob;
+export type SnapshotJob = ReleaseJob | NeighboursJob | RecordsJob;
 export type SnapshotAnswer = { readonly records?: SqlRecords } | SnapshotFailure;
 
 interface SnapshotFailure {
@@ -23,7 +24,8 @@ process.once('message', (job: SnapshotJob) => {
 async function answer(job: SnapshotJob): Promise<SnapshotAnswer> {
   try {
     if (job.kind === 'records') return { records: await snapshotRecords(job) };
-    await snapshotRelease(job);
+    if (job.kind === 'release') await snapshotRelease(job);
+    else await snapshotNeighbours(job);
     return {};
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

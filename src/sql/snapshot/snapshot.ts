@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { Fault } from '../../errors.js';
 import { asStorageFailure } from '../../store/unavailable.js';
+import type { NeighboursJob } from './neighbours.js';
 import type { RecordsJob } from './records.js';
 import type { SnapshotAnswer, SnapshotJob } from './process.js';
 import type { ReleaseJob } from './release.js';
@@ -14,6 +15,11 @@ const PROCESS_FILE = new URL('./process.js', import.meta.url);
  * Errors  Fault if it fails; Refusal `storage_unavailable` if the disk is full or read-only
  */
 export async function writeReleaseSnapshot(job: ReleaseJob): Promise<void> {
+  await work(job);
+}
+
+/** Writes the Parquet file of a graph of neighbours in a separate process. Errors  those of writeReleaseSnapshot */
+export async function writeNeighboursSnapshot(job: NeighboursJob): Promise<void> {
   await work(job);
 }
 

@@ -31,6 +31,10 @@ export const FINDING_KINDS = {
     level: 'damage',
     remedy: 'Calibrate the release again with "gloaming index calibrate".',
   },
+  neighbours_damaged: {
+    level: 'damage',
+    remedy: 'Find the neighbours of the release again with "gloaming index neighbours".',
+  },
   encoder_missing: {
     level: 'damage',
     remedy: 'Install this version of the encoder again, or restore it from a backup.',

@@ -52,6 +52,8 @@ const KINDS: Readonly<Record<string, (path: string) => boolean>> = {
   'the names of a release': (path) => basename(path) === 'names.index',
   'the card of a calibration': (path) => path.includes('.calibration/') && path.endsWith('.json'),
   'a table of a calibration': (path) => path.includes('.calibration/') && path.endsWith('.arrow'),
+  'the card of neighbours': (path) => path.includes('.neighbours/') && path.endsWith('.json'),
+  'the edges of neighbours': (path) => path.includes('.neighbours/') && path.endsWith('.arrow'),
   'the card of an encoder': (path) => path.includes('/encoders/') && basename(path) === 'card.json',
   'the model of an encoder': (path) => path.includes('/encoders/') && path.endsWith('.onnx'),
   'a stored object': (path) => /\/objects\/[0-9a-f]{2}\/[0-9a-f]{64}$/.test(path),

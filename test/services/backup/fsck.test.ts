@@ -238,6 +238,26 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly
     ['folder_half'],
   ],
   [
+    'the neighbours of a release are damaged',
+    (at) => flipBit(filesBelow(`${releaseOf(at)}.neighbours`, '.arrow')[0]!),
+    ['neighbours_damaged'],
+  ],
+  [
+    'the card of neighbours is damaged',
+    (at) => flipBit(join(`${releaseOf(at)}.neighbours`, 'card.json')),
+    ['neighbours_damaged'],
+  ],
+  [
+    'neighbours were not found to the end',
+    (at) => mkdirSync(`${releaseOf(at)}.neighbours.work`),
+    ['folder_half'],
+  ],
+  [
+    'the release of neighbours does not exist',
+    (at) => renameSync(`${releaseOf(at)}.neighbours`, join(releaseOf(at), '..', 'dbr_gone.neighbours')),
+    ['folder_half'],
+  ],
+  [
     'an encoder was copied to its half',
     (at) => writeJunk(join(at.indexesFolder, 'encoders', '.kept', '.copy-x', 'card.json')),
     ['folder_half'],
@@ -254,9 +274,12 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly
   ],
 ];
 
-function calibrationOf({ indexesFolder }: Folders): string {
-  const release = join(filesBelow(indexesFolder, 'tokens.arrow')[0]!, '..');
-  return filesBelow(`${release}.calibration`, '.arrow')[0]!;
+function releaseOf({ indexesFolder }: Folders): string {
+  return join(filesBelow(indexesFolder, 'tokens.arrow')[0]!, '..');
+}
+
+function calibrationOf(folders: Folders): string {
+  return filesBelow(`${releaseOf(folders)}.calibration`, '.arrow')[0]!;
 }
 
 describe('fsck', () => {

@@ -6,6 +6,7 @@ import { CARD_FORMAT } from '#src/significance/card.js';
 import { serve } from '#src/cli/serve/serve.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { openDemoAppliance } from '../../tools/demo-appliance.js';
+import { writeNeighbours } from '../../tools/neighbours.js';
 import { ask, bytesOf, putPart, type Json } from '../storage/storage-served.js';
 
 /* A stopped appliance with data of every kind, and copies of it to damage. */
@@ -62,6 +63,10 @@ export async function useAppliance(): Promise<UsedAppliance> {
   await server.stop(2_000);
   await appliance.close();
   await calibrate(release.directory, release.id);
+  await writeNeighbours(release.directory, release.id, 40, [
+    { query: 0, target: 1, log: -3 },
+    { query: 1, target: 0, log: -2.5 },
+  ]);
   let copies = 0;
   return {
     folder,

@@ -1,0 +1,37 @@
+import { open, readFile, rename, stat } from 'node:fs/promises';
+import { Fault } from '../../errors.js';
+
+/** Reads a JSON file of divided work. Errors  Fault where it is damaged; those of the file system */
+export async function readJson<Value>(path: string): Promise<Value> {
+  const text = await readFile(path, 'utf8');
+  try {
+    return JSON.parse(text) as Value;
+  } catch (cause) {
+    throw new Fault(`${path} is damaged; remove it and run the same command again.`, { cause });
+  }
+}
+
+/** Whether a file exists and can be read. Errors  none */
+export async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Writes a file atomically. Tasks may write the same file at once: their bytes are equal.
+ * @param name  unique among running tasks
+ * Errors  those of the file system
+ */
+export async function publishFile(path: string, name: string, bytes: Uint8Array): Promise<void> {
+  const own = `${path}.${name}`;
+  const handle = await open(own, 'w');
+  try {
+    await handle.writeFile(bytes);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(own, path);
+}
