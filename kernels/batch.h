@@ -343,7 +343,7 @@ inline const uint8_t* batchPart(const PackedQuery& query, size_t (*wavefrontByte
   return static_cast<const uint8_t*>(query.packed) + wavefrontBytes(query.tokens.length, query.tokens.dimension);
 }
 
-/* A table's affineScores. affineScore is the same table's function for one target. */
+/* The affineScores of a kernel table, for many targets. It uses affineScore of the same table for single targets. */
 template <class Lanes>
 void scoreBatch(const AffineTask* tasks, uint32_t count, size_t (*wavefrontBytes)(uint32_t, uint32_t),
                 int32_t (*affineScore)(const AffineTask&), int32_t* scores) {

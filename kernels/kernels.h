@@ -137,7 +137,7 @@ struct AffineParameters {
   }
 };
 
-/** One of kLetterCount numbers per residue. */
+/** The number of a residue's letter, below kLetterCount; one per residue. */
 struct Letters {
   const uint8_t* query;
   /** Followed by kLetterPadding more, which kernels read and ignore. */

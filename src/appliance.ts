@@ -1,6 +1,6 @@
 import { composeBilling, type BillingCapability } from './composition/billing.js';
 import { composeConsole } from './composition/console.js';
-import { openGround } from './composition/ground.js';
+import { openFoundation } from './composition/foundation.js';
 import { composeColabfold, composeMsas, composeRefs, composeRuns } from './composition/runs.js';
 import { composeSearch, type SearchCapability } from './composition/search.js';
 import { composeSql, type SqlCapability } from './composition/sql.js';
@@ -53,17 +53,17 @@ export interface Appliance extends SearchCapability, BillingCapability, SqlCapab
  * Errors  Fault if data folder, addon or configured device cannot be used
  */
 export async function openAppliance(config: ApplianceConfig, world: World = realWorld): Promise<Appliance> {
-  const ground = await openGround(config, world);
-  const { store, backend, tables, pages, serverVersion, now } = ground;
-  const search = composeSearch(ground);
-  const billing = composeBilling(ground);
-  const webhooks = composeWebhooks(ground);
-  const storage = composeStorage(ground, webhooks);
-  const msas = composeMsas(ground, search);
-  const { sql, sqlCredentials } = composeSql(ground, search.catalog);
-  const refs = composeRefs(ground, search);
-  const runs = composeRuns(ground, { search, msas, storage, webhooks });
-  const colabfold = composeColabfold(ground, search, billing.budgets, runs);
+  const foundation = await openFoundation(config, world);
+  const { store, backend, tables, pages, serverVersion, now } = foundation;
+  const search = composeSearch(foundation);
+  const billing = composeBilling(foundation);
+  const webhooks = composeWebhooks(foundation);
+  const storage = composeStorage(foundation, webhooks);
+  const msas = composeMsas(foundation, search);
+  const { sql, sqlCredentials } = composeSql(foundation, search.catalog);
+  const refs = composeRefs(foundation, search);
+  const runs = composeRuns(foundation, { search, msas, storage, webhooks });
+  const colabfold = composeColabfold(foundation, search, billing.budgets, runs);
   const keys = new Keys(tables.apiKeys, now, world);
   return {
     config,
@@ -71,10 +71,10 @@ export async function openAppliance(config: ApplianceConfig, world: World = real
     backend,
     releases: tables.releases,
     keys,
-    console: composeConsole(ground, keys, search),
+    console: composeConsole(foundation, keys, search),
     pages,
     serverVersion,
-    servedFrom: ground.workerOn(`${backend.name}:${backend.variant}`),
+    servedFrom: foundation.workerOn(`${backend.name}:${backend.variant}`),
     ...search,
     ...billing,
     webhooks,

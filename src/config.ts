@@ -362,8 +362,8 @@ function faultOf({ instancePath, keyword, message, params, parentSchema }: Error
   const place = instancePath.slice(1).replaceAll('/', '.');
   if (keyword === 'additionalProperties') {
     const name = String(params.additionalProperty);
-    const known = Object.keys((parentSchema?.properties ?? {}) as Record<string, unknown>);
-    return `"${place === '' ? '' : `${place}.`}${name}" is no setting; did you mean "${closest(name, known)}"?`;
+    const keys = Object.keys((parentSchema?.properties ?? {}) as Record<string, unknown>);
+    return `"${place === '' ? '' : `${place}.`}${name}" is no setting; did you mean "${closest(name, keys)}"?`;
   }
   const allowed = keyword === 'enum' ? `: ${(params.allowedValues as readonly unknown[]).join(', ')}` : '';
   return `${place === '' ? 'the settings' : place} ${message ?? 'is invalid'}${allowed}`;

@@ -74,7 +74,7 @@ export const SEARCH_CACHE_MAX_CANDIDATES = 500_000;
 export const ALIGNMENT_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 export const ALIGNMENT_MAX_ROWS = 20_000;
 /** Cached tokens of queries with homologs, for each release. */
-export const FAMILY_CACHE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
+export const HOMOLOG_CACHE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 /** Releases that are open at once (tables in memory, tokens mapped). The least recently used one is closed first. */
 export const OPEN_RELEASES_MAX_COUNT = 16;
 /** Cached target spaces, in total eligible targets. */
@@ -269,7 +269,7 @@ export const SQL_CREDENTIALS_MAX_COUNT = 64;
 export const SQL_PASSWORD_CHECKS_AT_ONCE_MAX_COUNT = 2;
 export const SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT = 128;
 /** Time for which a verified password is cached. */
-export const SQL_PASSWORD_BELIEF_MS = 60_000;
+export const SQL_PASSWORD_CACHE_MS = 60_000;
 /** Interval at which open sessions and statements check their credential. */
 export const SQL_CREDENTIAL_CHECK_INTERVAL_MS = 250;
 export const SQL_STATEMENT_MAX_CHARACTERS = 100_000;
@@ -332,7 +332,7 @@ export const GPU_BUSY_PAUSE_MS = 20;
 /** Partitions that a release is divided into for workers. */
 export const WORKER_MAX_PARTS = 256;
 /** Request body for partial results: its queries and its filter. */
-export const SURVEY_REQUEST_MAX_BYTES = 16 * MEBIBYTE_BYTES;
+export const PARTIAL_RESULTS_REQUEST_MAX_BYTES = 16 * MEBIBYTE_BYTES;
 /** Bytes of a worker's refusal that are read. */
 export const WORKER_REFUSAL_MAX_BYTES = 16 * KIBIBYTE_BYTES;
 /** Packs of runs that wait at a worker for their turn. */

@@ -14,7 +14,7 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, REPLACEMENT);
 }
 
-/** As `printable`, for text of several lines: line feeds and tabs stay. */
+/** Like `printable`, for text of several lines: line feeds and tabs stay. */
 export function printableLines(text: string): string {
   return text.replace(UNPRINTABLE_IN_LINES, REPLACEMENT);
 }

@@ -1,6 +1,6 @@
 import type { ApplianceConfig } from './config.js';
 import type { Engines } from './engine/engines.js';
-import { backendWishOf, chooseBackend } from './kernels/choose.js';
+import { backendChoiceOf, chooseBackend } from './kernels/choose.js';
 import type { ReleaseManifest } from './release/release.js';
 import { openControlStore } from './store/control-store.js';
 import { requireSoundControlState } from './store/probe.js';
@@ -24,7 +24,7 @@ export interface Searcher {
  * Errors  Fault if data folder, addon or configured device cannot be used
  */
 export async function openSearcher(config: ApplianceConfig): Promise<Searcher> {
-  const backend = await chooseBackend(backendWishOf(config));
+  const backend = await chooseBackend(backendChoiceOf(config));
   await requireSoundControlState(config.dataFolder);
   const store = openControlStore(config.dataFolder);
   const releases = new ReleaseTable<ReleaseManifest>(store, releaseEvents(store));

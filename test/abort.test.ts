@@ -7,7 +7,7 @@ import { linkAborts, untilAborted } from '#src/abort.js';
 const never = new Promise<never>(() => undefined);
 
 describe('waiting until a signal aborts', () => {
-  it('gives what was promised, or its failure, and leaves no listener behind', async () => {
+  it('settles as the promise does and leaves no listener on the signal', async () => {
     const { signal } = new AbortController();
     await expect(untilAborted(Promise.resolve(7), signal)).resolves.toBe(7);
     await expect(untilAborted(Promise.reject(new Error('broken')), signal)).rejects.toThrow('broken');
@@ -23,7 +23,7 @@ describe('waiting until a signal aborts', () => {
     await expect(untilAborted(never, controller.signal)).rejects.toThrow('enough');
   });
 
-  it('hears a failure that comes after the abort, so that the process does not end by it', async () => {
+  it('handles a rejection after the abort, so that it does not end the process', async () => {
     const late = new Promise((_resolve, reject) => setTimeout(reject, 1, new Error('late')));
     await expect(untilAborted(late, AbortSignal.abort(new Error('first')))).rejects.toThrow('first');
     await expect(late).rejects.toThrow('late');
@@ -40,7 +40,7 @@ describe('a linked abort', () => {
     expect(linkAborts(one.signal).signal.reason).toBe('one');
   });
 
-  it('ends on its own without ending what it is part of', () => {
+  it('aborts alone without aborting the outer signal', () => {
     const outer = new AbortController();
     const linked = linkAborts(outer.signal);
     linked.abort('done');
@@ -48,7 +48,7 @@ describe('a linked abort', () => {
     expect(outer.signal.aborted).toBe(false);
   });
 
-  it('holds nothing of an outer signal once it is released', () => {
+  it('has no listener on the outer signal after its release', () => {
     const outer = new AbortController();
     const many = Array.from({ length: 100 }, () => linkAborts(outer.signal));
     expect(getEventListeners(outer.signal, 'abort')).toHaveLength(100);

@@ -5,7 +5,7 @@ import { canonicalSha256, canonicalSha256InTurns } from '#src/canonical.js';
 const SEED = Date.now() % 2 ** 31;
 
 describe(`a canonical hash that is written in turns (seed ${SEED})`, () => {
-  it('is that of the same value written at once', async () => {
+  it('equals the digest of the value that is written in one piece', async () => {
     const property = fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), fc.nat(40), async (value, count) => {
       const long = Array.from({ length: count * 40 }, (_, index) => [index, value]);
       const text = `"é🧬\n${count}`.repeat(20_000);

@@ -33,7 +33,7 @@ const OTHER = [
 ];
 
 describe(`a decimal (seed ${seed})`, () => {
-  it('is exact if binary64 tells it from every other one', () => {
+  it('is exact if binary64 distinguishes it from every other one', () => {
     for (const text of EXACT) expect(isExactDecimal(text), text).toBe(true);
     for (const text of [...OTHER, '', '.', 'x', '0x10', ' 1', '1 ', 'Infinity', 'NaN']) {
       expect(isExactDecimal(text), text).toBe(false);

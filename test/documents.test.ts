@@ -83,6 +83,21 @@ describe('the documents', () => {
     );
     expect(dead).toEqual([]);
   });
+
+  it('have the sections to which columns, hints and messages of the program lead', () => {
+    const addresses = filesBelow('src', /\.tsx?$/).flatMap((path) => {
+      const text = readText(path);
+      const sections = path.endsWith('columns.ts') ? [...text.matchAll(/section: '([^']+)'/g)] : [];
+      const whole = [...text.matchAll(/(?:page: '|\$\{manual\})([a-z-]+#[\w-]+)/g)];
+      return [...sections.map(([, section]) => `numbers#${section}`), ...whole.map(([, address]) => address)];
+    });
+    expect(addresses.length).toBeGreaterThan(15);
+    const isThere = (address: string): boolean => {
+      const [page, section = ''] = address.split('#');
+      return anchorsOf(`docs/${page}.md`).includes(section);
+    };
+    expect(addresses.filter((address) => !isThere(address))).toEqual([]);
+  });
 });
 
 /** Names by which links reach the headings of a page. */

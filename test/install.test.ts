@@ -98,7 +98,7 @@ describe('bin/gloaming', () => {
     expect(run(link, ['--version'])).toMatchObject({ status: 0, stdout: `${manifest.version}\n` });
   });
 
-  it('prefers the Node of its package, and says what to do before the build', () => {
+  it('prefers the Node of its package, and names the build command if nothing is built', () => {
     const program = join(folder, 'the lab', 'bin', 'gloaming');
     mkdirSync(join(folder, 'the lab', 'bin'), { recursive: true });
     copyFileSync(join(ROOT, 'bin/gloaming'), program);
@@ -114,7 +114,7 @@ describe('bin/gloaming', () => {
 });
 
 describe('the build', () => {
-  it('says every five seconds how far a program is', async () => {
+  it('prints the progress of a program every five seconds', async () => {
     const module = JSON.stringify(join(ROOT, 'config/heartbeat.mjs'));
     const script = `import(${module}).then(({ runWithHeartbeat }) =>
       runWithHeartbeat('compiling', 'sh', ['-c', 'echo "[ 12%] one"; printf half; sleep 5.6; exit 3']))

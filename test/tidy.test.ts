@@ -75,7 +75,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   // Documented: the library as Node reads files with it.
   'h5wasm/node',
-  // Documented: the validator of the JSON Schema draft that OpenAPI 3.1 speaks.
+  // ajv's documented entry for JSON Schema 2020-12, the draft that OpenAPI 3.1 uses.
   'ajv/dist/2020.js',
   // Exported by the package: the messages of Arrow's format, for reading a file's places without its data.
   'apache-arrow/ipc/metadata/file',
@@ -158,7 +158,7 @@ describe('the tree', () => {
     expect(sources.filter((path) => /^export (default|\*)/m.test(readText(path)))).toEqual([]);
   });
 
-  it('leaves nothing to be done later', () => {
+  it('has no note of unfinished work', () => {
     // The words are put together here so that this file passes its own rule.
     const later = new RegExp(
       `\\b(${['TO', 'DO'].join('')}|${['FIX', 'ME'].join('')}|${['XX', 'X'].join('')})\\b`,
@@ -204,15 +204,15 @@ describe('the layers', () => {
     expect(upward.map(sentenceOf)).toEqual([]);
   });
 
-  it('stand on each other: bench on src, tests on both', () => {
+  it('import in one direction: bench from src, tests from both', () => {
     const order = ['src', 'bench', 'test'];
     const upward = imports.filter(({ from, to }) => order.indexOf(topOf(to)) > order.indexOf(topOf(from)));
     expect(upward.map(sentenceOf)).toEqual([]);
   });
 
   it('import nothing that is not there', () => {
-    const known = new Set(programs);
-    const lost = imports.filter(({ to }) => /\.tsx?$/.test(to) && !known.has(to));
+    const names = new Set(programs);
+    const lost = imports.filter(({ to }) => /\.tsx?$/.test(to) && !names.has(to));
     expect(lost.map(sentenceOf)).toEqual([]);
   });
 

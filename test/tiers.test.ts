@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { ROOT } from './tools/paths.js';
 import { filesByTier, tagsOf, TIERS } from './tools/suite/tiers.js';
 
-/* Which tests `npm run test:fast`, `npm test` and `npm run test:long` run. */
+/* The selection of tests by `npm run test:fast`, `npm test` and `npm run test:long`. */
 
 describe('a test file', () => {
   const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');

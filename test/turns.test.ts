@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { mapInTurns, pause } from '#src/turns.js';
 
 describe('work in turns', () => {
-  it('goes on one at a time, with a round of the event loop between any two that pause', async () => {
+  it('runs one task at a time, with a round of the event loop between two tasks that pause', async () => {
     let round = 0;
     let isOver = false;
     const count = (): void => {
@@ -22,13 +22,13 @@ describe('work in turns', () => {
     expect(new Set(rounds).size).toBe(10);
   });
 
-  it('gives what the work gives at once, in order', async () => {
+  it('returns the results of the work in order', async () => {
     const list = Array.from({ length: 1_000 }, (_, index) => index);
     const square = (value: number, index: number): number => value * index;
     expect(await mapInTurns(list, square)).toEqual(list.map(square));
   });
 
-  it('pauses where it takes long, and fails where the work fails', async () => {
+  it('pauses during long work, and fails if the work fails', async () => {
     let turns = 0;
     const ticking = setInterval(() => (turns += 1), 0);
     const busy = (): void => {

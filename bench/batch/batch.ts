@@ -40,12 +40,12 @@ export const run: Bench = async ([targetCount = '4000', queryCount = '200', roun
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const { source, list } = await readProteins(fasta ?? join(shared, 'data', 'uniprot-sample.fasta.gz'));
   const targets = spread(list, Number(targetCount));
-  const taken = new Set(targets.map(({ sequence }) => sequence));
-  const rest = distinct(list.filter(({ sequence }) => !taken.has(sequence)));
+  const targetSequences = new Set(targets.map(({ sequence }) => sequence));
+  const rest = distinct(list.filter(({ sequence }) => !targetSequences.has(sequence)));
   const queries = spread(rest, Number(queryCount));
-  const asked = new Set(queries);
+  const queried = new Set(queries);
   const direct = spread(
-    rest.filter((protein) => !asked.has(protein)),
+    rest.filter((protein) => !queried.has(protein)),
     2 * DIRECT_QUERIES + 1,
   );
   const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-batch-'));
@@ -117,10 +117,10 @@ async function compare(
       'a batch finds what the direct route finds',
     );
   }
-  return tell(alone, batch, oneByOne);
+  return report(alone, batch, oneByOne);
 }
 
-function tell(alone: readonly Rate[], batch: readonly Rate[], oneByOne: readonly Rate[]): Figures {
+function report(alone: readonly Rate[], batch: readonly Rate[], oneByOne: readonly Rate[]): Figures {
   console.log(`encoder and kernels alone  ${inWords(alone)}`);
   console.log(`batch run                  ${inWords(batch)}`);
   console.log(`one by one over HTTP       ${inWords(oneByOne)}`);

@@ -53,8 +53,8 @@ export async function rankAll(
   for (const { sequence } of queries) {
     const [query] = await encoder.encode([sequence]);
     const [sums] = await backend.maxsim(store, [query], undefined, { threads });
-    const found = await rank({ sums, targets: undefined }, query.length, release, limit);
-    ranked.push(Uint32Array.from(found, ({ targetIndex }) => targetIndex));
+    const ofQuery = await rank({ sums, targets: undefined }, query.length, release, limit);
+    ranked.push(Uint32Array.from(ofQuery, ({ targetIndex }) => targetIndex));
   }
   return ranked;
 }

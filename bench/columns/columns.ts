@@ -41,7 +41,7 @@ const PARASAIL_MISSING = 'apt-get install g++ libparasail-dev';
 
 interface Aligner {
   readonly name: string;
-  readonly found: readonly Columns[];
+  readonly columns: readonly Columns[];
 }
 
 export const run: Bench = async ([homologSource]) => {
@@ -62,7 +62,7 @@ export const run: Bench = async ([homologSource]) => {
     );
     const list = [...proteins.values()];
     const engine = await buildBenchDatabase(appliance, list, 'references', folder);
-    const ours = [{ name: appliance.config.encoder, found: await alignAll(pairs, engine) }];
+    const ours = [{ name: appliance.config.encoder, columns: await alignAll(pairs, engine) }];
     if (homologSource !== undefined) {
       const buildHomologs = await benchHomologs(
         appliance,
@@ -70,15 +70,15 @@ export const run: Bench = async ([homologSource]) => {
         'background',
         async () => homologSource,
       );
-      const known = await buildBenchDatabase(appliance, list, 'families', folder, buildHomologs);
-      ours.push({ name: 'families', found: await alignAll(pairs, known) });
+      const withHomologs = await buildBenchDatabase(appliance, list, 'families', folder, buildHomologs);
+      ours.push({ name: 'families', columns: await alignAll(pairs, withHomologs) });
     }
     const theirs = await alignWithParasail(
       pairs,
       join(packageFolder, 'bench', 'columns', 'parasail.cpp'),
       folder,
     );
-    const aligners = theirs === undefined ? ours : [...ours, { name: 'parasail', found: theirs }];
+    const aligners = theirs === undefined ? ours : [...ours, { name: 'parasail', columns: theirs }];
     if (theirs === undefined) console.log(`parasail skipped: ${PARASAIL_MISSING}`);
     return report(pairs, aligners);
   } finally {
@@ -95,27 +95,27 @@ async function alignAll(
   const sequences = [...new Set(pairs.map(({ first }) => first.sequence))];
   // One call for all, because the homolog finder reads its source again in each call.
   const encoded = profileEncoder && (await profileEncoder.encode(sequences));
-  const known = new Map(encoded?.map(({ tokens }, at) => [sequences[at], tokens]));
+  const tokensOfSequences = new Map(encoded?.map(({ tokens }, at) => [sequences[at], tokens]));
   const indexOf = new Map(
     Array.from({ length: release.targets.count }, (_, at) => [release.targets.id(at), at]),
   );
-  const found: Columns[] = [];
+  const alignments: Columns[] = [];
   for (let start = 0; start < pairs.length;) {
     const query = pairs[start].first;
     let end = start;
     while (end < pairs.length && pairs[end].first === query) end += 1;
     const part = pairs.slice(start, end);
-    const tokens = known.get(query.sequence) ?? (await encoder.encode([query.sequence]))[0];
+    const tokens = tokensOfSequences.get(query.sequence) ?? (await encoder.encode([query.sequence]))[0];
     const targets = Uint32Array.from(part, ({ second }) => indexOf.get(second.id)!);
     const parameters = affineParameters(release, { sequence: query.sequence, tokens }, targets);
     const aligned = await backend.affineAlign(store, tokens, targets, parameters, { threads });
     for (const [at, { second }] of part.entries()) {
       const { queryStart, targetStart, cigar } = tracePath(aligned[at], query.sequence, second.sequence);
-      found.push(cigarColumns(queryStart, targetStart, cigar));
+      alignments.push(cigarColumns(queryStart, targetStart, cigar));
     }
     start = end;
   }
-  return found;
+  return alignments;
 }
 
 /** Returns undefined if parasail or a compiler is missing. */
@@ -158,8 +158,8 @@ function report(
         identity >= from && identity < to && (set === 'both' || set === pair.set) ? [at] : [],
       );
       if (chosen.length === 0) continue;
-      const means = aligners.map(({ found }) =>
-        chosen.reduce((sum, at) => sum + recovery(found[at], pairs[at].columns) / chosen.length, 0),
+      const means = aligners.map(({ columns }) =>
+        chosen.reduce((sum, at) => sum + recovery(columns[at], pairs[at].columns) / chosen.length, 0),
       );
       const key = `${set}, ${name}`;
       figures[key] = { pairs: chosen.length };

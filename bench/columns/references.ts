@@ -45,8 +45,8 @@ export async function readReferencePairs(folder: string, set: string): Promise<r
 }
 
 /** Share of the reference's aligned residue pairs that the alignment also has, the sum-of-pairs score. Range  0..1 */
-export function recovery(found: Columns, reference: Columns): number {
-  const partner = new Map(found);
+export function recovery(columns: Columns, reference: Columns): number {
+  const partner = new Map(columns);
   return reference.filter(([i, j]) => partner.get(i) === j).length / reference.length;
 }
 

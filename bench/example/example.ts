@@ -124,8 +124,8 @@ async function searchHere(queries: readonly DemoProtein[], engine: SearchEngine)
   const byQuery = new Map<string, EValues>();
   for (let start = 0; start < queries.length; start += PACK) {
     const pack = queries.slice(start, start + PACK);
-    const asked = pack.map(({ sequence }) => ({ sequence, normalizationId: 'bench' }));
-    const results = await searchMany(asked, settings, engine);
+    const batch = pack.map(({ sequence }) => ({ sequence, normalizationId: 'bench' }));
+    const results = await searchMany(batch, settings, engine);
     results.forEach(({ candidates }, query) => {
       const eValues = new Map<string, number>();
       for (const candidate of candidates) {

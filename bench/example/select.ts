@@ -90,13 +90,13 @@ async function lineageRows(
 ): Promise<Pick<DemoFiles, 'nodes' | 'names'>> {
   const nodes = await rowsById(join(folder, 'nodes.dmp.gz'));
   const names = await rowsById(join(folder, 'names.dmp.gz'));
-  const wanted = new Set<number>();
+  const picked = new Set<number>();
   for (const taxid of taxids) {
-    for (let at = taxid; !wanted.has(at); at = Number(nodes.get(at)?.[0].split('\t|\t')[1] ?? ROOT_TAXID)) {
-      wanted.add(at);
+    for (let at = taxid; !picked.has(at); at = Number(nodes.get(at)?.[0].split('\t|\t')[1] ?? ROOT_TAXID)) {
+      picked.add(at);
     }
   }
-  const ordered = [...wanted].sort((a, b) => a - b);
+  const ordered = [...picked].sort((a, b) => a - b);
   const rowsOf = (table: ReadonlyMap<number, readonly string[]>, isKept: (row: string) => boolean): string =>
     ordered.flatMap((taxid) => (table.get(taxid) ?? []).filter(isKept)).join('');
   return {

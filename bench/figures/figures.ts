@@ -21,7 +21,7 @@ import { withTables, type FigureTable } from './tables.js';
 export interface FigureRecord {
   readonly question: string;
   readonly what: string;
-  /** With its unit. */
+  /** The measured value with its unit. */
   readonly figure: string;
   readonly command: string;
   readonly machine: string;
@@ -74,7 +74,7 @@ export const run: Bench = async ([verb, question, path, ...members]) => {
   return { records: figures.records.length };
 };
 
-/** Every file that is made of the figures, by its path: pages with their tables written anew, and plots. */
+/** Returns every file that the command writes from the figures, by its path: pages with tables, and plots. */
 export function writtenFiles(figures: Figures): ReadonlyMap<string, string> {
   return new Map([
     [README_PATH, renderFigures(figures)],

@@ -12,9 +12,10 @@ export interface FigureTable {
   readonly machine: string;
   /** yyyy-mm-dd. */
   readonly date: string;
+  /** Commit of this repository; empty for published figures. */
   readonly commit: string;
-  /** `typed`: copied by hand from a document, before benches wrote records. */
-  readonly source: 'typed' | 'program';
+  /** `typed`: copied by hand from a document; `published`: figures of others, whose source `command` names. */
+  readonly source: 'typed' | 'program' | 'published';
   readonly plot?: BarPlot | LinePlot;
 }
 
@@ -58,7 +59,7 @@ export function withTables(page: string, tables: readonly FigureTable[]): string
 
 /** The table in Markdown, below its title and above its origin. */
 function renderTable(table: FigureTable): string {
-  const { columns, rows, title, command, machine, date, commit } = table;
+  const { columns, rows, title } = table;
   const isNumber = columns.map(
     (_, at) => at > 0 && rows.every((row) => row[at] === '' || IS_NUMBER.test(row[at] ?? '')),
   );
@@ -67,14 +68,18 @@ function renderTable(table: FigureTable): string {
     const isOurs = OURS.test(row[0] ?? '');
     return `| ${row.map((cell) => (isOurs && cell !== '' ? `**${cell}**` : cell)).join(' | ')} |`;
   });
-  const measured = machine.startsWith('any') ? '' : `, ${machine}`;
-  const origin = command === 'not recorded' ? 'Command not recorded' : `\`${command}\``;
   return [
     `**${title}.**\n`,
     `| ${columns.join(' | ')} |`,
     `| ${rule} |`,
     ...lines,
     '',
-    `*${origin}${measured}, ${date}, commit ${commit}.*\n`,
+    `*${originOf(table)}.*\n`,
   ].join('\n');
+}
+
+function originOf({ command, machine, date, commit, source }: FigureTable): string {
+  if (source === 'published') return `${command}, ${date}`;
+  const named = command === 'not recorded' ? 'Command not recorded' : `\`${command}\``;
+  return `${named}${machine.startsWith('any') ? '' : `, ${machine}`}, ${date}, commit ${commit}`;
 }

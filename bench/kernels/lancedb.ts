@@ -71,11 +71,11 @@ export async function openLancedb(
   return {
     queryToTarget,
     both: async () => {
-      const found = { queryToTarget: await queryToTarget(), targetToQuery: new Int32Array(targets.length) };
+      const sums = { queryToTarget: await queryToTarget(), targetToQuery: new Int32Array(targets.length) };
       for (const [target, vectors] of targets.entries()) {
-        found.targetToQuery[target] = (await sumsOf(queryTable, vectors, 1))[0]!;
+        sums.targetToQuery[target] = (await sumsOf(queryTable, vectors, 1))[0]!;
       }
-      return found;
+      return sums;
     },
   };
 }

@@ -169,10 +169,10 @@ async function compare(
   theirs: RuntimeSearch,
   rounds = ROUNDS,
 ): Promise<{ ratio: number }> {
-  const [expected, found] = [await ours(), await theirs()];
+  const [expected, actual] = [await ours(), await theirs()];
   for (const side of ['queryToTarget', 'targetToQuery'] as const) {
     assert(
-      expected[side].every((sum, target) => sum === found[side][target]),
+      expected[side].every((sum, target) => sum === actual[side][target]),
       'a peer must compute what we compute before it is timed',
     );
   }

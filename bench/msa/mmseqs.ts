@@ -55,10 +55,10 @@ export async function searchWithMmseqs(
     String(rounds),
   );
   await run('convertalis', ...files, path('table'), '--format-output', MMSEQS_COLUMNS);
-  const found: ProteinHomolog[][] = proteins.map(() => []);
+  const homologs: ProteinHomolog[][] = proteins.map(() => []);
   for await (const line of createInterface({ input: createReadStream(path('table')) })) {
     const { query, homolog } = parseMmseqsLine(line, rounds);
-    found[query].push(presentHomolog(homolog, proteins[query].sequence));
+    homologs[query].push(presentHomolog(homolog, proteins[query].sequence));
   }
-  return found;
+  return homologs;
 }

@@ -13,7 +13,7 @@ import type { SearchEngine } from '../../src/search/search-types.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import { unpairedBlock } from '../../src/services/colabfold/alignments.js';
 import { presentHomolog } from '../../src/services/run-kinds/relatives.js';
-import { presentFound } from '../../src/services/search/present-search.js';
+import { presentAnswer } from '../../src/services/search/present-search.js';
 import type { Bench } from '../main.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { effectiveDepth } from './depth.js';
@@ -37,7 +37,7 @@ interface Alignment {
 }
 
 /** Rows below a query. */
-interface Found {
+interface FoundHomologs {
   readonly candidates?: readonly HomologyCandidate[];
   readonly relatives?: readonly ProteinHomolog[];
 }
@@ -60,11 +60,11 @@ export const run: Bench = async ([database, fasta, count = '20']) => {
     );
     const ways: Record<string, readonly Alignment[]> = await searchHere(proteins, engine);
     for (const rounds of [1, 3]) {
-      const found = await searchWithMmseqs(proteins, engine.release, { ...RULES, rounds }, folder);
-      const alignments = proteins.map((protein, at) => alignmentOf(protein, { relatives: found[at] }));
+      const homologs = await searchWithMmseqs(proteins, engine.release, { ...RULES, rounds }, folder);
+      const alignments = proteins.map((protein, at) => alignmentOf(protein, { relatives: homologs[at] }));
       ways[`mmseqs_${rounds}`] = await Promise.all(alignments);
     }
-    return { database, release_id: releaseId, proteins: proteins.length, ...tell(proteins, ways) };
+    return { database, release_id: releaseId, proteins: proteins.length, ...report(proteins, ways) };
   } finally {
     await appliance.close();
     await rm(folder, { recursive: true, force: true });
@@ -94,7 +94,7 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
       significance: 'required',
     } as const;
     const result = await search(request, engine);
-    const { candidates } = await presentFound({ engine, request, result });
+    const { candidates } = await presentAnswer({ engine, request, result });
     hits.push(await alignmentOf(protein, { candidates }));
     const listed = await engine.profileEncoder?.list?.(protein.sequence, RULES.maxSequences);
     if (listed === undefined) continue;
@@ -107,7 +107,7 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
 /** Builds the block of the interface and parses it like a client. */
 async function alignmentOf(
   { sequence }: BenchProtein,
-  { candidates = [], relatives: homologs = [] }: Found,
+  { candidates = [], relatives: homologs = [] }: FoundHomologs,
 ): Promise<Alignment> {
   const chain = { sequence, candidates: once(candidates), relatives: once(homologs) };
   const { bytes } = await unpairedBlock(chain, RULES, false, new AbortController().signal);
@@ -125,7 +125,7 @@ async function* once<Row>(rows: readonly Row[]): AsyncGenerator<readonly Row[]> 
 }
 
 /** Prints a line for each protein, then means and medians. */
-function tell(proteins: readonly BenchProtein[], ways: Readonly<Record<string, readonly Alignment[]>>) {
+function report(proteins: readonly BenchProtein[], ways: Readonly<Record<string, readonly Alignment[]>>) {
   const names = Object.keys(ways);
   const line = (first: string, cells: readonly string[]): void =>
     console.log([first.padEnd(24), ...cells.map((cell) => cell.padStart(18))].join(''));

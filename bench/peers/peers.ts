@@ -73,7 +73,7 @@ export const run: Bench = async ([slug, queryCount = '50', exhaustiveCount = '10
     );
     await writeFasta(join(folder, 'targets.fasta'), proteins);
     const rows = [ours, coded, ...(await timeTools(queries, folder, threads))];
-    tell([exhaustive, ...rows], ours.claims);
+    report([exhaustive, ...rows], ours.claims);
     return {
       policy,
       queries: queries.length,
@@ -109,8 +109,8 @@ async function timeSearches(
   const claims = new Set<string>();
   all.result.forEach(({ candidates }, query) => {
     const { id, sequence } = queries[query];
-    const found = candidates.map(({ targetIndex }) => engine.release.targets.sequence(targetIndex));
-    assert(found.includes(sequence), `the query ${id} finds itself`);
+    const sequences = candidates.map(({ targetIndex }) => engine.release.targets.sequence(targetIndex));
+    assert(sequences.includes(sequence), `the query ${id} finds itself`);
     for (const candidate of candidates) {
       const target = engine.release.targets.id(candidate.targetIndex);
       const e = eValueOf(candidate);
@@ -135,7 +135,7 @@ function searchAll(
   guarantee: Guarantee,
   engine: SearchEngine,
 ): Promise<readonly SearchResult[]> {
-  const asked = queries.map(({ sequence }) => ({ sequence, normalizationId: 'bench' }));
+  const batch = queries.map(({ sequence }) => ({ sequence, normalizationId: 'bench' }));
   const settings = {
     targetSpace: unfilteredSpace(engine.release),
     limit: limitOf(engine),
@@ -143,7 +143,7 @@ function searchAll(
     significance: 'if_available',
     guarantee,
   } as const;
-  return searchMany(asked, settings, engine);
+  return searchMany(batch, settings, engine);
 }
 
 async function processorSecondsOf<Result>(
@@ -184,7 +184,7 @@ async function timeTools(
   return rows;
 }
 
-function tell(rows: readonly Row[], ours: Claims): void {
+function report(rows: readonly Row[], ours: Claims): void {
   const header = ['queries/s a core', 'with start', `E <= ${LARGEST_E}`, 'also sampled'];
   console.log(`${''.padEnd(26)}${header.map((cell) => cell.padStart(18)).join('')}`);
   for (const { name, marginal, whole, claims } of rows) {

@@ -47,10 +47,10 @@ export const run: Bench = async ([targets = DEFAULT_TARGETS, queries = DEFAULT_Q
         const at = (turn * 7_919 + 13) % Number(targets);
         const { query, isAnswer, match } = question(namedTarget(at), turn);
         const before = performance.now();
-        const found = await searchNames(index, query, LIMIT);
+        const references = await searchNames(index, query, LIMIT);
         times.push(performance.now() - before);
-        if (match !== undefined) assert(found[0]?.match === match, `${query} is found as ${match}`);
-        if (found.some(({ names }) => isAnswer(names))) foundCount += 1;
+        if (match !== undefined) assert(references[0]?.match === match, `${query} is found as ${match}`);
+        if (references.some(({ names }) => isAnswer(names))) foundCount += 1;
       }
       const { user, system } = process.cpuUsage(cpuBefore);
       // Processor time approximates the latency on an idle machine and does not depend on the load.
@@ -89,12 +89,12 @@ const QUESTIONS: Readonly<Record<string, (target: NamedTarget, turn: number) => 
   }),
   'first letters of an accession': ({ id }) => ({
     query: id.slice(0, -2),
-    isAnswer: ([found]) => (found ?? '').startsWith(id.slice(0, -2)),
+    isAnswer: ([firstName]) => (firstName ?? '').startsWith(id.slice(0, -2)),
     match: 'prefix',
   }),
   'two letters': ({ id }) => ({
     query: id.slice(0, 2),
-    isAnswer: ([found]) => found?.startsWith(id.slice(0, 2)) === true,
+    isAnswer: ([firstName]) => firstName?.startsWith(id.slice(0, 2)) === true,
   }),
   'misspelt accession': ({ id }, turn) => ({
     query: misspelt(id, turn),

@@ -186,9 +186,9 @@ async function searchAll(
     if (left.length > 0) await writeSubset(database, new Set(targets), subset);
     for (const query of left) {
       const hits = await searchProfiles(query, join(folder, 'profiles'), subset, scratch);
-      const kept = hits.filter((hit) => eValueOf(hit, labels.size) <= KEPT_E);
-      byQuery.set(query, kept);
-      await appendFile(path, `${JSON.stringify([query, kept])}\n`);
+      const likely = hits.filter((hit) => eValueOf(hit, labels.size) <= KEPT_E);
+      byQuery.set(query, likely);
+      await appendFile(path, `${JSON.stringify([query, likely])}\n`);
     }
     searched += queries.length;
     if (index % 20 === 0) console.log(`${name}: ${searched} of ${total} profiles searched`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../src/config.js';
 import { findEncoder } from '../../src/encoder/find.js';
 import { loadEncoder } from '../../src/encoder/load.js';
-import { backendWishOf, chooseBackend } from '../../src/kernels/choose.js';
+import { backendChoiceOf, chooseBackend } from '../../src/kernels/choose.js';
 import { RELEASE_MAX_RESIDUES } from '../../src/limits.js';
 import type { Bench } from '../main.js';
 import { encodeSeconds, measureRelease, type Measured, type Place } from './measure.js';
@@ -34,12 +34,12 @@ const LARGE: Readonly<Record<string, Shape>> = {
 const NODES = [1, 4, 16];
 const GIB = 1024 ** 3;
 
-export const run: Bench = async ([proteins, mean = '60', kept]) => {
+export const run: Bench = async ([proteins, mean = '60', keptFolder]) => {
   const config = loadConfig(process.env);
   const directory = await findEncoder(config.encoder, config);
   const encoder = await loadEncoder(directory, { threads: config.threads, device: config.encoderDevice });
-  const backend = await chooseBackend(backendWishOf(config));
-  const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-scale-')));
+  const backend = await chooseBackend(backendChoiceOf(config));
+  const folder = keptFolder ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-scale-')));
   const place: Place = { folder, encoder, backend, config };
   try {
     console.log(`kernels ${backend.variant}, ${config.threads} threads, encoder ${encoder.card.id}`);
@@ -50,8 +50,8 @@ export const run: Bench = async ([proteins, mean = '60', kept]) => {
     console.log(`\nA release holds at most ${RELEASE_MAX_RESIDUES} residues; a larger database is several.`);
     console.table(large.map(({ name, nodes, ...row }) => ({ name, nodes, ...inUnits(row) })));
     if (proteins === undefined) return { rates, large };
-    const wanted = { proteins: Number(proteins), residues: Number(proteins) * Number(mean) };
-    const { shape, ...measured } = await measureRelease('large', wanted, place, 1);
+    const size = { proteins: Number(proteins), residues: Number(proteins) * Number(mean) };
+    const { shape, ...measured } = await measureRelease('large', size, place, 1);
     const predicted = predict(shape, 1, rates);
     console.log(`\n${shape.proteins} proteins, ${shape.residues} residues, without the encoder:`);
     const compared = compare(measured, predicted, shape, rates);
@@ -59,7 +59,7 @@ export const run: Bench = async ([proteins, mean = '60', kept]) => {
     return { rates, large, shape, compared };
   } finally {
     await encoder.close();
-    if (kept === undefined) await rm(folder, { recursive: true });
+    if (keptFolder === undefined) await rm(folder, { recursive: true });
   }
 };
 
@@ -106,5 +106,10 @@ function compare(
     ['exhaustive, s', predicted.exhaustiveSeconds, measured.exhaustiveSeconds],
     ['sampled, s', predicted.sampledSeconds, measured.sampledSeconds],
   ];
-  return rows.map(([what, said, took]) => ({ what, predicted: said, measured: took, share: took / said }));
+  return rows.map(([what, predicted, took]) => ({
+    what,
+    predicted,
+    measured: took,
+    share: took / predicted,
+  }));
 }

@@ -22,16 +22,16 @@ export async function timePeers(
   ourQueriesPerSecond: number,
 ): Promise<Readonly<Record<string, PeerFigures>>> {
   const database = join(folder, 'peers.fasta');
-  const asked = join(folder, 'queries.fasta');
+  const queryFile = join(folder, 'queries.fasta');
   await writeFasta(database, targets);
-  await writeFasta(asked, queries);
+  await writeFasta(queryFile, queries);
   const threads = String(availableParallelism());
   const peers: Record<string, { prepare?: readonly string[]; search: readonly string[] }> = {
     mmseqs: {
       search: [
         'mmseqs',
         'easy-search',
-        asked,
+        queryFile,
         database,
         join(folder, 'm8'),
         join(folder, 'tmp'),
@@ -46,7 +46,7 @@ export async function timePeers(
       search: [
         'blastp',
         '-query',
-        asked,
+        queryFile,
         '-db',
         join(folder, 'blast'),
         '-num_threads',
@@ -55,7 +55,7 @@ export async function timePeers(
         '6',
       ],
     },
-    phmmer: { search: ['phmmer', '--noali', '--cpu', threads, '-o', '/dev/null', asked, database] },
+    phmmer: { search: ['phmmer', '--noali', '--cpu', threads, '-o', '/dev/null', queryFile, database] },
   };
   const figures: Record<string, PeerFigures> = {};
   for (const [name, { prepare, search }] of Object.entries(peers)) {

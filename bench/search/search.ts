@@ -91,8 +91,11 @@ function withQueries(
   queries: readonly BenchProtein[],
   count: number,
 ): readonly BenchProtein[] {
-  const asked = new Set(queries.map(({ id }) => id));
-  return [...queries, ...list.filter(({ id }) => !asked.has(id))].slice(0, Math.max(count, queries.length));
+  const queryIds = new Set(queries.map(({ id }) => id));
+  return [...queries, ...list.filter(({ id }) => !queryIds.has(id))].slice(
+    0,
+    Math.max(count, queries.length),
+  );
 }
 
 async function measure(

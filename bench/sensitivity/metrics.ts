@@ -57,17 +57,17 @@ function pooledSensitivity(
   isFalse: (query: DomainLabel, target: DomainLabel) => boolean,
 ): readonly number[] {
   const reached: number[] = [];
-  let [found, wrong] = [0, 0];
+  let [homologCount, wrong] = [0, 0];
   for (const { queryId, targetId } of pooled) {
     const [query, target] = [labels.get(queryId)!, labels.get(targetId)!];
-    if (query.superfamily === target.superfamily) found += 1;
+    if (query.superfamily === target.superfamily) homologCount += 1;
     else if (isFalse(query, target)) wrong += 1;
     else continue;
     while (reached.length < MARKS.length && wrong >= MARKS[reached.length] * queryCount) {
-      reached.push(found / truePairs);
+      reached.push(homologCount / truePairs);
     }
   }
-  return MARKS.map((_, index) => reached[index] ?? found / truePairs);
+  return MARKS.map((_, index) => reached[index] ?? homologCount / truePairs);
 }
 
 /**
@@ -148,12 +148,12 @@ function beforeFirstFalse(
 }
 
 /** Accumulates the mean of hits ÷ relevant targets. Queries without relevant targets do not count. */
-function mean(): { add(found: number, total: number): void; value(): number } {
+function mean(): { add(part: number, total: number): void; value(): number } {
   let [sum, count] = [0, 0];
   return {
-    add(found, total) {
+    add(part, total) {
       if (total === 0) return;
-      sum += found / total;
+      sum += part / total;
       count += 1;
     },
     value: () => sum / Math.max(1, count),

@@ -1,6 +1,6 @@
 import type { OperationId } from '../../src/contract/document/routes.js';
 import { failureOf } from '../../src/http/steps/failure.js';
-import type { Answer, Asked } from './appliance.js';
+import type { Answer, ClientRequest } from './appliance.js';
 import type { Expectations, Intent, Kind } from './expectations.js';
 import { Broken, type Operator } from './operator.js';
 import type { Receivers } from './receivers.js';
@@ -125,9 +125,9 @@ export class Client {
 
   async #end(kind: Kind, operation: OperationId, parameter: string): Promise<void> {
     const { timeline, expectations } = this.#scene;
-    const known = expectations.living(kind, this.#organizationId);
-    if (known.length === 0) return;
-    const intent = timeline.pick(known);
+    const living = expectations.living(kind, this.#organizationId);
+    if (living.length === 0) return;
+    const intent = timeline.pick(living);
     const [id] = intent.ids;
     expectations.removing(intent);
     if (await this.#insist(operation, { params: { [parameter]: id } })) expectations.removed(intent);
@@ -153,9 +153,9 @@ export class Client {
   async #spy(): Promise<void> {
     const { timeline, expectations, organizations } = this.#scene;
     const other = timeline.pick(organizations.filter((name) => name !== this.#organizationId));
-    const found = expectations.living('runs', other);
-    if (found.length === 0) return;
-    const [id] = timeline.pick(found).ids;
+    const runs = expectations.living('runs', other);
+    if (runs.length === 0) return;
+    const [id] = timeline.pick(runs).ids;
     const operation = timeline.pick(['runs.get', 'runs.cancel', 'runs.results.list']);
     const { answer } = await this.#send(operation as OperationId, {
       params: { run_id: id },
@@ -168,18 +168,18 @@ export class Client {
   async #create(
     kind: Kind,
     operation: OperationId,
-    make: (label: string) => Asked,
+    make: (label: string) => ClientRequest,
   ): Promise<Intent | undefined> {
     const { timeline, expectations } = this.#scene;
     this.#count += 1;
     const label = `${this.#name}-${this.#count}`;
     const isKeyed = timeline.isChance(KEYED_SHARE);
-    const asked = { ...make(label), ...(isKeyed && { key: `key of ${label}` }) };
+    const request = { ...make(label), ...(isKeyed && { key: `key of ${label}` }) };
     const intent = expectations.intend({ kind, label, organizationId: this.#organizationId, isKeyed });
     const once = async (): Promise<void> => {
       const answer = isKeyed
-        ? await this.#insist(operation, asked)
-        : (await this.#send(operation, asked)).answer;
+        ? await this.#insist(operation, request)
+        : (await this.#send(operation, request)).answer;
       if (answer !== undefined) expectations.acknowledged(intent, idOf(answer));
     };
     await Promise.all(isKeyed && timeline.isChance(TWIN_SHARE) ? [once(), once()] : [once()]);
@@ -187,10 +187,10 @@ export class Client {
   }
 
   /** Retries until a success, a final refusal or the last attempt. */
-  async #insist(operation: OperationId, asked: Asked): Promise<Answer | undefined> {
+  async #insist(operation: OperationId, request: ClientRequest): Promise<Answer | undefined> {
     const { timeline } = this.#scene;
     for (let attempt = 0; attempt < ATTEMPTS_MAX_COUNT; attempt += 1) {
-      const outcome = await this.#send(operation, asked);
+      const outcome = await this.#send(operation, request);
       if (outcome.code === undefined) return outcome.answer;
       if (!AGAIN.has(outcome.code)) return undefined;
       await timeline.sleep(timeline.between(5, 3_000), `${this.#name} tries ${operation} again`);
@@ -198,7 +198,7 @@ export class Client {
     return undefined;
   }
 
-  async #send(operation: OperationId, asked: Asked): Promise<Outcome> {
+  async #send(operation: OperationId, request: ClientRequest): Promise<Outcome> {
     const { timeline, operator, fullAtMs } = this.#scene;
     const sentAtMs = timeline.nowMs;
     const leaving = new AbortController();
@@ -209,7 +209,7 @@ export class Client {
     let outcome: Outcome;
     try {
       const answer = await operator.connect((server) =>
-        server.ask(operation, this.#organizationId, asked, leaving.signal),
+        server.ask(operation, this.#organizationId, request, leaving.signal),
       );
       outcome = answer === undefined ? { code: 'lost' } : { answer };
     } catch (error) {

@@ -5,11 +5,14 @@ import type { Route } from '../../src/contract/grammar/route.js';
 import { canonicalSha256 } from '../../src/canonical.js';
 import { openTables, type Tables } from '../../src/composition/tables.js';
 import { respond } from '../../src/http/body/respond.js';
-import { runHandlers } from '../../src/http/handlers/runs.js';
-import { homologyHandlers, type SearchServices } from '../../src/http/handlers/search.js';
-import { sqlCredentialHandlers } from '../../src/http/handlers/sql.js';
-import { storageHandlers } from '../../src/http/handlers/storage.js';
-import { webhookHandlers } from '../../src/http/handlers/webhooks.js';
+import {
+  homologyHandlers,
+  runHandlers,
+  sqlCredentialHandlers,
+  storageHandlers,
+  webhookHandlers,
+  type SearchServices,
+} from '../../src/http/handlers.js';
 import type { Shell, ShellContext, ShellState } from '../../src/http/shell.js';
 import { replay } from '../../src/http/steps/replay.js';
 import { Budgets } from '../../src/services/billing/budgets.js';
@@ -31,7 +34,7 @@ import type { Receivers } from './receivers.js';
 import type { Life } from './world.js';
 
 /** A request of a client, in the form after validation. */
-export interface Asked {
+export interface ClientRequest {
   readonly params?: unknown;
   readonly query?: unknown;
   readonly body?: unknown;
@@ -163,13 +166,13 @@ export class SimulatedAppliance {
   async ask(
     operation: OperationId,
     organizationId: string,
-    asked: Asked,
+    request: ClientRequest,
     signal: AbortSignal,
   ): Promise<Answer> {
     const { world } = this.#life;
     const requestId = world.newId('req');
-    const { params = {}, query = {}, body, key, bytes } = asked;
-    const headers = { ...asked.headers, ...(key !== undefined && { 'Idempotency-Key': key }) };
+    const { params = {}, query = {}, body, key, bytes } = request;
+    const headers = { ...request.headers, ...(key !== undefined && { 'Idempotency-Key': key }) };
     const principal = { organizationId, keyId: `key_${organizationId}` };
     const state = {
       ...{

@@ -21,7 +21,7 @@ interface StoredFile {
 }
 
 interface Searches {
-  asked: number;
+  sentCount: number;
   answered: number;
   /** Times of answers whose usage may not be on disk yet. */
   fresh: number[];
@@ -42,14 +42,14 @@ export class Expectations {
     this.#nowMs = nowMs;
     for (const name of organizations) {
       this.#files.set(name, new Map());
-      this.searches.set(name, { asked: 0, answered: 0, fresh: [], mayBeLost: 0 });
+      this.searches.set(name, { sentCount: 0, answered: 0, fresh: [], mayBeLost: 0 });
     }
   }
 
   intend(intent: Omit<Intent, 'ids' | 'isRemovalAsked' | 'isRemoved'>): Intent {
-    const made: Intent = { ...intent, ids: new Set(), isRemovalAsked: false, isRemoved: false };
-    this.intents.set(made.label, made);
-    return made;
+    const added: Intent = { ...intent, ids: new Set(), isRemovalAsked: false, isRemoved: false };
+    this.intents.set(added.label, added);
+    return added;
   }
 
   acknowledged(intent: Intent, id: string): void {
@@ -102,7 +102,7 @@ export class Expectations {
   }
 
   searching(organizationId: string): void {
-    this.#searchesOf(organizationId).asked += 1;
+    this.#searchesOf(organizationId).sentCount += 1;
   }
 
   searched(organizationId: string): void {

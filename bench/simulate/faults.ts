@@ -18,7 +18,7 @@ interface FaultScene {
   readonly calm: ReadonlySet<Misfortune>;
 }
 
-/** Time after which usage that a full disk refused is on disk, counted from when the disk has room. */
+/** Time from the end of a full disk until refused usage entries are on disk. */
 const BILLED_AFTER_MS = 2_000;
 const KILL_EVERY_MS = 12_000;
 const FULL_EVERY_MS = 40_000;

@@ -10,7 +10,7 @@ import { Broken } from './operator.js';
 import type { Receivers } from './receivers.js';
 
 /** A row that a client created. */
-interface Made {
+interface LabelledRow {
   readonly id: string;
   readonly organizationId: string;
   readonly status?: string;
@@ -31,7 +31,7 @@ export interface Seen {
   readonly deliveries: Map<string, { readonly row: WebhookDeliveryRow; readonly atMs: number }>;
 }
 
-interface InvariantParts {
+interface InvariantDependencies {
   readonly mirror: Mirror;
   readonly expectations: Expectations;
   readonly receivers: Receivers;
@@ -53,7 +53,7 @@ export class Invariants {
   readonly #nowMs: () => number;
   readonly #calmSinceMs: () => number;
 
-  constructor({ mirror, expectations, receivers, seen, nowMs, calmSinceMs }: InvariantParts) {
+  constructor({ mirror, expectations, receivers, seen, nowMs, calmSinceMs }: InvariantDependencies) {
     this.#mirror = mirror;
     this.#expectations = expectations;
     this.#receivers = receivers;
@@ -74,28 +74,29 @@ export class Invariants {
 
   /** No acknowledged object is lost, no key creates two objects, and no object belongs to another organization. */
   #checkMade(kind: Kind): void {
-    const found = new Map<string, Made[]>();
-    for (const row of this.#rows<Made>(kind)) {
+    const byLabel = new Map<string, LabelledRow[]>();
+    for (const row of this.#rows<LabelledRow>(kind)) {
       const text = (row as unknown as Readonly<Record<string, string>>)[LABELS[kind]];
       const label = text.replace(/\.txt$/, '');
-      found.set(label, [...(found.get(label) ?? []), row]);
+      byLabel.set(label, [...(byLabel.get(label) ?? []), row]);
     }
     for (const intent of this.#expectations.intents.values()) {
       if (intent.kind !== kind) continue;
-      const rows = found.get(intent.label) ?? [];
-      found.delete(intent.label);
-      const told = `${intent.label} (${[...intent.ids].join(', ')})`;
-      if (intent.isKeyed) require(rows.length <= 1, `${told} exists ${rows.length} times in ${kind}`);
-      require(!intent.isKeyed || intent.ids.size <= 1, `${told} got more than one id`);
+      const rows = byLabel.get(intent.label) ?? [];
+      byLabel.delete(intent.label);
+      const subject = `${intent.label} (${[...intent.ids].join(', ')})`;
+      if (intent.isKeyed) require(rows.length <= 1, `${subject} exists ${rows.length} times in ${kind}`);
+      require(!intent.isKeyed || intent.ids.size <= 1, `${subject} got more than one id`);
       for (const { organizationId } of rows) {
-        require(organizationId === intent.organizationId, `${told} belongs to ${organizationId}`);
+        require(organizationId === intent.organizationId, `${subject} belongs to ${organizationId}`);
       }
-      if (intent.isRemoved) require(rows.every(isEnded), `${told} was removed and still exists in ${kind}`);
+      if (intent.isRemoved)
+        require(rows.every(isEnded), `${subject} was removed and still exists in ${kind}`);
       const isThere = (id: string): boolean => rows.some((row) => row.id === id);
       if (intent.isRemovalAsked) continue;
-      for (const id of intent.ids) require(isThere(id), `${told} was acknowledged and lost: ${id}`);
+      for (const id of intent.ids) require(isThere(id), `${subject} was acknowledged and lost: ${id}`);
     }
-    require(found.size === 0, `${[...found.keys()].join(', ')} in ${kind} was not requested`);
+    require(byLabel.size === 0, `${[...byLabel.keys()].join(', ')} in ${kind} was not requested`);
   }
 
   #checkFiles(): void {
@@ -123,25 +124,26 @@ export class Invariants {
       else require(units === undefined, `${id} is ${status} and was billed`);
     }
     require(billed.size === 0, `${[...billed.keys()].join(', ')} was billed and does not exist`);
-    for (const [organizationId, { asked }] of this.#expectations.searches) {
+    for (const [organizationId, { sentCount }] of this.#expectations.searches) {
       const count = direct.get(organizationId) ?? 0;
-      require(count <= asked, `${organizationId} requested ${asked} searches and was billed for ${count}`);
+      require(count <=
+        sentCount, `${organizationId} requested ${sentCount} searches and was billed for ${count}`);
     }
   }
 
   /** Events of a run are numbered from 1 and follow the transitions of its states up to its current state. */
   #checkEvents(runs: readonly RunRow[]): void {
-    const told = new Map<string, EventRow[]>();
+    const eventsOfRuns = new Map<string, EventRow[]>();
     for (const event of this.#rows<EventRow>('events')) {
-      const events = told.get(event.subjectId) ?? [];
-      told.set(event.subjectId, events);
+      const events = eventsOfRuns.get(event.subjectId) ?? [];
+      eventsOfRuns.set(event.subjectId, events);
       events.push(event);
       if (this.#seen.events.has(event.id)) continue;
       this.#seen.events.add(event.id);
       this.#requireDeliveries(event);
     }
     for (const { id, status } of runs) {
-      const events = told.get(id) ?? [];
+      const events = eventsOfRuns.get(id) ?? [];
       const states = events.map(({ type }) => type.slice('run.'.length) as RunStatus);
       const isWalk = states.every((state, index) => index === 0 || canBecome(states[index - 1], state));
       require(states[0] === 'queued' && isWalk, `${id} went through ${states.join(', ')}`);
@@ -226,8 +228,8 @@ export function checkRest(
   for (const [organizationId, { answered, mayBeLost }] of expectations.searches) {
     const { calls } = tables.usage.totals(organizationId, 'homology.search');
     const direct = calls - completedRuns(tables, organizationId);
-    const told = `${organizationId} got ${answered} search answers (${mayBeLost} during a fault)`;
-    require(direct >= answered - mayBeLost, `${told} and was billed for ${direct}`);
+    const count = `${organizationId} got ${answered} search answers (${mayBeLost} during a fault)`;
+    require(direct >= answered - mayBeLost, `${count} and was billed for ${direct}`);
   }
 }
 
@@ -235,7 +237,7 @@ function completedRuns(tables: Tables, organizationId: string): number {
   return tables.runs.list(organizationId, { status: 'completed' }, 1_000).runs.length;
 }
 
-function isEnded({ status }: Made): boolean {
+function isEnded({ status }: LabelledRow): boolean {
   return status === 'cancelled' || status === 'aborted';
 }
 

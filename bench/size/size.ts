@@ -5,7 +5,7 @@ import { buildRelease } from '../../src/build-release/release.js';
 import { loadConfig, type ApplianceConfig } from '../../src/config.js';
 import { openMeasuringEngine } from '../../src/engine/open-engine.js';
 import { assert } from '../../src/errors.js';
-import { backendWishOf, chooseBackend } from '../../src/kernels/choose.js';
+import { backendChoiceOf, chooseBackend } from '../../src/kernels/choose.js';
 import { openRelease } from '../../src/release/open.js';
 import type { Release } from '../../src/release/release.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
@@ -84,7 +84,7 @@ async function buildAndWatch(indexesFolder: string, encoder: Encoder, residues: 
 }
 
 async function searchPlanted(release: Release, encoder: Encoder, config: ApplianceConfig) {
-  const backend = await chooseBackend(backendWishOf(config));
+  const backend = await chooseBackend(backendChoiceOf(config));
   const engine = await openMeasuringEngine({ release, encoder, backend, threads: config.threads });
   const request = {
     query: { sequence: PLANTED, normalizationId: NORMALIZATION_ID },

@@ -35,8 +35,8 @@ export const run: Bench = async ([targetCount = '800', queryCount = '100', fasta
     console.log(`${source}: ${queries} queries against ${targets}; processor seconds of all processes`);
     const build = await compare('build', async (tasks) => {
       const command = ['index', 'build', path('targets.fasta'), '--name', 'db', '--no-calibration'];
-      const said = await divide(path(`build-${tasks ?? 0}`), command, '--shards', tasks);
-      return /release\s+(dbr_\w+)/.exec(said)![1];
+      const output = await divide(path(`build-${tasks ?? 0}`), command, '--shards', tasks);
+      return /release\s+(dbr_\w+)/.exec(output)![1];
     });
     const search = await compare('batch search', async (tasks) => {
       const output = path(`found-${tasks ?? 0}.parquet`);
@@ -67,16 +67,16 @@ interface Costs {
 async function compare(name: string, work: (tasks?: number) => Promise<string>): Promise<Costs> {
   const timed = async (tasks?: number): Promise<readonly [string, number]> => {
     const before = await childSeconds();
-    const made = await work(tasks);
-    return [made, (await childSeconds()) - before];
+    const release = await work(tasks);
+    return [release, (await childSeconds()) - before];
   };
   const [whole, one] = await timed();
   console.log(`  ${name.padEnd(14)} one machine  ${one.toFixed(1).padStart(8)}`);
   const seconds: Record<string, number> = {};
   const efficiency: Record<string, number> = {};
   for (const tasks of TASKS) {
-    const [made, took] = await timed(tasks);
-    assert(made === whole, `${tasks} tasks give the output of one machine`);
+    const [release, took] = await timed(tasks);
+    assert(release === whole, `${tasks} tasks give the output of one machine`);
     [seconds[tasks], efficiency[tasks]] = [took, one / took];
     const share = `${((100 * one) / took).toFixed(0)} %`;
     console.log(`  ${name.padEnd(14)} ${tasks} tasks      ${took.toFixed(1).padStart(8)}  ${share}`);
@@ -114,12 +114,12 @@ function call(
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let said = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (status) => {
-      if (status === 0) resolve(said);
+      if (status === 0) resolve(output);
       else reject(new Error(`${program} ${args.join(' ')} ended with ${status}.`));
     });
   });

@@ -77,7 +77,7 @@ export function readRelatedFolds(path: string): AreRelated {
     });
 }
 
-/** Returns fold, superfamily and family of a family. */
+/** Returns the SCOPe ids of the fold, the superfamily and the family, from the id of a family. */
 function groupsOf(family: string): readonly string[] {
   const parts = family.split('.');
   return [2, 3, 4].map((count) => parts.slice(0, count).join('.'));

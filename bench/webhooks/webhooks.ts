@@ -48,9 +48,9 @@ export const run: Bench = async ([
 
 async function measure(store: ControlStore, seconds: number, hangingCount: number, queuedCount: number) {
   const table = new WebhookTable(store);
-  const heardAtMs = new Map<string, number>();
+  const receivedAtMs = new Map<string, number>();
   const healthy = await listen((response, body) => {
-    heardAtMs.set((JSON.parse(body) as { data: { subject: string } }).data.subject, performance.now());
+    receivedAtMs.set((JSON.parse(body) as { data: { subject: string } }).data.subject, performance.now());
     response.writeHead(204).end();
   });
   let hangingHeard = 0;
@@ -76,7 +76,7 @@ async function measure(store: ControlStore, seconds: number, hangingCount: numbe
   loop.enable();
   const madeAtMs = await makeEvents(store, table, deliveries, seconds);
   const untilMs = performance.now() + GRACE_MS;
-  while (heardAtMs.size < madeAtMs.size && performance.now() < untilMs) await wait(20);
+  while (receivedAtMs.size < madeAtMs.size && performance.now() < untilMs) await wait(20);
   loop.disable();
   await deliveries.stop();
   for (const { server } of [healthy, hanging]) {
@@ -84,7 +84,7 @@ async function measure(store: ControlStore, seconds: number, hangingCount: numbe
     server.close();
   }
   assert(faults.length === 0, 'every outcome was recorded');
-  const latencies = [...madeAtMs].map(([id, madeMs]) => (heardAtMs.get(id) ?? Infinity) - madeMs);
+  const latencies = [...madeAtMs].map(([id, madeMs]) => (receivedAtMs.get(id) ?? Infinity) - madeMs);
   const figures = {
     hanging_endpoints: hangingCount,
     queued_deliveries: hangingCount * queuedCount,

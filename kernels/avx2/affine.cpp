@@ -106,7 +106,7 @@ struct Narrow : Common {
       packBlock(query, tokenOf, to + block * 16, 2);
     }
   }
-  /* By pair of bytes, the layout of addProfileRows. */
+  /* Packs a profile by pairs of bytes, the layout that addProfileRows reads. */
   static void packProfile(const Tokens& profile, uint32_t strip, uint8_t* to) {
     for (uint32_t k = 0; k < kProfileValues; k += 2, to += 2 * lanes) {
       for (uint32_t l = 0; l < lanes; ++l) std::memcpy(to + 2 * l, rowAt(profile, strip * lanes + l) + k, 2);

@@ -36,7 +36,7 @@ struct Lanes16 {
   static constexpr uint32_t lanes = 16;
   static constexpr int32_t bias = 0;
 
-  /** The column's bases, by letter of the query and lane. */
+  /* The base term of the pair score, for each query letter with the residue of each lane. */
   struct Letters {
     alignas(32) int16_t bases[kLetterCount * lanes];
   };
@@ -54,7 +54,7 @@ struct Lanes16 {
     }
   }
 
-  /* By pair of bytes, the layout of addProfileRows. */
+  /* Packs a profile for each lane by pairs of bytes, the layout that addProfileRows reads. */
   static void packProfiles(const int8_t* const* rows, int8_t* to) {
     for (uint32_t k = 0; k < kProfileValues; k += 2, to += 2 * lanes) {
       for (uint32_t l = 0; l < lanes; ++l) std::memcpy(to + 2 * l, rows[l] + k, 2);

@@ -1,9 +1,9 @@
 /* MaxSim with AVX-512 VNNI. Both maxima live in registers and in a few kilobytes of the first-level cache; the dot
  * products are never stored.
  *
- * vpdpbusd multiplies unsigned by signed bytes. Rows are prepared as t + 128, so that a sum that starts at
- * −128 × Σ(query token) ends at the exact dot product: Σ q × (t + 128) − 128 × Σ q = Σ q × t. A token's correction is
- * computed once per search, and a row is prepared once for all queries of a call.
+ * vpdpbusd multiplies unsigned by signed bytes. Rows are prepared as t + 128. A sum that starts at the
+ * correction −128 × Σ(query token) ends at the exact dot product: Σ q × (t + 128) − 128 × Σ q = Σ q × t. The correction
+ * of a token is computed once per search, and a row is prepared once for all queries of a call.
  *
  * A packed query: int32 corrections [roundUp(length, 16)], then its quads in the layout of kernels.h. */
 #include "avx512/avx512.h"

@@ -1,6 +1,6 @@
 /* Shared by the AVX-512 VNNI kernels: the biased query layout of kernels.h and the corrections that undo the bias.
  *
- * vpdpbusd multiplies unsigned by signed bytes. The query is stored as q + 128, so that an accumulator that starts at
+ * vpdpbusd multiplies unsigned by signed bytes. The query is stored as q + 128. An accumulator that starts at
  * −128 × Σ(target row) ends at the exact dot product: Σ (q + 128) × t − 128 × Σ t = Σ q × t.
  */
 #ifndef GLOAMING_AVX512_VNNI_H

@@ -80,8 +80,9 @@ struct Descriptor {
   uint64_t bits;
 };
 
-/* Fields in units of 16 bytes: start in bits 0–13, distance of neighbouring core matrices along K (leading dimension)
- * in bits 16–29, along M or N (stride dimension) in bits 32–45; base offset (49–51) and swizzle mode (62–63) are 0.
+/* Fields in units of 16 bytes: the start is in bits 0–13. The distance of neighbouring core matrices along K (leading
+ * dimension) is in bits 16–29; that along M or N (stride dimension) is in bits 32–45. Base offset (49–51) and swizzle
+ * mode (62–63) are 0.
  * Range   shared-memory addresses under 2^18, all multiples of 16 Source  PTX ISA, "Matrix Descriptor Format" and
  * "Strides" of wgmma */
 GLOAMING_BOTH Descriptor coreDescriptor(uint32_t address, uint32_t dimension) {

@@ -27,9 +27,9 @@ struct Tile {
   uint32_t groupCount;
   /** Bit n: group n is the last of its protein. */
   uint32_t ends;
-  /** Four bits for each such group: its rows without padding, less one. */
+  /** Four bits for each group that ends a protein: the number of its rows without padding, minus one. */
   uint64_t lastRows;
-  /** Place in the list of the protein of group 0. */
+  /** Position in the eligible list of the protein that group 0 belongs to. */
   uint32_t firstItem;
   /** Whether that protein began in an earlier tile. */
   bool continues;

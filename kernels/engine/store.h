@@ -71,7 +71,7 @@ class Store {
   /* Shape   starts [targets + 1]: ascending, first 0, each target 1..65,535 rows; dimension a multiple of 32, ≤ 256
    * Errors  ShapeError; StoreError if the file cannot be read or ends before the last row */
   Store(std::vector<uint32_t> starts, uint32_t dimension, const std::string& path, uint64_t byteOffset);
-  /* The same from memory, which is copied. */
+  /* Opens a store from memory, which is copied. */
   Store(std::vector<uint32_t> starts, uint32_t dimension, const int8_t* values, size_t count);
 
   /* Rows of kProfileWidth from a file or, copied, from memory; before anything uses the store. Errors as above */

@@ -32,7 +32,7 @@ struct Elapsed {
   double wall, processor;
 };
 
-/* Runs a search on the pool and waits for it; the seconds from submission to the end. */
+/* Runs a search on the pool, waits for it, and returns the seconds from submission to the end. */
 class Runner {
  public:
   Elapsed run(const std::shared_ptr<Search>& search, uint32_t threads) {

@@ -1,7 +1,7 @@
 /* Queries packed for direct calls of the fastest kernels, and BLOSUM62 as tokens.
  *
- * A query token is the BLOSUM62 row of its letter, a target token is 64 at its letter: their dot product is 64 × B, and
- * with multiplier 1,024 and offset 0 the substitution score is (64 × B × 1,024) >> 16 = B. */
+ * A query token is the BLOSUM62 row of its letter. A target token is 64 at its letter. Their dot product is 64 × B.
+ * With multiplier 1,024 and offset 0 the substitution score is (64 × B × 1,024) >> 16 = B. */
 #ifndef GLOAMING_TEST_BLOSUM_H
 #define GLOAMING_TEST_BLOSUM_H
 

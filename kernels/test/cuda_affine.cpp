@@ -1,5 +1,5 @@
-/* Compares the code of the CUDA kernels for affine scores, on emulated lanes, with the reference, bit for bit: lengths
- * near the edges of lanes and strips, panels, letters, parameters at the ends of their ranges.
+/* Compares the code of the CUDA kernels for affine scores, on emulated lanes, with the reference, bit for bit. The
+ * cases have lengths near the edges of lanes and strips, panels, letters, and parameters at the ends of their ranges.
  *
  *   kernels-cuda-affine [seed]
  */

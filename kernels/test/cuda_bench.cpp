@@ -1,9 +1,9 @@
 /* Times the CUDA kernels on this machine's first GPU and prints JSON. The main figure is a query of 300 residues
  * against random tokens, both directions, exact, with the best 1,000 chosen on the GPU, by the clock from call to
  * result. Others are the same search with all sums copied, with a filter of every tenth target, and with 16 queries at
- * once; the time from cancellation to the end of a search; and affine scores of a thousand targets. The same run
- * measures the rates of single instructions (cuda_rates.h) and, if installed, the int8 rate of cuBLASLt. Each figure
- * is a median. The bench checks a result first.
+ * once. It also measures the time from cancellation to the end of a search, and affine scores of a thousand targets.
+ * The same run measures the rates of single instructions (cuda_rates.h) and, if installed, the int8 rate of cuBLASLt.
+ * Each figure is a median. The bench checks a result first.
  *
  *   kernels-cuda-bench [GiB of tokens, default 4]        exit code 77: no GPU
  *   kernels-cuda-bench --emulated                        the same code on emulated lanes, a test without timings

@@ -26,7 +26,7 @@ void require(bool holds, const char* what, const std::string& where = "") {
 /** Smallest shared memory of a block: compute capability 8.6 and 8.9; 9.0. */
 uint32_t sharedLimit(Variant variant) { return (variant == Variant::kPortable ? 99u : 227u) << 10; }
 
-/** One of the three paths through sweep.h. */
+/** A path through sweep.h; there are three. */
 enum class Way { kPortable, kPortableWords, kHopper };
 constexpr Way kWays[] = {Way::kPortable, Way::kPortableWords, Way::kHopper};
 

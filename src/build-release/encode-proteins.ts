@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { assert, Refusal } from '../errors.js';
 import { PROFILE_WIDTH } from '../kernels/kernels.js';
 import { affineOf } from '../release/open.js';
-import type { ReleaseAffine, RelativesManifest as HomologsManifest } from '../release/release.js';
+import type { ReleaseAffine, HomologsManifest } from '../release/release.js';
 import { diagonalSelfScore } from '../search/self-score.js';
 import { readState, writeState } from './build-folder.js';
 import {

@@ -28,7 +28,7 @@ export interface EncodedEntries {
 
 /** Bytes per protein in self-scores.i32 and in families.f64. */
 export const SCORE_BYTES = 4;
-export const FAMILY_BYTES = 16;
+export const HOMOLOG_SET_BYTES = 16;
 
 /**
  * Opens the files for writing after a checkpoint and truncates them there.
@@ -47,7 +47,7 @@ export async function openEncodedFiles(
     profiles: hasProfiles ? await open(PROFILES_FILE, profilesFrame(residues), PROFILE_WIDTH) : undefined,
     scores: await openHashedFile(folder.scores, checkpoint.targets * SCORE_BYTES),
     homologSets: hasProfiles
-      ? await openHashedFile(folder.homologSets, checkpoint.targets * FAMILY_BYTES)
+      ? await openHashedFile(folder.homologSets, checkpoint.targets * HOMOLOG_SET_BYTES)
       : undefined,
   };
 }

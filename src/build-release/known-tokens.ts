@@ -8,12 +8,7 @@ import type { FoundRelease } from '../release/catalog.js';
 import { textColumn } from '../release/columns.js';
 import { MANIFEST_FILE, PROFILES_FILE, TARGETS_FILE, TOKENS_FILE } from '../release/format.js';
 import { hashFile } from '../release/hashed-file.js';
-import type {
-  RelativesManifest as HomologsManifest,
-  ReleaseManifest,
-  RowsEntry,
-  TargetHomologs,
-} from '../release/release.js';
+import type { HomologsManifest, ReleaseManifest, RowsEntry, TargetHomologs } from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
 import { readTableBatches } from '../release/table-file.js';
 import { targetHomologsOf } from '../release/target-table.js';
@@ -97,16 +92,16 @@ export async function findKnownTokens(
 }
 
 /** Wraps an encoder so that it encodes only sequences without known tokens. */
-export function reusingEncoder(encoder: Encoder, known: KnownTokens): Encoder {
-  if (known.isEmpty) return encoder;
+export function reusingEncoder(encoder: Encoder, tokensOfReleases: KnownTokens): Encoder {
+  if (tokensOfReleases.isEmpty) return encoder;
   return {
     ...encoder,
     async encode(sequences, options) {
       // Calls the encoder before the first await, so that concurrent calls reach it in order.
-      const missing = sequences.filter((sequence) => !known.has(sequence));
+      const missing = sequences.filter((sequence) => !tokensOfReleases.has(sequence));
       const [encoded, reused] = await Promise.all([
         missing.length === 0 ? [] : encoder.encode(missing, options),
-        Promise.all(sequences.map((sequence) => known.read(sequence))),
+        Promise.all(sequences.map((sequence) => tokensOfReleases.read(sequence))),
       ]);
       let next = 0;
       return reused.map((built) => built?.tokens ?? encoded[next++]);
@@ -115,15 +110,15 @@ export function reusingEncoder(encoder: Encoder, known: KnownTokens): Encoder {
 }
 
 /** Wraps a token source so that it encodes only proteins without known tokens. */
-export function reusingTokens(source: ProteinTokens, known: KnownTokens): ProteinTokens {
-  if (known.isEmpty) return source;
+export function reusingTokens(source: ProteinTokens, tokensOfReleases: KnownTokens): ProteinTokens {
+  if (tokensOfReleases.isEmpty) return source;
   return {
     ...source,
     async encode(proteins, signal) {
-      const missing = proteins.filter(({ sequence }) => !known.has(sequence));
+      const missing = proteins.filter(({ sequence }) => !tokensOfReleases.has(sequence));
       const [encoded, reused] = await Promise.all([
         missing.length === 0 ? [] : source.encode(missing, signal),
-        Promise.all(proteins.map(({ sequence }) => known.read(sequence))),
+        Promise.all(proteins.map(({ sequence }) => tokensOfReleases.read(sequence))),
       ]);
       let next = 0;
       return reused.map((built) => built ?? encoded[next++]);

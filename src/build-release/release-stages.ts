@@ -2,14 +2,9 @@ import { join } from 'node:path';
 import { canonicalJson } from '../canonical.js';
 import { Refusal } from '../errors.js';
 import type { FoundRelease } from '../release/catalog.js';
-import { FAMILY_FORM_ID, RELEASE_FORMAT } from '../release/format.js';
+import { HOMOLOG_FORM_ID, RELEASE_FORMAT } from '../release/format.js';
 import { EXHAUSTIVE_POLICY, filterSchema } from '../release/manifest.js';
-import type {
-  FileEntry,
-  RelativesManifest as HomologsManifest,
-  ReleaseManifest,
-  TargetHomologs,
-} from '../release/release.js';
+import type { FileEntry, HomologsManifest, ReleaseManifest, TargetHomologs } from '../release/release.js';
 import { createNamesWriter } from '../release/names/writer.js';
 import { writeTargetTables, type TargetFiles, type TargetRow } from '../release/table-writer.js';
 import { lineageOf, writeTaxonomy, type Taxon, type Taxonomy } from '../release/taxonomy.js';
@@ -149,7 +144,7 @@ export function describeHomologs({
   form,
 }: BuildHomologs): Omit<HomologsManifest, 'counts'> {
   return {
-    form_id: FAMILY_FORM_ID,
+    form_id: HOMOLOG_FORM_ID,
     background: homologSource,
     rules: {
       max_expected: rules.maxEValue,

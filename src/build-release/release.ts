@@ -148,24 +148,27 @@ async function encodeStage(
       signal,
       onBytes: (done, total) => report('reuse', done, total),
     });
-  const known = await find(releases, buildHomologs);
+  const tokensOfReleases = await find(releases, buildHomologs);
   // Plain tokens, from which profile tokens are computed, are needed only if some profile tokens are missing.
-  const plain = buildHomologs === undefined ? known : await find(known.isComplete ? [] : releases, undefined);
+  const plain =
+    buildHomologs === undefined
+      ? tokensOfReleases
+      : await find(tokensOfReleases.isComplete ? [] : releases, undefined);
   try {
-    const made = tokensOf(options, reusingEncoder(encoder, plain));
-    const source = buildHomologs === undefined ? made : reusingTokens(made, known);
+    const encoded = tokensOf(options, reusingEncoder(encoder, plain));
+    const source = buildHomologs === undefined ? encoded : reusingTokens(encoded, tokensOfReleases);
     const startedMs = performance.now();
     const { tokens, profiles, ...counts } = await encodeProteins(source, range, folder, {
       signal,
-      isKnown: known.has,
+      isKnown: tokensOfReleases.has,
       onResidues: (residues) => report('encode', residues, corpus.residues),
     });
     const rows = profiles === undefined ? { tokens } : { tokens, profiles };
-    const notes = [...new Set([...plain.notes, ...known.notes])];
+    const notes = [...new Set([...plain.notes, ...tokensOfReleases.notes])];
     return { ...rows, ...counts, notes, encodeMs: performance.now() - startedMs };
   } finally {
     await plain.close();
-    if (known !== plain) await known.close();
+    if (tokensOfReleases !== plain) await tokensOfReleases.close();
   }
 }
 

@@ -2,7 +2,7 @@ import { loadPrices } from '../config.js';
 import { Budgets } from '../services/billing/budgets.js';
 import { Metering } from '../services/billing/metering.js';
 import { Pricing } from '../services/billing/pricing.js';
-import type { Ground } from './ground.js';
+import type { Foundation } from './foundation.js';
 
 /** Prices, usage and budgets. */
 export interface BillingCapability {
@@ -11,7 +11,7 @@ export interface BillingCapability {
   readonly pricing: Pricing;
 }
 
-export function composeBilling({ config, tables: { usage }, world }: Ground): BillingCapability {
+export function composeBilling({ config, tables: { usage }, world }: Foundation): BillingCapability {
   const prices = loadPrices(config.packageFolder);
   return {
     budgets: new Budgets(config.budgets, prices, usage),

@@ -5,15 +5,15 @@ import { simulatedProteins } from '../demo/simulated.js';
 import { createConsole, type Console } from '../services/console/console.js';
 import { Sessions } from '../services/console/sessions.js';
 import type { Keys } from '../services/keys.js';
-import type { Ground } from './ground.js';
+import type { Foundation } from './foundation.js';
 import { releaseFolder, type SearchCapability } from './search.js';
 
 export function composeConsole(
-  ground: Ground,
+  foundation: Foundation,
   keys: Keys,
   { catalog, engines }: Pick<SearchCapability, 'catalog' | 'engines'>,
 ): Console {
-  const { config, backend, tables, serverVersion, world } = ground;
+  const { config, backend, tables, serverVersion, world } = foundation;
   return createConsole({
     config,
     backend,
@@ -27,6 +27,6 @@ export function composeConsole(
     // The homologs of simulated proteins are known by construction. Their example is the query of the self-check.
     exampleOf: ({ manifest }) =>
       manifest.is_simulated ? selfCheckOf(simulatedProteins()).query.id : EXAMPLES[0].id,
-    readCalibration: (releaseId) => readCalibrationCard(releaseFolder(ground, releaseId)),
+    readCalibration: (releaseId) => readCalibrationCard(releaseFolder(foundation, releaseId)),
   });
 }

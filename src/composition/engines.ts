@@ -10,14 +10,14 @@ import type { Workers } from '../services/workers/workers.js';
 import type { ReleaseTable } from '../store/tables/releases.js';
 
 /** Foundation of the engines: settings, kernels and the catalog of releases. */
-export interface EngineGround {
+export interface EngineFoundation {
   readonly config: ApplianceConfig;
   readonly backend: KernelBackend;
   readonly releases: ReleaseTable<ReleaseManifest>;
 }
 
 /** Returns the folder of a release, within the folder of a database that contains it. */
-export function folderOfRelease({ config, releases }: EngineGround, releaseId: string): string {
+export function folderOfRelease({ config, releases }: EngineFoundation, releaseId: string): string {
   const [holder] = releases.holders(releaseId);
   return releaseDirectory(config.indexesFolder, holder.slug, releaseId);
 }
@@ -28,17 +28,17 @@ export function folderOfRelease({ config, releases }: EngineGround, releaseId: s
  * @param onOpen  receives each release when it opens
  */
 export function openEngines(
-  ground: EngineGround,
+  foundation: EngineFoundation,
   workers: Workers | undefined,
   onOpen: (release: Release) => void = () => undefined,
 ): Engines {
-  const { config, backend, releases } = ground;
+  const { config, backend, releases } = foundation;
   return createEngines({
     backend,
     threads: config.threads,
     indexesFolder: config.indexesFolder,
     async openRelease(releaseId) {
-      const release = await openRelease(folderOfRelease(ground, releaseId));
+      const release = await openRelease(folderOfRelease(foundation, releaseId));
       onOpen(release);
       return release;
     },

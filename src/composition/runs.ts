@@ -15,10 +15,10 @@ import { Runs } from '../services/runs/runs.js';
 import type { Storage } from '../services/storage/storage.js';
 import type { Webhooks } from '../services/webhooks/webhooks.js';
 import { IdempotencyTable } from '../store/tables/idempotency.js';
-import type { Ground } from './ground.js';
+import type { Foundation } from './foundation.js';
 import { releaseFolder, type SearchCapability } from './search.js';
 
-export function composeMsas({ tables, now }: Ground, search: SearchCapability): Msas {
+export function composeMsas({ tables, now }: Foundation, search: SearchCapability): Msas {
   return new Msas({ ...search, tables: tables.msas, objects: tables.storage.objects, now });
 }
 
@@ -31,8 +31,8 @@ export interface RunCapabilities {
 }
 
 /** Composes the runs. The server calls start and stop; accepted runs execute between the two. */
-export function composeRuns(ground: Ground, capabilities: RunCapabilities): Runs {
-  const { config, tables, pages, serverVersion, workerOn, world, now } = ground;
+export function composeRuns(foundation: Foundation, capabilities: RunCapabilities): Runs {
+  const { config, tables, pages, serverVersion, workerOn, world, now } = foundation;
   const { search, msas, storage, webhooks } = capabilities;
   const { files, writer } = storage;
   const searching = { ...search, serverVersion, workerOn, now };
@@ -64,7 +64,7 @@ export function composeRuns(ground: Ground, capabilities: RunCapabilities): Runs
 
 /** Composes ColabFold's MSA interface over these runs. Returns undefined if the settings do not enable it. */
 export function composeColabfold(
-  { config: { colabfold: settings }, store, tables, now }: Ground,
+  { config: { colabfold: settings }, store, tables, now }: Foundation,
   { catalog, receipts }: SearchCapability,
   budgets: Budgets,
   runs: Runs,
@@ -76,12 +76,12 @@ export function composeColabfold(
 }
 
 /** Composes the lookup of names of databases, targets, runs and files. */
-export function composeRefs(ground: Ground, { catalog, engines }: SearchCapability): Refs {
+export function composeRefs(foundation: Foundation, { catalog, engines }: SearchCapability): Refs {
   return new Refs({
     catalog,
-    targetNames: new TargetNames((releaseId) => releaseFolder(ground, releaseId)),
+    targetNames: new TargetNames((releaseId) => releaseFolder(foundation, releaseId)),
     hasTarget: async (id, target) => (await engines.open(id)).release.targets.find(target) !== undefined,
-    runs: ground.tables.runs,
-    files: ground.tables.storage.files,
+    runs: foundation.tables.runs,
+    files: foundation.tables.storage.files,
   });
 }

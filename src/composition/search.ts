@@ -10,8 +10,8 @@ import { ReleaseWatch } from '../services/search/release-watch.js';
 import { createPartitionResults, type PartitionResults } from '../services/workers/partition-results.js';
 import { createWorkers, type Workers } from '../services/workers/workers.js';
 import type { Engines } from '../engine/engines.js';
-import { folderOfRelease, openEngines, type EngineGround } from './engines.js';
-import type { Ground } from './ground.js';
+import { folderOfRelease, openEngines, type EngineFoundation } from './engines.js';
+import type { Foundation } from './foundation.js';
 
 /** Searches releases. Releases and encoders open at their first use. */
 export interface SearchCapability {
@@ -32,12 +32,12 @@ export interface SearchCapability {
   storeEncoder(encoderId: string): Promise<void>;
 }
 
-export function composeSearch(ground: Ground): SearchCapability {
-  const { config, tables, serverVersion, workerOn, now } = ground;
+export function composeSearch(foundation: Foundation): SearchCapability {
+  const { config, tables, serverVersion, workerOn, now } = foundation;
   const catalog = createCatalog(tables.releases);
   const releaseWatch = new ReleaseWatch();
-  const workers = config.workers && createWorkers(config.workers, ground.world);
-  const engines = watchedEngines(ground, releaseWatch, workers);
+  const workers = config.workers && createWorkers(config.workers, foundation.world);
+  const engines = watchedEngines(foundation, releaseWatch, workers);
   const targetSpaces = createTargetSpaces({ table: tables.targetSpaces, catalog, engines });
   const receipts = createReceipts(tables.receipts, catalog);
   const parts = { catalog, engines, targetSpaces, receipts };
@@ -53,13 +53,13 @@ export function composeSearch(ground: Ground): SearchCapability {
 }
 
 /** Returns the folder of a release, within the folder of a database that contains it. */
-export function releaseFolder(ground: Ground, releaseId: string): string {
-  return folderOfRelease(groundOfEngines(ground), releaseId);
+export function releaseFolder(foundation: Foundation, releaseId: string): string {
+  return folderOfRelease(engineFoundation(foundation), releaseId);
 }
 
 /** Verifies the bytes of every open release, and refuses those that are damaged. */
-function watchedEngines(ground: Ground, watch: ReleaseWatch, workers: Workers | undefined): Engines {
-  const engines = openEngines(groundOfEngines(ground), workers, (release) => watch.add(release));
+function watchedEngines(foundation: Foundation, watch: ReleaseWatch, workers: Workers | undefined): Engines {
+  const engines = openEngines(engineFoundation(foundation), workers, (release) => watch.add(release));
   return {
     ...engines,
     async open(releaseId, part) {
@@ -69,6 +69,6 @@ function watchedEngines(ground: Ground, watch: ReleaseWatch, workers: Workers | 
   };
 }
 
-function groundOfEngines({ config, backend, tables }: Ground): EngineGround {
+function engineFoundation({ config, backend, tables }: Foundation): EngineFoundation {
   return { config, backend, releases: tables.releases };
 }

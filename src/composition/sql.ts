@@ -3,8 +3,8 @@ import type { Catalog } from '../services/search/catalog.js';
 import { SqlCredentials } from '../services/sql/credentials.js';
 import { SqlEngines } from '../services/sql/engines.js';
 import { Sql } from '../services/sql/sql.js';
-import { SqlWorlds } from '../services/sql/worlds.js';
-import type { Ground } from './ground.js';
+import { OrganizationTables } from '../services/sql/organization-tables.js';
+import type { Foundation } from './foundation.js';
 
 /** SQL over the data of each organization, and its credentials. */
 export interface SqlCapability {
@@ -13,12 +13,12 @@ export interface SqlCapability {
 }
 
 export function composeSql(
-  { config, store, tables, pages, world, now }: Ground,
+  { config, store, tables, pages, world, now }: Foundation,
   catalog: Catalog,
 ): SqlCapability {
   const { releases } = tables;
   const sqlCredentials = new SqlCredentials({ table: tables.sqlCredentials, pages, now, world });
-  const worlds = new SqlWorlds({
+  const organizationTables = new OrganizationTables({
     catalog,
     dataFolder: config.dataFolder,
     releaseFolder: (slug, releaseId) => releaseDirectory(config.indexesFolder, slug, releaseId),
@@ -28,8 +28,8 @@ export function composeSql(
   const limits = { memoryBytes: config.sqlMemoryBytes, threads: config.sqlThreads };
   const sql = new Sql({
     credentials: sqlCredentials,
-    worlds,
-    engines: new SqlEngines(worlds, limits),
+    tables: organizationTables,
+    engines: new SqlEngines(organizationTables, limits),
     timeoutMs: config.sqlTimeoutMs,
   });
   return { sql, sqlCredentials };

@@ -7,6 +7,8 @@ interface ReportFile {
   readonly format: 'gloaming-report/1';
   readonly title: string;
   readonly made_by: string;
+  /** Absent in reports of earlier versions. */
+  readonly manual_url?: string;
   /** Absent in reports of earlier versions, which were ordered by distance. */
   readonly sort?: ReportSort;
   readonly results: readonly {
@@ -25,15 +27,23 @@ type ReportSort = 'rank' | 'evalue' | 'score';
 export interface Report {
   readonly title: string;
   readonly madeBy: string;
+  readonly manualUrl: string | undefined;
   readonly sort: ReportSort;
   readonly results: readonly ResultSet[];
 }
 
 export function readReport(text: string): Report {
-  const { title, made_by: madeBy, sort = 'rank', results } = JSON.parse(text) as ReportFile;
+  const {
+    title,
+    made_by: madeBy,
+    manual_url: manualUrl,
+    sort = 'rank',
+    results,
+  } = JSON.parse(text) as ReportFile;
   return {
     title,
     madeBy,
+    manualUrl,
     sort,
     results: results.map((each) => ({
       query: each.query,

@@ -8,12 +8,12 @@ import { surprise } from './result/colour.js';
 
 /** Shows the results of a file without a server: a list of the queries beside the selected one. */
 function ReportView({ report }: { readonly report: Report }) {
-  const { results, title, madeBy, sort } = report;
+  const { results, title, madeBy, manualUrl, sort } = report;
   const [at, setAt] = useState(0);
   const [text, setText] = useState('');
   const chosen = results[at];
   const words = text.toLowerCase();
-  const found = results
+  const matching = results
     .map((result, index) => ({ result, index }))
     .filter(({ result: { query } }) =>
       `${query.id} ${query.description ?? ''}`.toLowerCase().includes(words),
@@ -38,7 +38,7 @@ function ReportView({ report }: { readonly report: Report }) {
                 onInput={({ currentTarget: { value } }) => setText(value)}
               />
               <ul>
-                {found.map(({ result, index }) => (
+                {matching.map(({ result, index }) => (
                   <QueryLine
                     key={index}
                     result={result}
@@ -52,7 +52,12 @@ function ReportView({ report }: { readonly report: Report }) {
           {chosen === undefined ? (
             <p class="muted">The report has no queries.</p>
           ) : (
-            <ResultView key={at} result={chosen} tools={{}} firstOrder={firstOrder(sort, chosen)} />
+            <ResultView
+              key={at}
+              result={chosen}
+              tools={manualUrl === undefined ? {} : { manualHref: manualUrl }}
+              firstOrder={firstOrder(sort, chosen)}
+            />
           )}
         </div>
       </main>

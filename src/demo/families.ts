@@ -45,8 +45,8 @@ export function createFounder(index: number, earlier: readonly Founder[], random
   const donor =
     earlier.length > 0 && random.share() < SHUFFLED_SHARE ? pick(earlier, random).ownDomain : undefined;
   // The acquired domain has diverged from the donor's before it is joined.
-  const taken = donor && { ...donor, sites: evolve(donor.sites, between(random, 0.3, 0.8), random) };
-  const domains: Domain[] = taken === undefined ? [ownDomain] : [ownDomain, taken];
+  const domain = donor && { ...donor, sites: evolve(donor.sites, between(random, 0.3, 0.8), random) };
+  const domains: Domain[] = domain === undefined ? [ownDomain] : [ownDomain, domain];
   if (random.share() < 0.5) domains.reverse();
   const isEnzyme = random.share() < ENZYME_SHARE;
   const ecClass = [7, 9, 20, 99].map((most) => integer(random, 1, most)).join('.');

@@ -109,7 +109,7 @@ function compiledSchema(): ValidateFunction<EncoderCard> {
   return schemaCheck;
 }
 
-/** What a schema cannot say: members that must fit each other. */
+/** Checks members that must fit each other, which a schema cannot express. */
 function inconsistencies(card: EncoderCard): readonly RefusalLocation[] {
   const { window, projection, dimension, inverse_step: inverseStep, affine } = card;
   const errors: RefusalLocation[] = [];

@@ -12,7 +12,7 @@ const CHECKED_MAX_RESIDUES = 400;
  */
 export async function compareTokens(
   expected: Encoder,
-  found: Encoder,
+  installed: Encoder,
   proteins: AsyncIterable<string> | Iterable<string>,
   signal?: AbortSignal,
 ): Promise<TokenComparison> {
@@ -25,7 +25,9 @@ export async function compareTokens(
   };
   const { dimension } = expected.card;
   const compareBatch = async (batch: readonly string[]): Promise<void> => {
-    const [left, right] = await Promise.all([expected, found].map((one) => one.encode(batch, { signal })));
+    const [left, right] = await Promise.all(
+      [expected, installed].map((one) => one.encode(batch, { signal })),
+    );
     for (const [protein, { values, length }] of left.entries()) {
       const differing = differingRows(values, right[protein].values, dimension);
       sums.proteinCount += 1;

@@ -18,17 +18,17 @@ export async function storeEncoder(directory: string, { indexesFolder }: Encoder
   const own = encodersFolder(indexesFolder);
   if (directory.startsWith(join(own, '/'))) return;
   const card = await readEncoderCard(directory);
-  const kept = join(own, KEPT_FOLDER, canonicalSha256(card));
-  if ((await readEncoderCard(kept).catch(() => undefined)) !== undefined) return;
+  const storedFolder = join(own, KEPT_FOLDER, canonicalSha256(card));
+  if ((await readEncoderCard(storedFolder).catch(() => undefined)) !== undefined) return;
   await mkdir(join(own, KEPT_FOLDER), { recursive: true });
   const scratch = await mkdtemp(join(own, KEPT_FOLDER, '.copy-'));
   try {
     for (const file of filesOf(card)) await copyFile(join(directory, file), join(scratch, file));
-    await rename(scratch, kept);
+    await rename(scratch, storedFolder);
   } catch (cause) {
     await rm(scratch, { recursive: true, force: true });
     // Another build may have kept the very same files a moment ago.
-    if ((await readEncoderCard(kept).catch(() => undefined)) === undefined) throw cause;
+    if ((await readEncoderCard(storedFolder).catch(() => undefined)) === undefined) throw cause;
   }
 }
 

@@ -29,9 +29,11 @@ export async function findEncoder(id: string, folders: EncoderFolders): Promise<
   for (const directory of listEncoderFolders(id, folders)) {
     if (await isFile(join(directory, CARD_FILE))) return directory;
   }
-  const known = (await listEncoders(folders)).map((encoder) => encoder.id);
-  const list = known.length === 0 ? 'none is installed' : `installed: ${known.join(', ')}`;
-  throw new Refusal('unknown_encoder', `There is no encoder ${JSON.stringify(id)}; ${list}.`, { known });
+  const encoderIds = (await listEncoders(folders)).map((encoder) => encoder.id);
+  const list = encoderIds.length === 0 ? 'none is installed' : `installed: ${encoderIds.join(', ')}`;
+  throw new Refusal('unknown_encoder', `There is no encoder ${JSON.stringify(id)}; ${list}.`, {
+    known: encoderIds,
+  });
 }
 
 /** Folders in which an encoder of this id may lie, in the order in which they are looked through. */
@@ -41,16 +43,16 @@ export function listEncoderFolders(id: string, folders: EncoderFolders): readonl
 
 /** Every encoder that findEncoder would find, by id; one of the user's hides a shipped one of the same id. */
 export async function listEncoders(folders: EncoderFolders): Promise<readonly ListedEncoder[]> {
-  const found = new Map<string, ListedEncoder>();
+  const encoders = new Map<string, ListedEncoder>();
   for (const { folder, isShipped } of searchPath(folders)) {
     for (const id of await readdir(folder).catch(() => [])) {
       const directory = join(folder, id);
       const isEncoder = isEncoderId(id) && (await isFile(join(directory, CARD_FILE)));
-      if (!isEncoder || found.has(id)) continue;
-      found.set(id, { id, directory, isShipped, ...(await describe(id, directory)) });
+      if (!isEncoder || encoders.has(id)) continue;
+      encoders.set(id, { id, directory, isShipped, ...(await describe(id, directory)) });
     }
   }
-  return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return [...encoders.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 function searchPath({

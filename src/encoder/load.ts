@@ -32,7 +32,7 @@ export interface LoadEncoderOptions {
   readonly acceptsDifference?: boolean;
 }
 
-/** What the settings of an appliance say of its encoders. */
+/** Returns the options of encoders from the settings of an appliance. */
 export function encoderOptionsOf({
   threads,
   encoderDevice,

@@ -70,12 +70,13 @@ async function createSession(path: string, device: EncoderDevice): Promise<Infer
 }
 
 function checkNames(session: InferenceSession, { inputs, output }: ModelInterface): void {
-  const wanted = [inputs.ids, ...(inputs.mask === null ? [] : [inputs.mask])];
+  const inputNames = [inputs.ids, ...(inputs.mask === null ? [] : [inputs.mask])];
   const isSame =
-    wanted.length === session.inputNames.length && wanted.every((n) => session.inputNames.includes(n));
+    inputNames.length === session.inputNames.length &&
+    inputNames.every((n) => session.inputNames.includes(n));
   if (!isSame) {
     throw new Fault(
-      `The card names the inputs ${wanted.join(', ')}, the model has ${session.inputNames.join(', ')}.`,
+      `The card names the inputs ${inputNames.join(', ')}, the model has ${session.inputNames.join(', ')}.`,
     );
   }
   if (!session.outputNames.includes(output)) {
@@ -128,8 +129,8 @@ async function residueFeatures(
   const { [outputName]: output } = await session.run(feeds, [outputName]);
   const [batch, length, featureCount] = output.dims;
   if (output.type !== 'float32' || output.dims.length !== 3 || batch !== 1 || length !== ids.length) {
-    const found = `${output.type} [${output.dims.join(', ')}]`;
-    throw new Fault(`The model gave ${found} where float32 [1, ${ids.length}, features] was expected.`);
+    const actual = `${output.type} [${output.dims.join(', ')}]`;
+    throw new Fault(`The model gave ${actual} where float32 [1, ${ids.length}, features] was expected.`);
   }
   const first = tokenizer.prefix.length * featureCount;
   const rows = (output.data as Float32Array).subarray(first, first + residues.length * featureCount);

@@ -2,17 +2,17 @@ import { Worker } from 'node:worker_threads';
 import { Fault } from '../errors.js';
 import type { EncodeTask, EncodedWindow, WorkerAnswer, WorkerRequest, WorkerSettings } from './worker.js';
 
-/** A worker thread that holds the model, seen from outside. */
+/** Client of a worker thread that runs the model. */
 export interface EncodeThread {
   readonly pendingCount: number;
   /** True after the thread has ended, for any reason. */
   readonly isEnded: boolean;
   /**
-   * What the task's run of the model gave.
+   * Runs the model on a task and returns the vectors of its residues.
    * Errors  Fault when the model fails or the thread ends
    */
   encode(task: EncodeTask): Promise<EncodedWindow>;
-  /** Ends the thread after what it was given; resolves when it is gone. */
+  /** Ends the thread after its pending tasks; resolves when the thread has ended. */
   close(): Promise<void>;
 }
 

@@ -12,16 +12,16 @@ import { loadedRelease, openTokens, withEvidence, type LoadedRelease } from './o
 export interface Engines {
   /**
    * Opens the release on first use. Later calls share the tokens, and use the evidence that the catalog names then.
-   * @param part one of `count` partitions, from 0: the engine has the tokens of these targets and no evidence
+   * @param partition one of `count` partitions, from 0: the engine has the tokens of these targets and no evidence
    * Errors  Fault if its files, its encoder or the backend cannot be opened; the next call tries again
    */
-  open(releaseId: string, part?: ReleasePartition): Promise<SearchEngine>;
+  open(releaseId: string, partition?: ReleasePartition): Promise<SearchEngine>;
   /** Closes all tokens and encoders. Errors  those of closing an encoder */
   close(): Promise<void>;
 }
 
 export interface ReleasePartition {
-  readonly part: number;
+  readonly index: number;
   readonly count: number;
 }
 
@@ -72,22 +72,25 @@ export function createEngines(sources: EngineSources): Engines {
     const encoder = await once(encoders, sha256, () => sources.loadEncoder(id, sha256));
     return loadedRelease({ release, encoder, homologSources: { ...sources, openEngine: open } });
   };
-  const openPlain = async (releaseId: string, part: ReleasePartition | undefined): Promise<OpenRelease> => {
+  const openPlain = async (
+    releaseId: string,
+    partition: ReleasePartition | undefined,
+  ): Promise<OpenRelease> => {
     const cached = await once(loaded, releaseId, () => load(releaseId));
     const { threads } = sources;
     const { release } = cached;
-    const range = part && targetRanges(release, part.count)[part.part];
-    const scan = part === undefined ? sources.scanOf?.(releaseId) : undefined;
+    const range = partition && targetRanges(release, partition.count)[partition.index];
+    const scan = partition === undefined ? sources.scanOf?.(releaseId) : undefined;
     // Workers scan the targets, and this process only rescores candidates: the tokens stay out of GPU memory.
     const backend = scan && isCudaBackend(sources.backend) ? sources.backend.affineBackend : sources.backend;
     const store = await openTokens(release, backend, range);
     return { plain: { ...cached, backend, store, threads, scan }, calibrated: new Map() };
   };
-  const open = async (releaseId: string, part?: ReleasePartition): Promise<SearchEngine> => {
-    const key = part === undefined ? releaseId : `${releaseId} ${part.part}/${part.count}`;
-    const { plain, calibrated } = await once(opened, key, () => openPlain(releaseId, part));
+  const open = async (releaseId: string, partition?: ReleasePartition): Promise<SearchEngine> => {
+    const key = partition === undefined ? releaseId : `${releaseId} ${partition.index}/${partition.count}`;
+    const { plain, calibrated } = await once(opened, key, () => openPlain(releaseId, partition));
     // A partition only scans; the coordinator that merges the partial results judges their significance.
-    if (part !== undefined) return plain;
+    if (partition !== undefined) return plain;
     const place = sources.calibrationOf(releaseId);
     const name = `${place?.id ?? ''} ${place?.qualificationId ?? ''}`;
     if (!calibrated.has(name)) calibrated.clear();

@@ -1,14 +1,14 @@
 import type { ApplianceConfig } from '../config.js';
 import type { Encoder } from '../encoder/encoder.js';
 import { Fault } from '../errors.js';
-import type { HomologSourceDeps } from '../find-homologs/open.js';
-import { backendWishOf, chooseBackend } from '../kernels/choose.js';
+import type { HomologSourceDependencies } from '../find-homologs/open.js';
+import { backendChoiceOf, chooseBackend } from '../kernels/choose.js';
 import { scanReleases } from '../release/catalog.js';
 import { openRelease } from '../release/open.js';
 import type { SearchEngine } from '../search/search-types.js';
 import { openEngine } from './open-engine.js';
 
-export interface OpenHomologSources extends HomologSourceDeps {
+export interface OpenHomologSources extends HomologSourceDependencies {
   /** Closes the tokens of the source release. Errors  none */
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export function openHomologSources(encoder: Encoder, config: ApplianceConfig): O
     const located = releases.find(({ id }) => id === releaseId);
     if (located === undefined) throw new Fault(`There is no release ${releaseId} in ${indexesFolder}.`);
     const release = await openRelease(located.directory);
-    const backend = await chooseBackend(backendWishOf(config));
+    const backend = await chooseBackend(backendChoiceOf(config));
     return openEngine({ release, encoder, backend, threads, homologSources: sources });
   };
   return sources;

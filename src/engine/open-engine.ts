@@ -1,5 +1,5 @@
 import type { Encoder } from '../encoder/encoder.js';
-import { openProfileEncoder, type HomologSourceDeps } from '../find-homologs/open.js';
+import { openProfileEncoder, type HomologSourceDependencies } from '../find-homologs/open.js';
 import type { KernelBackend, TokenStore } from '../kernels/kernels.js';
 import { openCodebookOf } from '../recall/codebook-sidecar.js';
 import { openEvidence } from '../recall/evidence.js';
@@ -9,14 +9,14 @@ import type { SearchEngine } from '../search/search-types.js';
 import { openCalibration } from '../significance/sidecar.js';
 
 /** Open values that an engine is assembled from. The caller owns the encoder and the homolog sources. */
-export interface EngineParts {
+export interface EngineDependencies {
   readonly release: Release;
   /** The encoder version that made the release. */
   readonly encoder: Encoder;
   readonly backend: KernelBackend;
   /** Threads for the kernels. 1.. */
   readonly threads: number;
-  readonly homologSources: HomologSourceDeps;
+  readonly homologSources: HomologSourceDependencies;
 }
 
 /** An engine whose tokens are opened separately, as a partition or as a whole. */
@@ -30,18 +30,18 @@ export type LoadedRelease = Pick<SearchEngine, 'release' | 'encoder' | 'profileE
  * of its tokens. The caller closes `store`.
  * Errors  those of openWithoutTokens and openTokens
  */
-export async function openEngine(parts: EngineParts): Promise<SearchEngine> {
-  const engine = await openWithoutTokens(parts);
-  return { ...engine, store: await openTokens(parts.release, parts.backend) };
+export async function openEngine(dependencies: EngineDependencies): Promise<SearchEngine> {
+  const engine = await openWithoutTokens(dependencies);
+  return { ...engine, store: await openTokens(dependencies.release, dependencies.backend) };
 }
 
 /**
  * Opens everything of an engine but its tokens.
  * Errors  those of withEvidence
  */
-export function openWithoutTokens(parts: EngineParts): Promise<EngineWithoutTokens> {
-  const { backend, threads, release } = parts;
-  return withEvidence({ ...loadedRelease(parts), backend, threads }, release.directory);
+export function openWithoutTokens(dependencies: EngineDependencies): Promise<EngineWithoutTokens> {
+  const { backend, threads, release } = dependencies;
+  return withEvidence({ ...loadedRelease(dependencies), backend, threads }, release.directory);
 }
 
 /**
@@ -52,7 +52,7 @@ export function openWithoutTokens(parts: EngineParts): Promise<EngineWithoutToke
 export async function openMeasuringEngine({
   release,
   ...parts
-}: Omit<EngineParts, 'homologSources'>): Promise<SearchEngine> {
+}: Omit<EngineDependencies, 'homologSources'>): Promise<SearchEngine> {
   const calibration = await openCalibration(release.directory, knownOf(release));
   return { ...parts, release, calibration, store: await openTokens(release, parts.backend) };
 }
@@ -62,7 +62,7 @@ export function loadedRelease({
   release,
   encoder,
   homologSources,
-}: Pick<EngineParts, 'release' | 'encoder' | 'homologSources'>): LoadedRelease {
+}: Pick<EngineDependencies, 'release' | 'encoder' | 'homologSources'>): LoadedRelease {
   return { release, encoder, profileEncoder: openProfileEncoder(release.manifest, encoder, homologSources) };
 }
 

@@ -3,11 +3,7 @@ import { Refusal } from '../errors.js';
 import { withoutHomologs, type HomologFinder } from '../homologs/finder.js';
 import type { HomologRules } from '../homologs/rules.js';
 import type { ProfileEncoder } from '../homologs/profile-encoder.js';
-import type {
-  HomologSource,
-  RelativesManifest as HomologsManifest,
-  ReleaseManifest,
-} from '../release/release.js';
+import type { HomologSource, HomologsManifest, ReleaseManifest } from '../release/release.js';
 import { profileTokenFormOf } from '../homologs/token-form.js';
 import { PROFILE_SCALE } from '../release/profile-affine.js';
 import type { SearchEngine } from '../search/search-types.js';
@@ -17,7 +13,7 @@ import { searchedHomologs } from './search.js';
 import { createProfileEncoder } from './profile-encoder.js';
 
 /** Access to homolog sources. */
-export interface HomologSourceDeps {
+export interface HomologSourceDependencies {
   readonly indexesFolder: string;
   /** Threads of mmseqs processes. */
   readonly threads: number;
@@ -32,7 +28,7 @@ export interface HomologSourceDeps {
 export function openProfileEncoder(
   manifest: ReleaseManifest,
   encoder: Encoder,
-  sources: HomologSourceDeps,
+  sources: HomologSourceDependencies,
 ): ProfileEncoder | undefined {
   const form = profileTokenFormOf(manifest, PROFILE_SCALE);
   const { relatives: homologs } = manifest;
@@ -47,7 +43,7 @@ export function openProfileEncoder(
 export function openFinder(
   homologSource: HomologSource,
   rules: HomologRules,
-  sources: HomologSourceDeps,
+  sources: HomologSourceDependencies,
 ): HomologFinder {
   switch (homologSource.method) {
     case 'search':
@@ -82,7 +78,7 @@ type ByMmseqs = Extract<HomologSource, { readonly method: 'mmseqs' }>;
 
 async function openHomologSource(
   { release_id: releaseId, calibration_id: calibrationId, qualification_id: qualificationId }: Searched,
-  sources: HomologSourceDeps,
+  sources: HomologSourceDependencies,
 ): Promise<SearchEngine> {
   const engine = await sources.openEngine(releaseId).catch((cause: Error) => {
     throw unavailable(`release ${releaseId} cannot be searched: ${cause.message}`);

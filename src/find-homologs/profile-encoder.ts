@@ -4,7 +4,7 @@ import { encodeHomologSets } from '../homologs/encode.js';
 import type { HomologFinder } from '../homologs/finder.js';
 import type { EncodedProfile, ProfileEncoder } from '../homologs/profile-encoder.js';
 import type { ProfileTokenForm } from '../homologs/tokens.js';
-import { FAMILY_CACHE_MAX_BYTES } from '../limits.js';
+import { HOMOLOG_CACHE_MAX_BYTES } from '../limits.js';
 
 /** Encodes queries with the homologs of a finder, and caches the tokens of the latest queries. */
 export function createProfileEncoder(
@@ -13,7 +13,7 @@ export function createProfileEncoder(
   form: ProfileTokenForm,
 ): ProfileEncoder {
   const cache = new LRUCache<string, EncodedProfile>({
-    maxSize: FAMILY_CACHE_MAX_BYTES,
+    maxSize: HOMOLOG_CACHE_MAX_BYTES,
     sizeCalculation: ({ tokens }, sequence) =>
       sequence.length + tokens.values.length + (tokens.profile?.length ?? 0),
   });

@@ -25,8 +25,8 @@ export function senderOf(
   let address = plainAddress(socket.remoteAddress ?? '');
   const isTrusted = (): boolean => trustedProxies !== undefined && isIn(trustedProxies, address);
   if (!isTrusted()) return { address, host: headers.host, isTls: false, isProxied: false };
-  const said = listOf(headers['x-forwarded-for']).map(plainAddress);
-  while (isTrusted() && isIP(said.at(-1) ?? '') !== 0) address = said.pop()!;
+  const addresses = listOf(headers['x-forwarded-for']).map(plainAddress);
+  while (isTrusted() && isIP(addresses.at(-1) ?? '') !== 0) address = addresses.pop()!;
   return {
     address,
     host: listOf(headers['x-forwarded-host']).at(-1) ?? headers.host,

@@ -13,7 +13,7 @@ import type { AnyReply } from '../services/reply.js';
 import type { PartitionResults } from '../services/workers/partition-results.js';
 import type { IdempotencyTable } from '../store/tables/idempotency.js';
 import type { Admission, AdmissionLimits } from './admission/admission.js';
-import type { Handlers } from './handlers/handler.js';
+import type { Handlers } from './handler.js';
 import type { Timeouts, TlsFiles } from './listener.js';
 import type { Metrics } from './pages/metrics.js';
 
@@ -28,17 +28,17 @@ export interface SignedUrlRequest {
 
 export interface Readiness {
   readonly isReady: boolean;
-  /** What is missing, as text. */
+  /** Reasons why the server is not ready, as text. */
   readonly missing: readonly string[];
 }
 
-/** What serves ColabFold's MSA interface. */
+/** Services of ColabFold's MSA interface. */
 export interface ColabfoldDoor {
   readonly settings: Pick<ColabfoldSettings, 'path' | 'keyHeader' | 'anonymousOrganization'>;
   readonly tickets: ColabfoldTickets;
 }
 
-/** What the HTTP shell works with. Clock, disk and services enter here. */
+/** Dependencies of the HTTP shell: clock, disk and services. */
 export interface ShellOptions {
   readonly handlers: Handlers;
   readonly manifest: PublicRouteManifest;
@@ -136,7 +136,7 @@ export interface ShellState {
   replayOf?: string;
 }
 
-/** What the router reads from a request's context, and adds to it. */
+/** Members of a request's context that the router reads or adds. */
 export interface RoutedContext {
   /** The path to match, in place of Koa's. */
   newRouterPath?: string;

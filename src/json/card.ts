@@ -28,6 +28,6 @@ export async function readCardFile<Card>(path: string, kind: string): Promise<Ca
 }
 
 /** The fault of a card whose format this version does not read. */
-export function unknownFormat(path: string, format: unknown, known: string): Fault {
-  return new Fault(`${path} has format ${JSON.stringify(format)}; this version reads ${known}.`);
+export function unknownFormat(path: string, format: unknown, supported: string): Fault {
+  return new Fault(`${path} has format ${JSON.stringify(format)}; this version reads ${supported}.`);
 }

@@ -3,7 +3,7 @@ import { Fault, assert } from '../errors.js';
 import type {
   AffineAlignment,
   AffineParameters,
-  CodedSums,
+  CodebookSums,
   KernelBackend,
   KernelOptions,
   MaxSimSums,
@@ -64,7 +64,7 @@ export interface Addon {
     store: StoreHandle,
     queries: readonly QueryTokens[],
     eligible: Uint32Array | undefined,
-    wanted: number,
+    count: number,
     isLowPriority: boolean,
     callback: Callback<readonly NearestSums[]>,
   ): SearchHandle;
@@ -83,25 +83,25 @@ export interface Addon {
     variant: string,
     starts: Uint32Array,
     dimension: number,
-    words: Int8Array,
+    centroids: Int8Array,
     path: string,
   ): CodesHandle;
   codeTable(
-    codes: CodesHandle,
+    codebook: CodesHandle,
     queries: readonly QueryTokens[],
     threads: number | undefined,
     isLowPriority: boolean,
     callback: Callback<Uint8Array>,
   ): SearchHandle;
   codeSums(
-    codes: CodesHandle,
+    codebook: CodesHandle,
     table: Uint8Array,
     queryCount: number,
     eligible: Uint32Array | undefined,
     floor: number,
     threads: number | undefined,
     isLowPriority: boolean,
-    callback: Callback<readonly CodedSums[]>,
+    callback: Callback<readonly CodebookSums[]>,
   ): SearchHandle;
   assign(
     dimension: number,

@@ -11,7 +11,7 @@ import { openTensorflowGpu, type TensorflowBackend } from './tensorflow.js';
 /** `auto` is the CPU until the CUDA backend has been verified on a GPU. */
 export type Device = 'auto' | 'cpu' | 'cuda' | 'tensorflow';
 
-export interface BackendWish {
+export interface BackendChoice {
   readonly device: Device;
   /**
    * Native instruction set: `reference`, `avx2` …
@@ -25,7 +25,7 @@ export interface BackendWish {
 }
 
 /** Backend options of the configuration. */
-export function backendWishOf({
+export function backendChoiceOf({
   device,
   onDeviceError,
   memoryBytes,
@@ -33,7 +33,7 @@ export function backendWishOf({
   readonly device: Device;
   readonly onDeviceError: 'fail' | 'retry_on_cpu';
   readonly memoryBytes: number;
-}): BackendWish {
+}): BackendChoice {
   return { device, retriesOnCpu: onDeviceError === 'retry_on_cpu', memoryBytes };
 }
 
@@ -46,7 +46,7 @@ export async function chooseBackend({
   variant,
   retriesOnCpu,
   memoryBytes,
-}: BackendWish): Promise<KernelBackend> {
+}: BackendChoice): Promise<KernelBackend> {
   const native = nativeBackend(variant ?? process.env.GLOAMING_KERNELS);
   if (memoryBytes !== undefined) limitMemory(memoryBytes);
   // CUDA_IS_VERIFIED is tested first, because a look at the GPUs opens all of them and takes memory of each.

@@ -1,5 +1,5 @@
 import { loadAddon, run, withShapes, type CodesHandle as CodebookHandle } from './addon.js';
-import type { CodedSums as CodebookSums, KernelOptions, QueryTokens } from './kernels.js';
+import type { CodebookSums, KernelOptions, QueryTokens } from './kernels.js';
 
 /*
  * Search by the centroid ids of residues. Centroids are rows on two levels, 4,096 parents with 16 children each. The

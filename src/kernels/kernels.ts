@@ -88,7 +88,7 @@ export interface SweptSums extends MaxSimSums {
  * Unit  dot products >> TABLE_SHIFT (codebook.ts)
  * Range 0 and more
  */
-export interface CodedSums {
+export interface CodebookSums {
   /** Σ of the best dot product with any row of the query. */
   readonly closeness: Uint32Array;
   /** Σ of max(0, best dot product − floor). */

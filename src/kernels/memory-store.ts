@@ -11,8 +11,8 @@ const opened = new WeakMap<TokenSource, WeakMap<KernelBackend, Promise<TokenStor
 export function openInMemory(source: TokenSource, backend: KernelBackend): Promise<TokenStore> {
   const stores = opened.get(source) ?? new WeakMap<KernelBackend, Promise<TokenStore>>();
   opened.set(source, stores);
-  const known = stores.get(backend);
-  if (known !== undefined) return known;
+  const cached = stores.get(backend);
+  if (cached !== undefined) return cached;
   const store = backend.open(source);
   stores.set(backend, store);
   store.catch(() => stores.delete(backend));

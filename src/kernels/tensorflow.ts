@@ -195,8 +195,8 @@ async function maxsim(
         // TensorFlow's promises settle within one turn of the event loop, in which no cancellation can arrive.
         await setImmediate();
         signal?.throwIfAborted();
-        const found = await blockSums(tf, { tokens, block }, query, store.dimension, queryRows);
-        record(found, block, sums[q], place, store.lengthOf);
+        const blockOfSums = await blockSums(tf, { tokens, block }, query, store.dimension, queryRows);
+        record(blockOfSums, block, sums[q], place, store.lengthOf);
       }
     } finally {
       tokens.dispose();

@@ -64,7 +64,7 @@ const ALIGNED_MAX_CELLS = 4e12;
 /** The measured card, and the card that the release stores now. */
 export interface QualifiedRelease {
   readonly card: PolicyCard;
-  readonly kept: PolicyCard;
+  readonly stored: PolicyCard;
 }
 
 /**
@@ -121,9 +121,9 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
   const identity = { releaseId: release.id, calibrationId: calibration?.id };
   // A damaged card is replaced.
   const offered = await openQualification(release.directory, identity).catch(() => undefined);
-  const kept = cardToStore(card, offered?.card);
-  await writePolicyCard(release.directory, kept);
-  return { card, kept };
+  const stored = cardToStore(card, offered?.card);
+  await writePolicyCard(release.directory, stored);
+  return { card, stored };
 }
 
 /** Returns the engine of the policy: with a new codebook for the coded policy, without one for the sampled policy. */

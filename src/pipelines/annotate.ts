@@ -46,11 +46,11 @@ export async function annotate(
     description,
     onProgress,
   });
-  const made = report.release;
+  const annotated = report.release;
   // The default changes last, so that every response has E-values meanwhile.
-  const isCalibrated = (await readCalibrationCard(made.directory)) !== undefined;
-  const row = await publishBuilt(catalog, { ...made, slug }, { isDefault: false });
-  const transferred = isCalibrated ? undefined : await transferMeasured(catalog, made, slug);
+  const isCalibrated = (await readCalibrationCard(annotated.directory)) !== undefined;
+  const row = await publishBuilt(catalog, { ...annotated, slug }, { isDefault: false });
+  const transferred = isCalibrated ? undefined : await transferMeasured(catalog, annotated, slug);
   if (isDefault) await catalog.table.publish(row);
   return { report, transferred, elapsedMs: performance.now() - startedMs };
 }

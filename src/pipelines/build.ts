@@ -143,13 +143,13 @@ interface Session {
 /** Checks the options, loads the encoder, digests the input and opens the embeddings. */
 async function openSession(
   catalog: IndexCatalog,
-  given: BuildOptions,
+  buildOptions: BuildOptions,
   events: PipelineEvents,
 ): Promise<Session> {
   const { config } = catalog;
-  checkSlug(given.slug);
-  const from = given.from && (await openRelease(given.from.directory));
-  const options = { ...completed(given, from), homologs: settledHomologs(given, given) };
+  checkSlug(buildOptions.slug);
+  const from = buildOptions.from && (await openRelease(buildOptions.from.directory));
+  const options = { ...completed(buildOptions, from), homologs: settledHomologs(buildOptions, buildOptions) };
   reportLostHomologs(options, from, events);
   checkHomologOptions(options);
   const directory = await findEncoder(options.encoder ?? config.encoder, config);

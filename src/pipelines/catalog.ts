@@ -100,12 +100,12 @@ export interface LocatedRelease {
 /** Lists every release of the folders, and those of the table whose files are missing. */
 export function locateReleases({ config, table, scanned }: IndexCatalog): readonly LocatedRelease[] {
   const onDisk: readonly LocatedRelease[] = [...scanned.releases, ...scanned.damaged];
-  const known = new Set(onDisk.map(({ directory }) => directory));
+  const directories = new Set(onDisk.map(({ directory }) => directory));
   const listed = table
     .databases()
     .flatMap(({ slug }) => table.releases(slug))
     .map(({ slug, id }) => ({ slug, id, directory: releaseDirectory(config.indexesFolder, slug, id) }));
-  return [...onDisk, ...listed.filter(({ directory }) => !known.has(directory))];
+  return [...onDisk, ...listed.filter(({ directory }) => !directories.has(directory))];
 }
 
 /**
@@ -114,10 +114,10 @@ export function locateReleases({ config, table, scanned }: IndexCatalog): readon
  */
 export function selectReleases(catalog: IndexCatalog, selector: string): readonly LocatedRelease[] {
   const all = locateReleases(catalog);
-  const found = all.filter(
+  const matching = all.filter(
     ({ slug, id }) => slug === selector || (selector.startsWith('dbr_') && id.startsWith(selector)),
   );
-  if (found.length > 0) return found;
+  if (matching.length > 0) return matching;
   const slugs = [...new Set(all.map(({ slug }) => slug))];
   throw new Refusal(
     'database_not_found',
@@ -131,9 +131,9 @@ export function selectReleases(catalog: IndexCatalog, selector: string): readonl
  * Errors  Refusal `database_not_found`
  */
 export function selectOneRelease(catalog: IndexCatalog, selector: string): LocatedRelease {
-  const found = selectReleases(catalog, selector);
+  const matching = selectReleases(catalog, selector);
   const database = catalog.table.database(selector);
-  return found.find(({ id }) => id === database?.defaultReleaseId) ?? found[0];
+  return matching.find(({ id }) => id === database?.defaultReleaseId) ?? matching[0];
 }
 
 /** Shortens a release id to the prefix that commands print and accept. */

@@ -28,8 +28,8 @@ export function homologSourceUser(
   { id }: LocatedRelease,
   going: readonly LocatedRelease[],
 ): FoundRelease | undefined {
-  const gone = new Set(going.map(({ directory }) => directory));
-  const staying = scanned.releases.filter(({ directory }) => !gone.has(directory));
+  const deleted = new Set(going.map(({ directory }) => directory));
+  const staying = scanned.releases.filter(({ directory }) => !deleted.has(directory));
   if (staying.some((other) => other.id === id)) return undefined;
   return staying.find(({ manifest }) => {
     const homologSource = manifest.relatives?.background;

@@ -1,6 +1,6 @@
 import type { ApplianceConfig } from '../config.js';
 import {
-  backendWishOf,
+  backendChoiceOf,
   chooseBackend,
   describeGpus,
   servedOperations,
@@ -49,7 +49,7 @@ export interface KernelState {
  * Errors  Refusal where the configured device cannot run
  */
 export async function inspectKernels(config: ApplianceConfig): Promise<KernelState> {
-  const backend = await chooseBackend(backendWishOf(config));
+  const backend = await chooseBackend(backendChoiceOf(config));
   return {
     version: backend.version,
     operations: servedOperations(backend),

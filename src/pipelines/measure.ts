@@ -4,7 +4,7 @@ import { findEncoder } from '../encoder/find.js';
 import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
 import { openMeasuringEngine } from '../engine/open-engine.js';
 import { Refusal } from '../errors.js';
-import { backendWishOf, chooseBackend } from '../kernels/choose.js';
+import { backendChoiceOf, chooseBackend } from '../kernels/choose.js';
 import { openRelease } from '../release/open.js';
 import type { SearchEngine } from '../search/search-types.js';
 import type { LocatedRelease } from './catalog.js';
@@ -49,7 +49,7 @@ export async function withMeasuringEngine<Result>(
   work: (engine: SearchEngine) => Promise<Result>,
 ): Promise<Result> {
   const release = await openRelease(directory);
-  const backend = await chooseBackend(backendWishOf(config));
+  const backend = await chooseBackend(backendChoiceOf(config));
   const engine = await openMeasuringEngine({ release, encoder, backend, threads: config.threads });
   try {
     return await work(engine);

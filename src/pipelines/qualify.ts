@@ -66,9 +66,9 @@ async function qualify(
   { signal, onProgress, onNotice }: PipelineEvents,
 ): Promise<void> {
   const startedMs = performance.now();
-  const { card, kept } = await withMeasuringEngine(directory, workplace, (engine) =>
+  const { card, stored } = await withMeasuringEngine(directory, workplace, (engine) =>
     qualifyRelease({ ...options, engine, signal, onProgress }),
   );
-  await table.nameQualification(id, slug, qualificationId(kept));
-  onNotice?.({ kind: 'qualified', card, kept, elapsedMs: performance.now() - startedMs });
+  await table.nameQualification(id, slug, qualificationId(stored));
+  onNotice?.({ kind: 'qualified', card, stored, elapsedMs: performance.now() - startedMs });
 }

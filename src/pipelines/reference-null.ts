@@ -46,24 +46,28 @@ export async function makeReferenceNull(
     const input = await filesInput({ proteins });
     const options = { indexesFolder: work, slug: encoderId, input, encoder, signal, onProgress };
     const { release } = await buildRelease(options);
-    const made = await withMeasuringEngine(release.directory, { config, encoder }, async (engine) => {
-      const card = await calibrateRelease({
-        ...engine,
-        ...REFERENCE_CALIBRATION,
-        encoder,
-        sampleCount,
-        seed,
-        signal,
-        onPlan: (phases) => onNotice?.({ kind: 'calibration_planned', phases }),
-        onProgress,
-      });
-      return writeReferenceNull(engine.release, card, directory);
-    });
+    const referenceNull = await withMeasuringEngine(
+      release.directory,
+      { config, encoder },
+      async (engine) => {
+        const card = await calibrateRelease({
+          ...engine,
+          ...REFERENCE_CALIBRATION,
+          encoder,
+          sampleCount,
+          seed,
+          signal,
+          onPlan: (phases) => onNotice?.({ kind: 'calibration_planned', phases }),
+          onProgress,
+        });
+        return writeReferenceNull(engine.release, card, directory);
+      },
+    );
     await rm(work, { recursive: true, force: true });
     return {
-      id: referenceNullId(made),
+      id: referenceNullId(referenceNull),
       folder: referenceNullFolder(directory, false),
-      pairCount: made.sample.pair_count,
+      pairCount: referenceNull.sample.pair_count,
     };
   } finally {
     await encoder.close();

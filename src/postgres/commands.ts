@@ -72,7 +72,7 @@ export function answerCommand(statement: string, parameters: ServerParameters): 
 
 function isHarmless(text: string): boolean {
   if (!/^(re)?set\b/i.test(text)) return true;
-  const match = SETTABLE.map((pattern) => pattern.exec(text)).find((found) => found !== null);
+  const match = SETTABLE.map((pattern) => pattern.exec(text)).find((parsed) => parsed !== null);
   const name = match?.[1];
   return match !== undefined && (name === undefined || SETTINGS.has(name.toLowerCase()));
 }

@@ -22,7 +22,7 @@ import type { Write } from './session-state.js';
 import type { SessionTable } from './sessions.js';
 import { readFirstMessage, readPassword } from './wire/startup.js';
 
-export interface ConnectionParts {
+export interface ConnectionDependencies {
   readonly sql: Pick<Sql, 'execute' | 'describe'>;
   readonly credentials: Pick<SqlCredentials, 'logIn' | 'watch'>;
   readonly sessions: SessionTable;
@@ -43,31 +43,31 @@ LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
 /** Serves one client from its first byte to its last. Errors  none: a failure ends the connection */
-export async function serveConnection(socket: Socket, parts: ConnectionParts): Promise<void> {
-  const ending = linkAborts(parts.stopping);
-  parts.door.enter(socket);
+export async function serveConnection(socket: Socket, dependencies: ConnectionDependencies): Promise<void> {
+  const ending = linkAborts(dependencies.stopping);
+  dependencies.door.enter(socket);
   // A socket error closes the connection, which is handled below. It needs no report.
   socket.on('error', () => undefined);
   socket.once('close', () =>
     ending.abort(new ProtocolFault('08006', 'The client closed the connection.', true)),
   );
-  socket.once('close', () => parts.door.leave(socket));
+  socket.once('close', () => dependencies.door.leave(socket));
   const late = setTimeout(() => socket.destroy(), POSTGRES_LOGIN_MAX_MS);
   let stream: Socket = socket;
   try {
-    const opened = await openStream(socket, parts);
+    const opened = await openStream(socket, dependencies);
     if (opened === undefined) return;
     stream = opened.stream;
     const write = writer(stream);
     await write(askForPassword());
     const password = await readPassword(opened.frames);
     if (password === undefined) return;
-    parts.door.leave(socket);
-    const login = await logIn(opened.startup.get('user') ?? '', password, parts);
+    dependencies.door.leave(socket);
+    const login = await logIn(opened.startup.get('user') ?? '', password, dependencies);
     clearTimeout(late);
-    await serveLogin(login, opened, write, { ...parts, ending });
+    await serveLogin(login, opened, write, { ...dependencies, ending });
   } catch (error) {
-    tell(stream, error, parts.onFault);
+    sendError(stream, error, dependencies.onFault);
   } finally {
     clearTimeout(late);
     ending.release();
@@ -86,21 +86,21 @@ interface Opened {
  * Negotiates TLS if the client requests it. Returns undefined if the client disconnected or sent a cancellation.
  * Errors  ProtocolFault
  */
-async function openStream(socket: Socket, parts: ConnectionParts): Promise<Opened | undefined> {
+async function openStream(socket: Socket, dependencies: ConnectionDependencies): Promise<Opened | undefined> {
   let stream: Socket = socket;
   let frames = new Frames(stream);
   for (;;) {
     const first = await readFirstMessage(frames);
     if (first === undefined) return undefined;
     if (first.kind === 'cancel') {
-      parts.sessions.cancel(first.processId, first.secret);
+      dependencies.sessions.cancel(first.processId, first.secret);
       return undefined;
     }
     if (first.kind === 'startup') {
       requireSafe(socket, stream);
       return { stream, frames, startup: first.parameters };
     }
-    if (first.kind === 'gss' || parts.tls === undefined || stream !== socket) {
+    if (first.kind === 'gss' || dependencies.tls === undefined || stream !== socket) {
       stream.write('N');
       continue;
     }
@@ -108,14 +108,14 @@ async function openStream(socket: Socket, parts: ConnectionParts): Promise<Opene
     if (frames.hasMore())
       throw new ProtocolFault('08P01', 'The client sent data before the TLS handshake.', true);
     frames.release();
-    stream = startTls(socket, parts.tls);
+    stream = startTls(socket, dependencies.tls);
     frames = new Frames(stream);
   }
 }
 
 function startTls(
   socket: Socket,
-  { certificateFile, keyFile }: NonNullable<ConnectionParts['tls']>,
+  { certificateFile, keyFile }: NonNullable<ConnectionDependencies['tls']>,
 ): TLSSocket {
   const secureContext = createSecureContext({
     cert: readFileSync(certificateFile),
@@ -140,7 +140,11 @@ function requireSafe(socket: Socket, stream: Socket): void {
 }
 
 /** Authenticates. Errors  ProtocolFault with the SQLSTATE of the refusal */
-async function logIn(user: string, password: string, { credentials }: ConnectionParts): Promise<SqlLogin> {
+async function logIn(
+  user: string,
+  password: string,
+  { credentials }: ConnectionDependencies,
+): Promise<SqlLogin> {
   try {
     return await credentials.logIn(user, password);
   } catch (error) {
@@ -153,7 +157,13 @@ async function serveLogin(
   login: SqlLogin,
   { stream, frames, startup }: Opened,
   write: Write,
-  { sql, credentials, sessions, serverVersion, ending }: ConnectionParts & { readonly ending: LinkedAbort },
+  {
+    sql,
+    credentials,
+    sessions,
+    serverVersion,
+    ending,
+  }: ConnectionDependencies & { readonly ending: LinkedAbort },
 ): Promise<void> {
   // The server may have begun to stop during authentication.
   ending.signal.throwIfAborted();
@@ -199,7 +209,7 @@ function destroyLate(socket: Socket): void {
 }
 
 /** Sends the client the reason for the end of the connection, if the socket is still writable. */
-function tell(stream: Socket, error: unknown, onFault: (error: unknown) => void): void {
+function sendError(stream: Socket, error: unknown, onFault: (error: unknown) => void): void {
   const fault = faultOf(error);
   if (fault.sqlState === 'XX000') onFault(error);
   const { sqlState, message } = fault;

@@ -138,15 +138,15 @@ export class ExtendedProtocol {
     const command = sql === '' ? undefined : this.#state.peek(sql);
     const shape = sql === '' || command !== undefined ? NO_SHAPE : await this.#state.describe(sql);
     const count = Math.max(typeIds.length, shape.parameterTypeIds.length);
-    const told = Array.from(
+    const parameterTypes = Array.from(
       { length: count },
       (_, index) => typeIds[index] || shape.parameterTypeIds[index] || POSTGRES_TYPE_TEXT,
     );
     // The client encodes its values with the described types.
-    prepared.typeIds = told;
+    prepared.typeIds = parameterTypes;
     const columns = columnsOf(command) ?? shape.columns ?? [];
     const rows = columns.length === 0 ? NO_DATA : rowDescription(columns, []);
-    await this.#write(Buffer.concat([parameterDescription(told), rows]));
+    await this.#write(Buffer.concat([parameterDescription(parameterTypes), rows]));
   }
 
   async #describePortal(portal: Portal): Promise<void> {
@@ -161,7 +161,7 @@ export class ExtendedProtocol {
 
   async #execute(reader: MessageReader): Promise<void> {
     const portal = this.#portalNamed(reader.text());
-    const wanted = reader.int32();
+    const rowLimit = reader.int32();
     if (portal.sql === '') return this.#write(EMPTY_QUERY);
     const command = this.#state.command(portal.sql);
     if (command !== undefined) {
@@ -169,7 +169,7 @@ export class ExtendedProtocol {
       return this.#write(Buffer.concat([...row, commandComplete(command.tag)]));
     }
     if (portal.isDone) return this.#write(commandComplete('SELECT 0'));
-    const maxRows = wanted > 0 ? wanted : Infinity;
+    const maxRows = rowLimit > 0 ? rowLimit : Infinity;
     const { count, isDone } = await sendRows(await this.#open(portal), maxRows, this.#write);
     portal.isDone = isDone;
     await this.#write(isDone ? commandComplete(`SELECT ${count}`) : PORTAL_SUSPENDED);
@@ -193,14 +193,14 @@ export class ExtendedProtocol {
   }
 
   #statementNamed(name: string): Prepared {
-    const known = this.#statements.get(name);
-    if (known !== undefined) return known;
+    const statement = this.#statements.get(name);
+    if (statement !== undefined) return statement;
     throw new ProtocolFault('26000', `There is no prepared statement "${name}".`);
   }
 
   #portalNamed(name: string): Portal {
-    const known = this.#portals.get(name);
-    if (known !== undefined) return known;
+    const portal = this.#portals.get(name);
+    if (portal !== undefined) return portal;
     throw new ProtocolFault('34000', `There is no portal "${name}".`);
   }
 }

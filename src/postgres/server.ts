@@ -5,11 +5,11 @@ import {
   POSTGRES_SESSIONS_MAX_COUNT,
   SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT,
 } from '../limits.js';
-import { serveConnection, type ConnectionParts } from './connection.js';
+import { serveConnection, type ConnectionDependencies } from './connection.js';
 import { Door } from './door.js';
 import { SessionTable } from './sessions.js';
 
-export interface PostgresOptions extends Omit<ConnectionParts, 'sessions' | 'door' | 'stopping'> {
+export interface PostgresOptions extends Omit<ConnectionDependencies, 'sessions' | 'door' | 'stopping'> {
   readonly host: string;
   /** 0 is any free port. */
   readonly port: number;

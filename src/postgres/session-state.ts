@@ -11,7 +11,7 @@ import { ProtocolFault } from './wire/protocol-fault.js';
 /** Sends bytes to the client, and waits until the socket accepts more. */
 export type Write = (bytes: Buffer) => Promise<void>;
 
-export interface SessionParts {
+export interface SessionDependencies {
   readonly sql: Pick<Sql, 'execute' | 'describe'>;
   readonly login: SqlLogin;
   readonly parameters: ServerParameters;
@@ -23,14 +23,14 @@ export interface SessionParts {
 
 /** State that simple and extended queries of a session share: transaction, timeout and running statement. */
 export class SessionState {
-  readonly #parts: SessionParts;
+  readonly #dependencies: SessionDependencies;
   #status: TransactionStatus = 'I';
   #timeoutMs = 0;
   #cancelling = new AbortController();
 
-  constructor(parts: SessionParts) {
-    this.#parts = parts;
-    const { signal } = parts;
+  constructor(dependencies: SessionDependencies) {
+    this.#dependencies = dependencies;
+    const { signal } = dependencies;
     signal.addEventListener('abort', () => this.#cancelling.abort(signal.reason), { once: true });
   }
 
@@ -45,7 +45,7 @@ export class SessionState {
     parameters: readonly SqlParameter[],
     formats: readonly number[],
   ): Promise<SqlCursor> {
-    const { sql, login, versionText, signal } = this.#parts;
+    const { sql, login, versionText, signal } = this.#dependencies;
     this.#requireSound();
     // An earlier cancellation does not apply to this statement.
     if (this.#cancelling.signal.aborted) this.#cancelling = new AbortController();
@@ -61,7 +61,7 @@ export class SessionState {
 
   /** Returns parameters and columns of an engine statement without executing it. */
   describe(text: string): Promise<StatementShape> {
-    const { sql, login, versionText, signal } = this.#parts;
+    const { sql, login, versionText, signal } = this.#dependencies;
     return sql.describe(login, readableCatalogQuery(text, versionText), signal);
   }
 
@@ -81,7 +81,7 @@ export class SessionState {
 
   /** Returns the answer without executing the statement. */
   peek(text: string): CommandAnswer | undefined {
-    return answerCommand(text, this.#parts.parameters);
+    return answerCommand(text, this.#dependencies.parameters);
   }
 
   /** Marks the transaction as failed. A failed transaction accepts only its end. */

@@ -2,7 +2,7 @@ import { Refusal } from '../errors.js';
 import { POSTGRES_MESSAGE_MAX_BYTES } from '../limits.js';
 import { ExtendedProtocol } from './extended.js';
 import { commandMessages, sendRows } from './send-rows.js';
-import { SessionState, type SessionParts, type Write } from './session-state.js';
+import { SessionState, type SessionDependencies, type Write } from './session-state.js';
 import { splitStatements } from './split-statements.js';
 import {
   commandComplete,
@@ -21,10 +21,10 @@ export class Session {
   readonly #extended: ExtendedProtocol;
   readonly #write: Write;
 
-  constructor(parts: SessionParts) {
-    this.#state = new SessionState(parts);
-    this.#extended = new ExtendedProtocol(this.#state, parts.write);
-    this.#write = parts.write;
+  constructor(dependencies: SessionDependencies) {
+    this.#state = new SessionState(dependencies);
+    this.#extended = new ExtendedProtocol(this.#state, dependencies.write);
+    this.#write = dependencies.write;
   }
 
   /** Answers messages until the client disconnects. Errors  ProtocolFault that ends the connection */

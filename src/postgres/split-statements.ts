@@ -11,8 +11,8 @@ const OPAQUE =
 export function splitStatements(text: string): readonly string[] {
   const pieces: string[] = [];
   let start = 0;
-  for (const { 0: found, index } of text.matchAll(OPAQUE)) {
-    if (found !== ';') continue;
+  for (const { 0: opaque, index } of text.matchAll(OPAQUE)) {
+    if (opaque !== ';') continue;
     pieces.push(text.slice(start, index));
     start = index + 1;
   }

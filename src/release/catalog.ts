@@ -26,7 +26,7 @@ export interface ScannedReleases {
   readonly damaged: readonly DamagedRelease[];
   /** Builds that were interrupted, with the folder of each. */
   readonly unfinished: readonly { readonly slug: string; readonly directory: string }[];
-  /** What an interrupted removal left behind. */
+  /** Folders that an interrupted removal left. */
   readonly removed: readonly string[];
   /** Releases that are not to become the default by being found; they need not be there yet. */
   readonly besideDefault: readonly Pick<FoundRelease, 'slug' | 'id'>[];
@@ -48,7 +48,7 @@ const RESERVED_SLUGS: ReadonlySet<string> = new Set(['backgrounds', 'encoders'])
 
 /** Errors  Refusal `invalid_slug` that says what a database may be called */
 export function checkSlug(slug: string): string {
-  // What starts like an id would make selectors ambiguous.
+  // A slug that starts like an id would make selectors ambiguous.
   if (SLUG.test(slug) && !RESERVED_SLUGS.has(slug) && !/^(db|dbr)_/.test(slug)) return slug;
   throw new Refusal(
     'invalid_slug',

@@ -39,7 +39,7 @@ import type { AttributeType, FilterField } from './release.js';
 
 export const RELEASE_FORMAT = 'gloaming-release/1';
 /** How tokens of families come about and what tables say of them: any change to either is another release. */
-export const FAMILY_FORM_ID = 'gloaming-family/2';
+export const HOMOLOG_FORM_ID = 'gloaming-family/2';
 
 export const MANIFEST_FILE = 'manifest.json';
 export const TARGETS_FILE = 'targets.arrow';

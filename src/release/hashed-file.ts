@@ -50,7 +50,7 @@ export async function openHashedFile(path: string, storeBytes = 0): Promise<Hash
   };
   const append = async (bytes: Uint8Array): Promise<void> => {
     hash.update(bytes);
-    // The place is taken before anything is awaited, so that a sync may run beside further writes.
+    // The position is reserved before the first await, so that a sync may run beside further writes.
     const start = position;
     position += bytes.length;
     let written = 0;
@@ -69,7 +69,7 @@ export async function openHashedFile(path: string, storeBytes = 0): Promise<Hash
     },
     async write(bytes) {
       if (bytes.length >= COALESCE_BYTES) {
-        // Only small pieces are put together: a large one is not copied.
+        // Small pieces are joined before they are written. A large piece is written directly, without a copy.
         await flush();
         return append(bytes);
       }

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { Fault } from '../errors.js';
 import { blosum62Scores } from '../sequence/substitution.js';
-import { FAMILY_FORM_ID, PROFILES_FILE, TOKENS_FILE } from './format.js';
+import { HOMOLOG_FORM_ID, PROFILES_FILE, TOKENS_FILE } from './format.js';
 import { listedFiles, readManifest } from './manifest.js';
 import type {
   FilterField,
@@ -38,7 +38,7 @@ export async function openRelease(directory: string): Promise<Release> {
     return Object.freeze(is_taxonomy ? { name, type, isTaxonomy: true, taxaNamed } : { name, type });
   });
   const { profiles } = manifest.files;
-  if (profiles !== undefined && manifest.relatives?.form_id !== FAMILY_FORM_ID) {
+  if (profiles !== undefined && manifest.relatives?.form_id !== HOMOLOG_FORM_ID) {
     throw new Fault(`${folder} has relatives in the form of an earlier version; build it again.`);
   }
   const targets = await openTargetTable(folder, fields, manifest.counts.targets, profiles !== undefined);

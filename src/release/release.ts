@@ -41,8 +41,8 @@ export interface ProfileAffineManifest {
 }
 
 /** How the targets of a release were given their relatives; its queries are given theirs in the same way. */
-export interface RelativesManifest {
-  /** FAMILY_FORM_ID of the version that built it; the first had none. */
+export interface HomologsManifest {
+  /** HOMOLOG_FORM_ID of the version that built it; the first had none. */
   readonly form_id?: string;
   readonly background: HomologSource;
   readonly rules: {
@@ -55,11 +55,11 @@ export interface RelativesManifest {
   /** Components of the encoder's vectors, and the share of a token's squared length that its profile has. */
   readonly encoder_dimension: number;
   readonly profile_share: number;
-  /** Of the targets: those with any relatives, and all relatives that count. */
+  /** Number of targets with homologs, and number of homologs in all homolog sets. */
   readonly counts: { readonly targets: number; readonly relatives: number };
 }
 
-/** Where relatives are looked for. */
+/** Source of the homologs. */
 export type HomologSource =
   | {
       /** Our own search of a release, with the E-values of a calibration of it. */
@@ -111,12 +111,12 @@ export interface ReleaseManifest {
     readonly gap_extend: number;
     /** Weight of the letters' BLOSUM62 score, 1..11; absent for none. */
     readonly blosum62?: number;
-    /** What is used in their place where query and target have profiles; present in releases that have them. */
+    /** Parameters that replace these if query and target have profiles; absent in releases without profiles. */
     readonly profile?: ProfileAffineManifest;
   };
   readonly counts: { readonly targets: number; readonly residues: number };
   /** Absent where targets have no relatives. `encoder.dimension` is that of the tokens, with relatives or without. */
-  readonly relatives?: RelativesManifest;
+  readonly relatives?: HomologsManifest;
   /** Present where tokens of this many targets were made of embeddings that were given, not by running the encoder. */
   readonly embeddings?: { readonly sha256: string; readonly targets: number };
   readonly filter_schema: {
@@ -137,16 +137,16 @@ export interface ReleaseManifest {
     readonly profiles?: RowsEntry;
     /** Present where the release was built with a taxonomy. */
     readonly taxonomy?: FileEntry;
-    /** What the targets are called; absent in releases of before there was such a file. */
+    /** Names of the targets; absent in releases of older versions. */
     readonly names?: FileEntry;
   };
 }
 
-/** What is known of a target's relatives. */
+/** Size of a target's homolog set. */
 export interface TargetHomologs {
-  /** Those that count. */
+  /** Homologs in the set. */
   readonly relatives: number;
-  /** How many sequences of equal weight they and the target are worth, 1..65. */
+  /** Effective number of sequences of the homologs and the target, 1..65. */
   readonly effectiveSequences: number;
 }
 

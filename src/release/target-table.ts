@@ -48,7 +48,7 @@ export async function openTargetTable(
 
 type Columns = (name: string) => readonly Data[];
 
-/** What the tables of a release with relatives say of each target's. */
+/** Returns the size of a target's homolog set by row, in releases with homologs. */
 export function targetHomologsOf(columns: Columns): (row: number) => TargetHomologs {
   const homologs = int32Column(columns('relatives'));
   const effective = float64Column(columns('effective_sequences'));

@@ -8,7 +8,7 @@ import type { FileEntry, ReleaseManifest } from './release.js';
 export interface FileVerdict {
   readonly path: string;
   readonly isIntact: boolean;
-  /** What is wrong; absent where the file is intact. */
+  /** Description of the damage; absent if the file is intact. */
   readonly problem?: string;
 }
 
@@ -37,10 +37,10 @@ export async function verifyRelease(
   const files: FileVerdict[] = [verdict];
   for (const file of listed)
     files.push(await verifyFile(folder, file, (bytes) => onBytes?.(bytes, sizeBytes)));
-  const known = new Set(files.map(({ path }) => path));
+  const paths = new Set(files.map(({ path }) => path));
   for (const path of (await readdir(folder)).sort()) {
     // Without its manifest nothing can be said of the other files.
-    if (manifest === undefined || known.has(path)) continue;
+    if (manifest === undefined || paths.has(path)) continue;
     files.push({ path, isIntact: false, problem: 'is not a file of this release' });
   }
   return { id: basename(folder), isIntact: files.every(({ isIntact }) => isIntact), files, sizeBytes };

@@ -1,6 +1,6 @@
 import { POOL_SHARE } from '../recall/policy-card.js';
 import { CODED_QUERIES, TABLE_SHIFT } from '../kernels/codebook.js';
-import type { CodedSums as CodebookSums, KernelOptions, QueryTokens } from '../kernels/kernels.js';
+import type { CodebookSums, KernelOptions, QueryTokens } from '../kernels/kernels.js';
 import { assert } from '../errors.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import {

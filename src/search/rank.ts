@@ -24,17 +24,17 @@ export async function rank(
     sums.queryToTarget[position] * targets.length(targetAt(position)) +
     sums.targetToQuery[position] * queryLength;
 
-  const closeness = new Float64Array(count);
+  const similarities = new Float64Array(count);
   const valuesOf: ValuesOf = (values, start, end) => {
     for (let position = start; position < end; position += 1) {
-      closeness[position] = numeratorAt(position) / targets.length(targetAt(position));
-      values[position - start] = closeness[position];
+      similarities[position] = numeratorAt(position) / targets.length(targetAt(position));
+      values[position - start] = similarities[position];
     }
   };
   const { positions } = await shortlist(count, valuesOf, limit);
   const order = (a: number, b: number): number => {
-    const difference = closeness[b] - closeness[a];
-    if (Math.abs(difference) > roundingOf(closeness[a], closeness[b])) return difference;
+    const difference = similarities[b] - similarities[a];
+    if (Math.abs(difference) > roundingOf(similarities[a], similarities[b])) return difference;
     const left = BigInt(numeratorAt(a)) * BigInt(targets.length(targetAt(b)));
     const right = BigInt(numeratorAt(b)) * BigInt(targets.length(targetAt(a)));
     if (left !== right) return left > right ? -1 : 1;

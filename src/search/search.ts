@@ -91,7 +91,7 @@ export async function chooseMany(
   return runStages(queries, () => Promise.resolve(queries), last, { plan, settings, engine, signal });
 }
 
-interface Wish {
+interface StagesInput {
   readonly plan: SearchPlan;
   readonly settings: SearchSettings;
   readonly engine: SearchEngine;
@@ -103,7 +103,7 @@ async function runStages<Query extends ProteinQuery, Result>(
   queries: readonly Query[],
   encoding: () => Promise<readonly EncodedQuery[]>,
   last: (query: EncodedQuery, chosen: Chosen, work: Work) => Promise<Result>,
-  { plan, settings, engine, signal }: Wish,
+  { plan, settings, engine, signal }: StagesInput,
 ): Promise<readonly Result[]> {
   assert(settings.limit >= 1 && settings.limit <= RETAINED_MAX_CANDIDATES, 'the contract bounds the limit');
   assert(settings.targetSpace.releaseId === engine.release.id, 'a target space belongs to one release');

@@ -16,7 +16,7 @@ export interface Evidence {
 }
 
 /** Evidence of a candidate from the search pipeline. */
-export function evidenceOfFound({ rank, affine, significance, alignment }: Candidate): Evidence {
+export function evidenceOfCandidate({ rank, affine, significance, alignment }: Candidate): Evidence {
   return {
     rank,
     rawScore: affine.rawScore,

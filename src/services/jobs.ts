@@ -45,7 +45,7 @@ export interface JobReport extends JobName, JobStage {
   readonly leftSeconds?: number;
 }
 
-/** Content of the file: a report, and the process that must be alive for the report to hold. */
+/** Content of the file. The report is valid only while its process, the holder, is alive. */
 interface WrittenJob extends JobReport {
   readonly holder: ProcessIdentity;
 }

@@ -48,12 +48,12 @@ export class Refs {
       ...findRuns(query, context, runs),
       ...findFiles(query, context, files),
     ].sort(compare);
-    const found = references.slice(0, limit);
+    const page = references.slice(0, limit);
     const { unindexed } = targets;
     return {
-      value: { object: 'refs_resolution', query, references: found, unindexed_release_ids: unindexed },
-      outputRefs: found.map(({ id }) => id),
-      rowCount: found.length,
+      value: { object: 'refs_resolution', query, references: page, unindexed_release_ids: unindexed },
+      outputRefs: page.map(({ id }) => id),
+      rowCount: page.length,
     };
   }
 
@@ -73,9 +73,9 @@ async function findTargets(
   const unindexed: string[] = [];
   for (const { id: releaseId, database_slug } of releases.filter(({ is_default }) => is_default)) {
     const place = { kind: 'target', database_slug, database_release_id: releaseId } as const;
-    const found = await targetNames.search(catalog.release(releaseId, organizationId), query, limit);
-    if (found === undefined) unindexed.push(releaseId);
-    for (const { organism, ...target } of found ?? []) {
+    const targets = await targetNames.search(catalog.release(releaseId, organizationId), query, limit);
+    if (targets === undefined) unindexed.push(releaseId);
+    for (const { organism, ...target } of targets ?? []) {
       references.push({
         object: 'reference',
         ...place,
@@ -83,7 +83,7 @@ async function findTargets(
         ...(organism && { description: organism }),
       });
     }
-    if (found === undefined && (await hasTarget(releaseId, query))) {
+    if (targets === undefined && (await hasTarget(releaseId, query))) {
       references.push(...named(query, [query], { ...place, id: query, name: query }));
     }
   }
@@ -124,16 +124,16 @@ function findFiles(
 ): readonly Reference[] {
   const { organizationId } = context;
   const exact = files.get(query);
-  const found = new Map<string, Reference>();
+  const databases = new Map<string, Reference>();
   const take = (id: string, path: string): void => {
-    if (found.has(id)) return;
+    if (databases.has(id)) return;
     const [reference] = named(query, [id, path, fileNameOf(path)], {
       kind: 'file',
       id,
       name: fileNameOf(path),
       description: path,
     });
-    if (reference !== undefined && isReadable(files.get(id), context)) found.set(id, reference);
+    if (reference !== undefined && isReadable(files.get(id), context)) databases.set(id, reference);
   };
   if (exact !== undefined) take(exact.id, exact.path);
   for (const { id, path } of files.from(organizationId, query, RUNS_MAX_SCANNED)) {
@@ -141,7 +141,7 @@ function findFiles(
     take(id, path);
   }
   for (const { id, path } of files.from(organizationId, '', FILES_MAX_SCANNED)) take(id, path);
-  return [...found.values()];
+  return [...databases.values()];
 }
 
 /** Files that the policy forbids or hides are not listed. */
@@ -159,8 +159,8 @@ function isReadable(file: FileRow | undefined, context: RequestContext): boolean
 type Described = Omit<Reference, 'object' | keyof FoundName>;
 
 function named(query: string, names: readonly string[], described: Described): readonly Reference[] {
-  const found = judgeNames(query, names);
-  return found === undefined ? [] : [{ object: 'reference', ...described, ...found }];
+  const match = judgeNames(query, names);
+  return match === undefined ? [] : [{ object: 'reference', ...described, ...match }];
 }
 
 function compare(a: Reference, b: Reference): number {

@@ -3,7 +3,7 @@ import type { Evidence } from './evidence.js';
 
 /** Selected items in order, and the number of the others. */
 export interface Selected<Item> {
-  readonly kept: readonly Item[];
+  readonly selected: readonly Item[];
   readonly leftOutCount: number;
 }
 
@@ -14,27 +14,27 @@ export function selectByEvidence<Item>(
   { cutOffs = {}, sort }: { readonly cutOffs?: CutOffs; readonly sort: Sort },
 ): Selected<Item> {
   const compare = ORDERS[sort];
-  const kept = items
+  const selected = items
     .map((item) => ({ item, evidence: evidenceOf(item) }))
     .filter(({ evidence }) => passesCutOffs(evidence, cutOffs))
     .sort((left, right) => compare(left.evidence, right.evidence))
     .map(({ item }) => item);
-  return { kept, leftOutCount: items.length - kept.length };
+  return { selected, leftOutCount: items.length - selected.length };
 }
 
 /** An absent value passes no cut-off: a cut-off on E-value or alignment excludes candidates that have none. */
-export function passesCutOffs({ logEValue, alignment }: Evidence, asked: CutOffs): boolean {
-  const { maximum_expected_false_hits: maximum } = asked;
+export function passesCutOffs({ logEValue, alignment }: Evidence, cutOffs: CutOffs): boolean {
+  const { maximum_expected_false_hits: maximum } = cutOffs;
   return (
     (maximum === undefined || (logEValue ?? Infinity) <= Math.log(maximum)) &&
-    isEnough(alignment?.queryCoverageRatio, asked.minimum_query_coverage_ratio) &&
-    isEnough(alignment?.targetCoverageRatio, asked.minimum_target_coverage_ratio) &&
-    isEnough(alignment?.sequenceIdentityRatio, asked.minimum_sequence_identity_ratio)
+    isEnough(alignment?.queryCoverageRatio, cutOffs.minimum_query_coverage_ratio) &&
+    isEnough(alignment?.targetCoverageRatio, cutOffs.minimum_target_coverage_ratio) &&
+    isEnough(alignment?.sequenceIdentityRatio, cutOffs.minimum_sequence_identity_ratio)
   );
 }
 
 /** The cut-offs of an object with further members. */
-export function pickCutOffs(asked: CutOffs): CutOffs {
+export function pickCutOffs(cutOffs: CutOffs): CutOffs {
   const names = [
     'maximum_expected_false_hits',
     'minimum_query_coverage_ratio',
@@ -42,13 +42,13 @@ export function pickCutOffs(asked: CutOffs): CutOffs {
     'minimum_sequence_identity_ratio',
   ] as const;
   return Object.fromEntries(
-    names.flatMap((name) => (asked[name] === undefined ? [] : [[name, asked[name]]])),
+    names.flatMap((name) => (cutOffs[name] === undefined ? [] : [[name, cutOffs[name]]])),
   );
 }
 
 /** Whether the cut-offs need values of an alignment. */
-export function needAlignments(asked: CutOffs): boolean {
-  const { maximum_expected_false_hits: _, ...ratios } = pickCutOffs(asked);
+export function needAlignments(cutOffs: CutOffs): boolean {
+  const { maximum_expected_false_hits: _, ...ratios } = pickCutOffs(cutOffs);
   return Object.values(ratios).some((least) => least > 0);
 }
 

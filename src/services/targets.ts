@@ -54,8 +54,8 @@ export class TargetNames {
   }
 
   #open(releaseId: string): Promise<NamesIndex> {
-    const known = this.#indexes.get(releaseId);
-    if (known !== undefined) return known;
+    const cached = this.#indexes.get(releaseId);
+    if (cached !== undefined) return cached;
     const opening = openNames(this.#directoryOf(releaseId));
     this.#indexes.set(releaseId, opening);
     // The next call tries again.
@@ -74,9 +74,9 @@ export class TargetNames {
 }
 
 /** The names in the order of NAME_FIELDS, after the id. */
-function present(found: FoundName & { readonly names: readonly string[] }): TargetReference {
-  const [id, accession, entryName, gene, name, description, organism] = found.names;
+function present(target: FoundName & { readonly names: readonly string[] }): TargetReference {
+  const [id, accession, entryName, gene, name, description, organism] = target.names;
   const label = [name, description, entryName, gene, accession].find((text) => text !== '') ?? id;
-  const { match, similarity } = found;
+  const { match, similarity } = target;
   return { match, similarity, id, name: label, ...(organism !== '' && { organism }) };
 }

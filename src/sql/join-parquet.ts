@@ -2,7 +2,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { syncFolder } from '../release/hashed-file.js';
-import { literal } from './world-views.js';
+import { literal } from './views.js';
 
 const MEMORY_LIMIT = '1GiB';
 

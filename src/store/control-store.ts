@@ -1,5 +1,6 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { open, type Database } from 'lmdb';
 import { Fault } from '../errors.js';
 import { realWorld, type World } from '../world.js';
@@ -154,8 +155,10 @@ export class ControlStore {
   async close(): Promise<void> {
     this.#isClosing = true;
     // LMDB aborts its read transaction before it waits for commits. A read in between would fail in a timer of LMDB,
-    // where no caller can catch the error, and would end the process.
+    // where no caller can catch the error, and would end the process. A turn of the event loop of its own lets those
+    // who waited for the same commits read first.
     await this.#root.flushed;
+    await immediate();
     await this.#root.close();
   }
 }

@@ -13,9 +13,9 @@ export class Place {
   /** Message that names the file that was moved or replaced. undefined if all files are at their paths. */
   problem(): string | undefined {
     for (const [path, identity] of this.#identities) {
-      const found = statSync(path, { throwIfNoEntry: false });
-      if (found === undefined) return `${path} is gone`;
-      if (identityOf(found) !== identity) return `another file is at ${path}`;
+      const stats = statSync(path, { throwIfNoEntry: false });
+      if (stats === undefined) return `${path} is gone`;
+      if (identityOf(stats) !== identity) return `another file is at ${path}`;
     }
     return undefined;
   }

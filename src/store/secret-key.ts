@@ -34,9 +34,9 @@ type Rows<Row> = Database<Row, string>;
  */
 export function openSecretKey(root: Root, dataFolder: string): Buffer {
   const path = join(dataFolder, SECRET_KEY_FILE);
-  const known = secretsOf(root).get(KEY_ID);
-  const found = readKey(path);
-  if (found !== undefined && known === idOf(found)) return found;
+  const keyId = secretsOf(root).get(KEY_ID);
+  const key = readKey(path);
+  if (key !== undefined && keyId === idOf(key)) return key;
   // A transaction ensures that only one of two processes creates the key.
   return root.transactionSync(() => keyWithin(root, dataFolder));
 }
@@ -45,12 +45,12 @@ export function openSecretKey(root: Root, dataFolder: string): Buffer {
 export function keyWithin(root: Root, dataFolder: string): Buffer {
   const path = join(dataFolder, SECRET_KEY_FILE);
   const secrets = secretsOf(root);
-  const known = secrets.get(KEY_ID);
-  const found = readKey(path);
-  if (known !== undefined && known === (found && idOf(found))) return found as Buffer;
-  if (known !== undefined && found?.length !== 0) throw missing(path, found !== undefined);
-  if (known !== undefined) giveUp(root);
-  const key = found === undefined || found.length === 0 ? makeKey(path) : found;
+  const keyId = secrets.get(KEY_ID);
+  const stored = readKey(path);
+  if (keyId !== undefined && keyId === (stored && idOf(stored))) return stored as Buffer;
+  if (keyId !== undefined && stored?.length !== 0) throw missing(path, stored !== undefined);
+  if (keyId !== undefined) giveUp(root);
+  const key = stored === undefined || stored.length === 0 ? makeKey(path) : stored;
   secrets.putSync(KEY_ID, idOf(key));
   return key;
 }

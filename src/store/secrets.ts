@@ -9,14 +9,14 @@ const SEALING_KEY_BYTES = 32;
  */
 export async function sealingKey(store: ControlStore): Promise<Buffer> {
   const secrets = store.table<string>('secrets');
-  const known = secrets.get(SEALING_KEY);
-  if (known !== undefined) return Buffer.from(store.unseal(known, SEALING_KEY), 'base64');
+  const stored = secrets.get(SEALING_KEY);
+  if (stored !== undefined) return Buffer.from(store.unseal(stored, SEALING_KEY), 'base64');
   const text = await store.transaction(() => {
     const other = secrets.get(SEALING_KEY);
     if (other !== undefined) return store.unseal(other, SEALING_KEY);
-    const made = store.world.randomBytes(SEALING_KEY_BYTES).toString('base64');
-    secrets.putSync(SEALING_KEY, store.seal(made, SEALING_KEY));
-    return made;
+    const sealingKey = store.world.randomBytes(SEALING_KEY_BYTES).toString('base64');
+    secrets.putSync(SEALING_KEY, store.seal(sealingKey, SEALING_KEY));
+    return sealingKey;
   });
   return Buffer.from(text, 'base64');
 }

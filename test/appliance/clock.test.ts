@@ -59,16 +59,16 @@ const ask = (method: string, path: string, options: CallOptions = {}, as = key):
 async function runSearch(headers: Record<string, string> = {}): Promise<string> {
   const query = { kind: 'protein_sequence', sequence: opened.sequences[0] };
   const body = { endpoint: 'homology.search', input: { query, limit: 5 } };
-  const { status, body: made } = await ask('POST', '/v1/runs', {
+  const { status, body: run } = await ask('POST', '/v1/runs', {
     body,
     headers: { Prefer: 'wait=20', ...headers },
   });
   expect([200, 202]).toContain(status);
-  const { body: ended } = await ask('GET', `/v1/runs/${made.data.id}`, { headers: { Prefer: 'wait=20' } });
+  const { body: ended } = await ask('GET', `/v1/runs/${run.data.id}`, { headers: { Prefer: 'wait=20' } });
   expect(ended.data.status).toBe('completed');
-  const rows = await ask('GET', `/v1/runs/${made.data.id}/results`);
+  const rows = await ask('GET', `/v1/runs/${run.data.id}/results`);
   expect(rows.body.data).toHaveLength(5);
-  return made.data.id as string;
+  return run.data.id as string;
 }
 
 describe.each([
@@ -105,13 +105,13 @@ describe.each([
     expect(await runSearch(keyed)).toBe(second);
   });
 
-  it('leaves admission alone: quotas count by the monotonic clock', async () => {
+  it('does not change admission: quotas use the monotonic clock', async () => {
     setClock(jump);
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask('GET', '/v1/runs')));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
   });
 
-  it('keeps a session of the console, whose end is a week ahead', async () => {
+  it('does not end a console session that is valid for a week', async () => {
     const { token } = await opened.appliance.console.sessions.enterByKey(key);
     expect(opened.appliance.console.sessions.find(token)?.isOpen).toBe(false);
     setClock(jump);
@@ -120,7 +120,7 @@ describe.each([
 });
 
 describe('a key past its expiry', () => {
-  it('is refused from that moment on, in requests, sessions and streams to come; its runs go on', async () => {
+  it('is refused for new requests, sessions and streams, and its runs continue', async () => {
     const expiresAt = new Date(begin + HOUR_MS).toISOString();
     const { key: guest, row } = await opened.appliance.keys.create('guest', 'lab', {
       scope: 'manage',
@@ -129,14 +129,14 @@ describe('a key past its expiry', () => {
     const { token } = await opened.appliance.console.sessions.enterByKey(guest);
     const query = { kind: 'protein_sequence', sequence: opened.sequences[1] };
     const body = { endpoint: 'homology.search', input: { query, limit: 5 } };
-    const { body: made } = await ask('POST', '/v1/runs', { body }, guest);
+    const { body: run } = await ask('POST', '/v1/runs', { body }, guest);
     setClock(HOUR_MS - 1);
     expect((await ask('GET', '/v1/runs', {}, guest)).status).toBe(200);
     setClock(HOUR_MS);
     for (const path of [
       '/v1/runs',
-      `/v1/runs/${made.data.id}`,
-      `/v1/runs/${made.data.id}/events`,
+      `/v1/runs/${run.data.id}`,
+      `/v1/runs/${run.data.id}/events`,
       '/v1/storage/files/acl?url=x',
     ]) {
       const refused = await ask('GET', path, {}, guest);
@@ -151,7 +151,7 @@ describe('a key past its expiry', () => {
       code: 'invalid_api_key',
     });
     expect(opened.appliance.keys.live(row.id)).toBeUndefined();
-    const { body: ended } = await ask('GET', `/v1/runs/${made.data.id}`, { headers: { Prefer: 'wait=20' } });
+    const { body: ended } = await ask('GET', `/v1/runs/${run.data.id}`, { headers: { Prefer: 'wait=20' } });
     expect(ended.data.status).toBe('completed');
   });
 });

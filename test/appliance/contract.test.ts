@@ -16,7 +16,7 @@ it('every public route obeys the OpenAPI document, at and beyond its bounds', as
   const apiKey = await small.keyOf('lab');
   const client = createClient({ url: small.url, key: apiKey });
   const query = { kind: 'protein_sequence', sequence: small.sequences[0] as string } as const;
-  const found = await client.call('homology.search', {
+  const answer = await client.call('homology.search', {
     body: {
       query,
       limit: 3,
@@ -33,13 +33,13 @@ it('every public route obeys the OpenAPI document, at and beyond its bounds', as
     origin: small.url,
     key: apiKey,
     sqlCredential: `${sql.data.sql_engine_user}:${sql.data.password}`,
-    known: {
+    values: {
       sequence: [query.sequence],
       database: [DEMO_SLUG],
       field: ['organism'],
-      receipt_id: [found.receipt.id],
+      receipt_id: [answer.receipt.id],
       run_id: [run.data.id],
-      DatabaseReleaseID: [found.database.release_id],
+      DatabaseReleaseID: [answer.database.release_id],
       Filter: [{ op: 'exists', field: 'organism' }],
       filter: [{ op: 'exists', field: 'organism' }],
       file_name: ['a.txt'],

@@ -56,16 +56,16 @@ function makeCertificate(): void {
   spawnSync('openssl', [...words, ...files]);
 }
 
-interface Heard {
+interface Answer {
   readonly date: Date;
   readonly serial: string;
   readonly body: any;
 }
 
-function ask(method: string, path: string, body?: unknown): Promise<Heard> {
+function ask(method: string, path: string, body?: unknown): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Prefer: 'wait=20' };
-    const asked = requestTls(
+    const request = requestTls(
       url + path,
       { method, headers, rejectUnauthorized: false, agent: false },
       (response) => {
@@ -79,15 +79,15 @@ function ask(method: string, path: string, body?: unknown): Promise<Heard> {
         );
       },
     );
-    asked.on('error', reject);
-    asked.end(body === undefined ? undefined : JSON.stringify(body));
+    request.on('error', reject);
+    request.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
 
 async function runSearch(): Promise<any> {
   const query = { kind: 'protein_sequence', sequence: opened.sequences[0] };
-  const made = await ask('POST', '/v1/runs', { endpoint: 'homology.search', input: { query, limit: 5 } });
-  return (await ask('GET', `/v1/runs/${made.body.data.id}`)).body.data;
+  const run = await ask('POST', '/v1/runs', { endpoint: 'homology.search', input: { query, limit: 5 } });
+  return (await ask('GET', `/v1/runs/${run.body.data.id}`)).body.data;
 }
 
 describe.skipIf(!canRun)('a server process', () => {
@@ -96,7 +96,7 @@ describe.skipIf(!canRun)('a server process', () => {
     ['-1d', -86_400_000],
     ['+0', 0],
   ])(
-    'whose clock is set to %s goes on: runs end, and a new certificate is served',
+    'continues when its clock is set to %s: runs end, and a new certificate is served',
     async (offset, ms) => {
       const before = await runSearch();
       setClock(offset);

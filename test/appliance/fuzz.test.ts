@@ -19,11 +19,11 @@ beforeAll(async () => {
 });
 afterAll(() => small.close());
 
-it(`twice ${CASES} random requests get what the OpenAPI document declares (seed ${SEED})`, async () => {
+it(`twice ${CASES} random requests get responses that the OpenAPI document declares (seed ${SEED})`, async () => {
   const key = await small.keyOf('lab');
   const sequences = small.sequences.slice(0, 3);
   const client = createClient({ url: small.url, key });
-  const found = await client.call('homology.search', {
+  const answer = await client.call('homology.search', {
     body: {
       query: { kind: 'protein_sequence', sequence: sequences[0] as string },
       filter: { op: 'exists', field: 'organism' },
@@ -36,13 +36,13 @@ it(`twice ${CASES} random requests get what the OpenAPI document declares (seed 
     sqlCredential: `${credential.user}:${credential.password}`,
     seed: SEED,
     cases: CASES,
-    known: {
+    values: {
       sequence: sequences,
-      database: [DEMO_SLUG, found.database.id],
-      database_release_id: [found.database.release_id],
-      DatabaseReleaseID: [found.database.release_id],
-      target_space_id: [found.database.target_space_id],
-      receipt_id: [found.receipt.id],
+      database: [DEMO_SLUG, answer.database.id],
+      database_release_id: [answer.database.release_id],
+      DatabaseReleaseID: [answer.database.release_id],
+      target_space_id: [answer.database.target_space_id],
+      receipt_id: [answer.receipt.id],
       sql: ['FROM databases', 'SELECT $1', 'SELECT 1; SELECT 2', 'SELEC'],
       field: ['organism', 'reviewed'],
       value: ['true'],

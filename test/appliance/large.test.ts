@@ -61,7 +61,7 @@ const idsOf = (rows: readonly { readonly target: { readonly id: string } }[]) =>
   rows.map(({ target }) => target.id);
 
 describe('a database of 10,050 targets', () => {
-  it('answers 5,000 of them inline, and says that there are more; 5,001 are refused', async () => {
+  it('answers 5,000 targets inline and reports that more exist; a limit of 5,001 is refused', async () => {
     const { status, body } = await ask('POST', '/v1/homology', search(5_000));
     expect(status).toBe(200);
     expect(body.candidates).toHaveLength(5_000);
@@ -78,11 +78,11 @@ describe('a database of 10,050 targets', () => {
 
   it('stores 10,000 of them, each once over all pages, in the inline order; 10,001 are refused', async () => {
     const { body: inline } = await ask('POST', '/v1/homology', search(5_000));
-    const { body: made } = await ask('POST', '/v1/runs', {
+    const { body: createdRun } = await ask('POST', '/v1/runs', {
       endpoint: 'homology.search',
       input: search(10_000),
     });
-    const { body: run } = await ask('GET', `/v1/runs/${made.data.id}`);
+    const { body: run } = await ask('GET', `/v1/runs/${createdRun.data.id}`);
     expect(run.data).toMatchObject({ status: 'completed', result: { row_count: 10_000 } });
     expect(run.data.result.summary.is_result_limit_reached).toBe(true);
     const rows: any[] = [];
@@ -99,7 +99,7 @@ describe('a database of 10,050 targets', () => {
     expect([refused.status, refused.body.code]).toEqual([422, 'validation_failed']);
   }, 240_000);
 
-  it('has no limit reached where a filter leaves as many targets as are listed', async () => {
+  it('does not report a reached limit if the filter leaves as many targets as the limit', async () => {
     const value = String(small.demo.proteins[0]!.organism);
     const filter = { op: 'eq', field: 'organism', value };
     const { body } = await ask('POST', '/v1/homology', { ...search(5_000), filter });

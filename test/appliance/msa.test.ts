@@ -26,7 +26,7 @@ let key: string;
 let client: Client;
 let stranger: Client;
 let query: string;
-let found: HomologyCandidateSet;
+let answer: HomologyCandidateSet;
 
 beforeAll(async () => {
   small = await startSmallAppliance();
@@ -34,7 +34,7 @@ beforeAll(async () => {
   client = createClient({ url: small.url, key });
   stranger = createClient({ url: small.url, key: await small.keyOf('strangers') });
   query = small.sequences[0] as string;
-  found = await search(client);
+  answer = await search(client);
 });
 afterAll(() => small.close());
 
@@ -50,7 +50,7 @@ async function search(who: Client, more: object = {}): Promise<HomologyCandidate
 }
 
 function build(more: Partial<MsaRequest> = {}, who = client) {
-  const body = { receipt_id: found.receipt.id, ...EVERYTHING, ...more };
+  const body = { receipt_id: answer.receipt.id, ...EVERYTHING, ...more };
   return who.call('sequences.msa.a3m.create', { body });
 }
 
@@ -77,7 +77,7 @@ describe('a multiple sequence alignment', () => {
     expect(warnings).toMatchObject([{ code: 'msa_without_e_values' }]);
     const [first, ...rest] = await entriesOf(data.id);
     expect(first).toEqual({ header: 'query', row: query });
-    const expected = found.candidates.flatMap(({ target, alignment }) =>
+    const expected = answer.candidates.flatMap(({ target, alignment }) =>
       alignment === undefined || alignment.cigar === ''
         ? []
         : [
@@ -109,7 +109,7 @@ describe('a multiple sequence alignment', () => {
     const { data } = await build();
     const [, entry] = await entriesOf(data.id);
     const [id, ...facts] = (entry as Entry).header.split(' ');
-    const candidate = found.candidates.find(({ target }) => target.id === id);
+    const candidate = answer.candidates.find(({ target }) => target.id === id);
     const alignment = candidate?.alignment as NonNullable<typeof candidate>['alignment'] & object;
     expect(facts).toEqual([
       `identity=${alignment.sequence_identity_ratio.toFixed(3)}`,
@@ -124,12 +124,12 @@ describe('a multiple sequence alignment', () => {
   });
 
   it('has, by default, only rows that cover half of the query, pass the score bound and differ', async () => {
-    const asked = { minimum_query_coverage_ratio: undefined, minimum_normalized_score: undefined };
-    const { data } = await build({ ...asked, maximum_pairwise_identity_ratio: undefined });
+    const cutOffs = { minimum_query_coverage_ratio: undefined, minimum_normalized_score: undefined };
+    const { data } = await build({ ...cutOffs, maximum_pairwise_identity_ratio: undefined });
     const rows = (await entriesOf(data.id)).slice(1);
     expect(rows.length).toBeGreaterThan(0);
     for (const { header } of rows) {
-      const candidate = found.candidates.find(({ target }) => target.id === header.split(' ')[0]);
+      const candidate = answer.candidates.find(({ target }) => target.id === header.split(' ')[0]);
       expect(candidate?.alignment?.query_coverage_ratio).toBeGreaterThanOrEqual(0.5);
       expect(candidate?.measurements.affine.normalized_score).toBeGreaterThanOrEqual(0.25);
     }
@@ -152,7 +152,7 @@ describe('a multiple sequence alignment', () => {
   it('has one id for the same inputs from any caller, and another for other inputs', async () => {
     const { data } = await build();
     const foreign = await search(stranger);
-    expect(foreign.receipt.id).toBe(found.receipt.id);
+    expect(foreign.receipt.id).toBe(answer.receipt.id);
     const again = await build({}, stranger);
     expect(again.data).toEqual(data);
     const other = await build({ maximum_depth: 5 });
@@ -171,8 +171,8 @@ describe('a multiple sequence alignment', () => {
     expect(json.headers.get('content-type')).toBe('application/json');
     expect(json.headers.get('etag')).not.toBe(text.headers.get('etag'));
     expect(await json.json()).toBe(body);
-    const known = await download(data.id, { 'If-None-Match': `"x", ${text.headers.get('etag')}` });
-    expect([known.status, await known.text()]).toEqual([304, '']);
+    const unchanged = await download(data.id, { 'If-None-Match': `"x", ${text.headers.get('etag')}` });
+    expect([unchanged.status, await unchanged.text()]).toEqual([304, '']);
     const head = await download(data.id, {}, 'HEAD');
     expect(head.headers.get('content-length')).toBe(String(data.a3m_bytes));
   });
@@ -200,14 +200,14 @@ describe('a multiple sequence alignment', () => {
   });
 
   it('consists of its components in their order', async () => {
-    const targets = found.candidates.slice(1, 4).map(({ target }) => target.id);
+    const targets = answer.candidates.slice(1, 4).map(({ target }) => target.id);
     const ids: string[] = [];
     for (const target_id of targets.reverse()) {
-      const body = { receipt_id: found.receipt.id, target_id };
-      const made = await client.call('sequences.msa.components.create', { body });
+      const body = { receipt_id: answer.receipt.id, target_id };
+      const component = await client.call('sequences.msa.components.create', { body });
       const again = await client.call('sequences.msa.components.create', { body });
-      expect(again.data).toEqual(made.data);
-      ids.push(made.data.id);
+      expect(again.data).toEqual(component.data);
+      ids.push(component.data.id);
     }
     const { data } = await build({ component_ids: ids });
     const names = (await entriesOf(data.id)).map(({ header }) => header.split(' ')[0]);
@@ -227,7 +227,7 @@ describe('a refused alignment request', () => {
   });
 
   it('names a target outside the receipt, or a component of another query', async () => {
-    const body = { receipt_id: found.receipt.id, target_id: 'absent' };
+    const body = { receipt_id: answer.receipt.id, target_id: 'absent' };
     await expect(client.call('sequences.msa.components.create', { body })).rejects.toMatchObject({
       code: 'msa_target_not_in_receipt',
     });
@@ -239,10 +239,10 @@ describe('a refused alignment request', () => {
       },
     });
     const target_id = other.candidates[0]?.target.id as string;
-    const made = await client.call('sequences.msa.components.create', {
+    const component = await client.call('sequences.msa.components.create', {
       body: { receipt_id: other.receipt.id, target_id },
     });
-    await expect(build({ component_ids: [made.data.id] })).rejects.toMatchObject({
+    await expect(build({ component_ids: [component.data.id] })).rejects.toMatchObject({
       code: 'msa_components_mismatch',
     });
   });
@@ -253,7 +253,7 @@ describe('a refused alignment request', () => {
     });
   });
 
-  it('names an absent alignment, or one of another organization; the answer is a problem', async () => {
+  it('answers 404 with a problem body for an alignment that is absent or of another organization', async () => {
     const { data } = await build({ maximum_depth: 7 });
     await expect(
       stranger.call('sequences.msa.a3m.get', { params: { a3m_object_id: data.id } }),
@@ -274,10 +274,10 @@ describe('an alignment that a run builds', () => {
 
   it('equals that of the route, with its warnings', async () => {
     const { data, warnings: built } = await build({ maximum_depth: 9 });
-    const { data: run } = await create({ receipt_id: found.receipt.id, ...EVERYTHING, maximum_depth: 9 });
+    const { data: run } = await create({ receipt_id: answer.receipt.id, ...EVERYTHING, maximum_depth: 9 });
     expect(run).toMatchObject({ status: 'completed', usage: { billable_units: 1 } });
     expect(run.result?.summary).toEqual({ object: 'msa_build_summary', msa: data, warnings: built });
-    const lonely = await create({ receipt_id: found.receipt.id, maximum_depth: 1 });
+    const lonely = await create({ receipt_id: answer.receipt.id, maximum_depth: 1 });
     const { warnings } = lonely.data.result?.summary as MsaRunSummary;
     expect(warnings.map(({ code }) => code)).toEqual(['msa_without_e_values', 'msa_query_only']);
   });
@@ -288,7 +288,7 @@ describe('an alignment that a run builds', () => {
         () => 'accepted',
         (failure: { code: string }) => failure.code,
       );
-    const receipt_id = found.receipt.id;
+    const receipt_id = answer.receipt.id;
     expect(await code({ receipt_id: `rcpt_${'0'.repeat(64)}` })).toBe('receipt_not_found');
     const visitor = createClient({ url: small.url, key: await small.keyOf('visitors') });
     expect(await code({ receipt_id }, visitor)).toBe('permission_denied');

@@ -83,23 +83,23 @@ describe('provenance', () => {
     expect((await compile()).cache_hit).toBe(true);
   });
 
-  it('of a run names its request, what it read and wrote, with its rows and its warnings', async () => {
+  it('of a run names its request, inputs, outputs, rows and warnings', async () => {
     const { database } = await search();
-    const made = await run('homology.search', { query: query(), database: DEMO_SLUG, limit: 7 });
-    const read = await client.call('runs.get', { params: { run_id: made.data.id } });
+    const created = await run('homology.search', { query: query(), database: DEMO_SLUG, limit: 7 });
+    const read = await client.call('runs.get', { params: { run_id: created.data.id } });
     const summary = read.data.result?.summary as SearchRunSummary;
-    for (const { provenance, evidence, warnings } of [made, read]) {
+    for (const { provenance, evidence, warnings } of [created, read]) {
       expect(provenance.tool_versions).toEqual([...TOOLS, MODEL]);
       expect(provenance.database_snapshots).toMatchObject([{ version: database.release_id }]);
       expect(evidence.object_refs).toEqual([database.release_id]);
-      expect(evidence.output_refs).toEqual([made.data.id, summary.receipt.id]);
+      expect(evidence.output_refs).toEqual([created.data.id, summary.receipt.id]);
       expect(evidence.row_count).toBe(7);
       expect(warnings).toEqual(summary.warnings);
       expect(warnings.map(({ code }) => code)).toEqual(['simulated_database']);
       expect(evidence.warnings_count).toBe(1);
     }
-    expect(made.evidence.input_refs).toEqual([DEMO_SLUG]);
-    expect(read.evidence.input_refs).toEqual([made.data.id, DEMO_SLUG]);
+    expect(created.evidence.input_refs).toEqual([DEMO_SLUG]);
+    expect(read.evidence.input_refs).toEqual([created.data.id, DEMO_SLUG]);
   });
 });
 
@@ -147,8 +147,8 @@ describe('a run', () => {
     expect((await read()).status).toBe(200);
     const other = await run('homology.search', { query: query(), limit: 4 });
     await run('homology.export', { run_id: other.data.id, format: 'fasta', path: 'a.fasta' });
-    const gone = await read();
-    expect([gone.status, gone.headers.get('service-error-type')]).toEqual([410, 'url_expired']);
+    const expired = await read();
+    expect([expired.status, expired.headers.get('service-error-type')]).toEqual([410, 'url_expired']);
   });
 });
 
@@ -166,8 +166,8 @@ describe('the compilation route', () => {
 describe('a search', () => {
   it('is incomplete if significance was requested and no calibration supports it', async () => {
     expect((await search()).evidence_summary.is_requested_evidence_complete).toBe(false);
-    const asked = await search({ significance: 'not_requested' });
-    expect(asked.evidence_summary.is_requested_evidence_complete).toBe(true);
+    const unjudged = await search({ significance: 'not_requested' });
+    expect(unjudged.evidence_summary.is_requested_evidence_complete).toBe(true);
   });
 
   it('accepts the filters whose operators and limits its release publishes', async () => {

@@ -31,7 +31,7 @@ beforeAll(async () => {
   client = createClient({ url: small.url, key: apiKey });
   credential = await createCredential(small, apiKey);
   await small.appliance.releases.share(DEMO_SLUG, ['lab']);
-  const found = await client.call('homology.search', {
+  const answer = await client.call('homology.search', {
     body: {
       query: query(),
       filter: { op: 'exists', field: 'organism' },
@@ -39,10 +39,10 @@ beforeAll(async () => {
       evidence: 'pairwise_sequence_alignment',
     },
   });
-  receiptId = found.receipt.id;
-  releaseId = found.database.release_id;
-  targetSpaceId = found.database.target_space_id as string;
-  targetId = found.candidates[0].target.id;
+  receiptId = answer.receipt.id;
+  releaseId = answer.database.release_id;
+  targetSpaceId = answer.database.target_space_id as string;
+  targetId = answer.candidates[0].target.id;
   const msa = await client.call('sequences.msa.a3m.create', { body: { receipt_id: receiptId } });
   msaId = msa.data.id;
   const search = { endpoint: 'homology.search', input: { query: query(), limit: 2 } } as never;

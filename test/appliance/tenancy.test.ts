@@ -107,7 +107,7 @@ beforeAll(async () => {
   stranger = createClient({ url: small.url, key: strangerKey, fetch: answers.fetch });
   const sequence = small.sequences[0] as string;
   const query = { kind: 'protein_sequence', sequence } as const;
-  const found = await owner.call('homology.search', {
+  const answer = await owner.call('homology.search', {
     body: {
       query,
       filter: { op: 'exists', field: 'organism' },
@@ -125,7 +125,7 @@ beforeAll(async () => {
   });
   const deliveries = await owner.call('webhooks.deliveries.list', {});
   const msa = await owner.call('sequences.msa.a3m.create', {
-    body: { receipt_id: found.receipt.id },
+    body: { receipt_id: answer.receipt.id },
   });
   const credential = await owner.call('sql_credentials.create', { body: { name: 'notebook' } });
   const { upload_id, file_url } = await uploadFile(owner);
@@ -134,8 +134,8 @@ beforeAll(async () => {
     upload_id,
     file_url,
     credential_id: credential.data.sql_credential.id,
-    target_space_id: found.database.target_space_id as string,
-    receipt_id: found.receipt.id,
+    target_space_id: answer.database.target_space_id as string,
+    receipt_id: answer.receipt.id,
     run_id: run.data.id,
     endpoint_id: endpoint.data.id,
     delivery_id: (deliveries.data[0] as { id: string }).id,
@@ -168,7 +168,7 @@ describe('an object of one organization', () => {
   });
 
   it.each(listed.routes.filter((id) => ATTEMPTS[id] !== 'shared'))(
-    'is refused on %s, and nothing told',
+    'is refused on %s, without any detail of the object',
     async (id) => {
       const attempt = ATTEMPTS[id] as (of: Owned) => object;
       const failure = await stranger.call(id, attempt(owned) as never).then(

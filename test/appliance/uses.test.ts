@@ -14,7 +14,7 @@ it('every created object is readable, owned by its creator, and gone after its d
   const key = await small.keyOf('lab');
   const client = createClient({ url: small.url, key });
   const query = { kind: 'protein_sequence', sequence: small.sequences[0] as string } as const;
-  const found = await client.call('homology.search', {
+  const answer = await client.call('homology.search', {
     body: { query, limit: 3, evidence: 'pairwise_sequence_alignment' },
   });
   const sql = await client.call('sql_credentials.create', { body: { name: 'uses' } });
@@ -23,12 +23,12 @@ it('every created object is readable, owned by its creator, and gone after its d
     key,
     strangersKey: await small.keyOf('strangers'),
     sqlCredential: `${sql.data.sql_engine_user}:${sql.data.password}`,
-    known: {
+    values: {
       sequence: [query.sequence],
       database: [DEMO_SLUG],
-      receipt_id: [found.receipt.id],
-      target_id: [found.candidates[0]?.target.id],
-      DatabaseReleaseID: [found.database.release_id],
+      receipt_id: [answer.receipt.id],
+      target_id: [answer.candidates[0]?.target.id],
+      DatabaseReleaseID: [answer.database.release_id],
       Filter: [{ op: 'exists', field: 'organism' }],
       file_name: ['a.txt'],
       url: ['http://127.0.0.1:9/'],

@@ -14,16 +14,16 @@ import { scratchFiles } from './scratch-files.js';
 const { folder, file } = scratchFiles('build');
 
 let folders = 0;
-async function build(given: InputFiles, options: Partial<BuildOptions> = {}) {
+async function build(files: InputFiles, options: Partial<BuildOptions> = {}) {
   folders += 1;
   const indexesFolder = join(folder, `indexes-${folders}`);
-  const input = await filesInput(given);
+  const input = await filesInput(files);
   return buildRelease({ indexesFolder, slug: 'db', encoder: fakeEncoder(), input, ...options });
 }
 
-async function refusal(given: InputFiles): Promise<Refusal> {
+async function refusal(files: InputFiles): Promise<Refusal> {
   const indexesFolder = mkdtempSync(join(folder, 'refused-'));
-  const error: unknown = await build(given, { indexesFolder }).then(
+  const error: unknown = await build(files, { indexesFolder }).then(
     () => new Error('nothing was refused'),
     (cause: unknown) => cause,
   );

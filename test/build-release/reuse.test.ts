@@ -76,11 +76,11 @@ const ALONE: BuildHomologs = {
 /**
  * Stub finder: a protein's homolog is its own suffix with another last letter. Records the proteins it is called with.
  */
-function related(asked: string[], sha256 = '1'.repeat(64)): BuildHomologs {
+function related(requested: string[], sha256 = '1'.repeat(64)): BuildHomologs {
   const finder: BuildHomologs['finder'] = {
     batchProteins: 4,
     find: async (proteins) => {
-      asked.push(...proteins.map(({ sequence }) => sequence));
+      requested.push(...proteins.map(({ sequence }) => sequence));
       return proteins.map(({ sequence }) => {
         const residues = `${sequence.slice(2, -1)}W`;
         const homolog = {
@@ -111,9 +111,9 @@ describe('a build with homologs after earlier builds', () => {
   it('searches homologs of new proteins only, and has the bytes of a full build', async () => {
     const indexes = newIndexes();
     await build(indexes, 'old', OLD, { buildHomologs: related([]) });
-    const asked: string[] = [];
-    const again = await build(indexes, 'new', PROTEINS, { buildHomologs: related(asked) });
-    expect(asked.sort()).toEqual(PROTEINS.slice(0, 2).sort());
+    const requested: string[] = [];
+    const again = await build(indexes, 'new', PROTEINS, { buildHomologs: related(requested) });
+    expect(requested.sort()).toEqual(PROTEINS.slice(0, 2).sort());
     expect(again.reusedResidues).toBe(OLD.join('').length);
     const all: string[] = [];
     const full = await build(newIndexes(), 'new', PROTEINS, { buildHomologs: related(all) });
@@ -127,13 +127,13 @@ describe('a build with homologs after earlier builds', () => {
     const { directory } = (await build(indexes, 'plain', PROTEINS)).release;
     await build(indexes, 'old', PROTEINS, { buildHomologs: related([]) });
     flipByte(join(directory, 'tokens.arrow'), 5_000);
-    const asked: string[] = [];
-    const { notes } = await build(indexes, 'new', PROTEINS, { buildHomologs: related(asked) });
-    expect([asked, notes]).toEqual([[], []]);
+    const requested: string[] = [];
+    const { notes } = await build(indexes, 'new', PROTEINS, { buildHomologs: related(requested) });
+    expect([requested, notes]).toEqual([[], []]);
     const more = [...PROTEINS, 'MKWVTFISLLFLFSSAYS'];
-    const { notes: told } = await build(indexes, 'more', more, { buildHomologs: related(asked) });
-    expect(asked).toEqual(more.slice(-1));
-    expect(told).toEqual([expect.stringMatching(/of plain is damaged/)]);
+    const { notes: laterNotes } = await build(indexes, 'more', more, { buildHomologs: related(requested) });
+    expect(requested).toEqual(more.slice(-1));
+    expect(laterNotes).toEqual([expect.stringMatching(/of plain is damaged/)]);
   });
 
   it('stores the effective number of sequences of each target, which earlier versions lack', async () => {
@@ -152,23 +152,23 @@ describe('a build with homologs after earlier builds', () => {
   it('searches all homologs if the homolog source differs or alignments were given', async () => {
     const indexes = newIndexes();
     await build(indexes, 'old', OLD, { buildHomologs: related([]) });
-    const asked: string[] = [];
-    await build(indexes, 'new', PROTEINS, { buildHomologs: related(asked, '2'.repeat(64)) });
-    expect(asked).toHaveLength(PROTEINS.length);
-    const given = { ...related(asked), homologSource: ALONE.homologSource };
+    const requested: string[] = [];
+    await build(indexes, 'new', PROTEINS, { buildHomologs: related(requested, '2'.repeat(64)) });
+    expect(requested).toHaveLength(PROTEINS.length);
+    const given = { ...related(requested), homologSource: ALONE.homologSource };
     await build(indexes, 'given', OLD, { buildHomologs: given });
-    asked.length = 0;
+    requested.length = 0;
     await build(indexes, 'again', OLD, { buildHomologs: given });
-    expect(asked).toHaveLength(OLD.length);
+    expect(requested).toHaveLength(OLD.length);
   });
 
   it('reuses nothing from a release with damaged profiles', async () => {
     const indexes = newIndexes();
     const { directory } = (await build(indexes, 'old', OLD, { buildHomologs: related([]) })).release;
     flipByte(join(directory, 'profiles.arrow'), 700);
-    const asked: string[] = [];
-    const { notes } = await build(indexes, 'new', PROTEINS, { buildHomologs: related(asked) });
-    expect(asked).toHaveLength(PROTEINS.length);
+    const requested: string[] = [];
+    const { notes } = await build(indexes, 'new', PROTEINS, { buildHomologs: related(requested) });
+    expect(requested).toHaveLength(PROTEINS.length);
     expect(notes).toEqual([expect.stringMatching(/^Release dbr_\w{12} of old is damaged/)]);
   });
 });

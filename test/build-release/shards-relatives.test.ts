@@ -18,7 +18,7 @@ import { mmseqsHomologs, mmseqsVersion } from '#src/find-homologs/mmseqs.js';
 import { PROFILE_SCALE } from '#src/release/profile-affine.js';
 import type { HomologSource } from '#src/release/release.js';
 import { withSmallScores } from '../tools/fake-encoder.js';
-import { contextEncoder, makeHomologs, homologsOf } from '../tools/relatives.js';
+import { contextEncoder, makeHomologs, homologsOf } from '../tools/homologs.js';
 
 /* Builds with homologs whose tasks encode shards. The number of tasks must not change the release. */
 
@@ -54,9 +54,9 @@ function homologSetsBy(finder: HomologFinder, homologSource: HomologSource): Bui
 }
 
 async function planned(options: BuildOptions, count: number): Promise<PlannedShards> {
-  const found = await planShards(options, count);
-  if (found === undefined) throw new Error('the release is not there yet');
-  return found;
+  const plan = await planShards(options, count);
+  if (plan === undefined) throw new Error('the release is not there yet');
+  return plan;
 }
 
 const encode = (
@@ -98,8 +98,8 @@ async function compare(buildHomologs: BuildHomologs, counts: readonly number[]):
 /** Stub homologs of a protein: sequences of the same length with some other letters. */
 const planted: HomologFinder = {
   batchProteins: 64,
-  find: async (asked) =>
-    asked.map(({ sequence }) => {
+  find: async (queries) =>
+    queries.map(({ sequence }) => {
       const family = homologsOf(proteins, sequence).map((at) => proteins[at]!);
       const homologs = family
         .filter((other) => other.sequence !== sequence)
@@ -134,7 +134,7 @@ describe('a build with homologs in shards', () => {
         ...buildHomologs,
         finder: {
           batchProteins: 30,
-          async find(asked, how) {
+          async find(queries, how) {
             batches += 1;
             // Several calls are pending at a time.
             const call = batches;
@@ -143,7 +143,7 @@ describe('a build with homologs in shards', () => {
               while (!existsSync(join(build.folder, '0.one', 'encoded.json'))) await setTimeout(10);
               throw new Error('the node is gone');
             }
-            return buildHomologs.finder.find(asked, how);
+            return buildHomologs.finder.find(queries, how);
           },
         },
       };

@@ -58,9 +58,9 @@ const encode = (
 ): Promise<number> => encodeShard({ folder: planned.folder, shard, task }, { encoder }, quiet);
 
 async function planned(options: BuildOptions, count: number): Promise<PlannedShards> {
-  const found = await planShards(options, count);
-  if (found === undefined) throw new Error('the release is not there yet');
-  return found;
+  const plan = await planShards(options, count);
+  if (plan === undefined) throw new Error('the release is not there yet');
+  return plan;
 }
 
 /** Returns id and file bytes of the release, and checks that the build folder is gone. */
@@ -107,13 +107,13 @@ describe('a build in shards', () => {
     // Fails after the first checkpoint; checkpoints are at least a second apart.
     const lost: Encoder = {
       ...plain,
-      async encode(proteins, asked) {
+      async encode(proteins, encodeOptions) {
         batches += 1;
         const isLast = batches > 20;
         if (batches > 10) await setTimeout(1_100);
         while (isLast && !existsSync(join(build.folder, '1.one', 'encoded.json'))) await setTimeout(10);
         if (isLast) throw new Error('the node is gone');
-        return plain.encode(proteins, asked);
+        return plain.encode(proteins, encodeOptions);
       },
     };
     await expect(encode(build, 1, 'one', lost)).rejects.toThrow('the node is gone');

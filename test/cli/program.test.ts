@@ -97,7 +97,7 @@ describe('the modules that a command line loads', () => {
     },
   );
 
-  it('of the help of a search are its options, and neither store nor kernels nor encoder', async () => {
+  it('for the help of a search load options only: no store, kernels or encoder', async () => {
     const loaded = await loadedBy('search', '--help');
     expect(loaded.filter((name) => !name.startsWith('src/'))).toEqual(['commander', 'fastest-levenshtein']);
     expect(
@@ -128,7 +128,7 @@ describe('the command table', () => {
       }
   });
 
-  it('has commands in groups, and says which of the three that search to use', async () => {
+  it('lists commands in groups, and explains which of the three search commands to use', async () => {
     const { stdout } = await gloaming('--help');
     for (const heading of ['Search:', 'Databases:', 'Server:', 'Upkeep:'])
       expect(stdout).toContain(`\n${heading}\n`);

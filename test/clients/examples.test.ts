@@ -199,8 +199,8 @@ async function startReceiver(script: string): Promise<ChildProcess> {
     const env = { ...environment, GLOAMING_WEBHOOK_SECRET: secret };
     const command = [script, '--listen', address, '--folder', folder];
     const receiver = spawn(PYTHON, command, { env, stdio: ['ignore', 'ignore', 'pipe'] });
-    const [said] = (await once(receiver.stderr, 'data')) as [Buffer];
-    if (said.includes('listening on')) return receiver;
+    const [output] = (await once(receiver.stderr, 'data')) as [Buffer];
+    if (output.includes('listening on')) return receiver;
     receiver.kill('SIGKILL');
   }
   throw new Error('The receiver could not listen anywhere.');

@@ -74,7 +74,7 @@ describe('the Python client', () => {
   });
 
   it.skipIf(!has('pip'))(
-    'is what pip installs from the appliance, by its address alone or its index, without any other server',
+    'is installed by pip from the appliance, by address or index, without another server',
     async () => {
       const { fileName } = await buildPythonWheel(FOLDER);
       const folder = mkdtempSync(join(tmpdir(), 'gloaming-pip-'));

@@ -20,7 +20,8 @@ export interface WatchedPage {
   readonly page: Page;
   readonly context: BrowserContext;
   /**
-   * Errors  and warnings in the browser's console, uncaught exceptions and violations of the content security policy.
+   * Messages of errors and warnings in the browser's console, of uncaught exceptions, and of violations of the content
+   * security policy.
    */
   readonly complaints: string[];
   /** Requests to other origins. */

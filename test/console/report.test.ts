@@ -55,7 +55,8 @@ async function* many<Item>(...items: readonly Item[]): AsyncGenerator<Item> {
 
 async function textOf(results: AsyncIterable<ReportResult>): Promise<string> {
   let text = '';
-  for await (const piece of reportHtml({ title: HOSTILE, made_by: 'a test' }, results)) text += piece;
+  const head = { title: HOSTILE, made_by: 'a test', manual_url: 'http://lab/docs/' };
+  for await (const piece of reportHtml(head, results)) text += piece;
   return text;
 }
 
@@ -90,6 +91,8 @@ describe.skipIf(CHROMIUM === undefined)('a report in a browser', () => {
     expect(await page.title()).toBe(HOSTILE);
     expect(await page.locator('.hit').count()).toBeLessThan(80);
     expect(await page.locator('.actions p b').textContent()).toBe('10,000');
+    const explained = page.locator('.column-links').getByRole('link', { name: 'E-value' });
+    expect(await explained.getAttribute('href')).toBe('http://lab/docs/numbers#e-value');
     // Time from the click to the frame with the new order.
     const sortMs = (await page.evaluate(`(async () => {
       const times = [];

@@ -68,9 +68,9 @@ export async function serveConsole(settings: Readonly<Record<string, unknown>> =
   let served: ServedProcess = serveInProcess(environment);
   const url = await served.listening;
   const kill = async (): Promise<void> => {
-    const gone = new Promise((resolve) => served.server.once('exit', resolve));
+    const exited = new Promise((resolve) => served.server.once('exit', resolve));
     served.server.kill('SIGKILL');
-    await gone;
+    await exited;
   };
   return {
     url,

@@ -68,7 +68,7 @@ describe.each(EXAMPLES)('the example $name', (example) => {
     expect(finds).not.toContain(example.id);
   });
 
-  it('has a table whose rows some program finds, in the order of our E-values', () => {
+  it('has a table of proteins that at least one program finds, ordered by our E-values', () => {
     const [note, header, ...lines] = tableOf(example.name).split('\n');
     expect(note).toContain('npm run bench -- example');
     expect(header!.split('\t').slice(0, 1 + FINDS_COLUMNS.length)).toEqual(['protein', ...FINDS_COLUMNS]);

@@ -34,7 +34,7 @@ const valid: EncoderCard = {
 };
 
 describe('an encoder card', () => {
-  it('that is complete is taken as it is', () => {
+  it('that is complete is accepted without a change', () => {
     expect(parseEncoderCard(valid, 'card.json')).toEqual(valid);
   });
 

@@ -47,7 +47,7 @@ describe('tokens of another device', () => {
     expect(await holdAgainstCpu(device, fakeEncoder(), false)).toBe(device);
   });
 
-  it('that differ are a fault that says how far, and what can be done', async () => {
+  it('that differ are a fault with the difference and a remedy', async () => {
     const checked = holdAgainstCpu(roundingEncoder(1), fakeEncoder(), false);
     await expect(checked).rejects.toThrow(Fault);
     await expect(checked).rejects.toThrow(
@@ -55,7 +55,7 @@ describe('tokens of another device', () => {
     );
   });
 
-  it('that differ are served where that is accepted, and the encoder says so', async () => {
+  it('that differ are served if the settings accept it, and the encoder reports it', async () => {
     const served = await holdAgainstCpu(roundingEncoder(1), fakeEncoder(), true);
     expect(served.differenceFromCpu).toMatchObject({ proteinCount: 32, largestDifference: 1 });
   });

@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(async () => session.release());
 
 describe('gloaming-1', () => {
-  it('gives through ONNX Runtime the vectors that PyTorch gave', async () => {
+  it('gives the same vectors in ONNX Runtime as in PyTorch', async () => {
     for (const { sequence, first, middle, last } of agreement.proteins) {
       const [rows] = await encode([sequence]);
       expect(distance(rows![0]!, first)).toBeLessThan(TOLERANCE);

@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-describe('a kept encoder', () => {
+describe('a stored encoder', () => {
   it('is found by its digest and works after the package has brought another version', async () => {
     const shipped = await findEncoder('baseline-1', folders);
     const digest = canonicalSha256(await readEncoderCard(shipped));
@@ -34,15 +34,15 @@ describe('a kept encoder', () => {
 
     const card = JSON.parse(readFileSync(join(shipped, 'card.json'), 'utf8')) as object;
     writeFileSync(join(shipped, 'card.json'), JSON.stringify({ ...card, name: 'A newer version' }));
-    const kept = await findEncoderVersion('baseline-1', digest, folders);
-    expect(kept).not.toBe(shipped);
-    const encoder = await loadEncoder(kept, { threads: 1 });
+    const version = await findEncoderVersion('baseline-1', digest, folders);
+    expect(version).not.toBe(shipped);
+    const encoder = await loadEncoder(version, { threads: 1 });
     expect(encoder.digest).toBe(digest);
     expect((await encoder.encode(['MKTAYIAKQR']))[0].length).toBe(10);
     await encoder.close();
   });
 
-  it('is missed with a message that says what to do', async () => {
+  it('that is missing is an error with a remedy', async () => {
     await expect(findEncoderVersion('baseline-1', 'f'.repeat(64), folders)).rejects.toThrow(
       /build the database anew/,
     );

@@ -36,7 +36,7 @@ describe(`an encoder (random proteins of seed ${seed})`, () => {
     return directory;
   };
 
-  it('gives one int8 row per residue, each nearly as long as the step says', async () => {
+  it('gives one int8 row per residue, with a norm that is close to one divided by the step', async () => {
     const tokens = await encoder.encode(proteins);
     tokens.forEach(({ values, length }, i) => {
       expect(length).toBe(proteins[i].length);
@@ -48,7 +48,7 @@ describe(`an encoder (random proteins of seed ${seed})`, () => {
     });
   });
 
-  it('gives a protein the same tokens alone, among others, in any order, with any threads', async () => {
+  it('gives a protein the same tokens alone and in a batch, in any order, with any number of threads', async () => {
     const together = await encoder.encode(proteins);
     const reversed = (await encoder.encode(proteins.toReversed())).toReversed();
     expect(haveSameTokens(reversed, together)).toBe(true);
@@ -59,7 +59,7 @@ describe(`an encoder (random proteins of seed ${seed})`, () => {
     await single.close();
   });
 
-  it('gives tokens of zeros to a protein of which nothing is known', async () => {
+  it('gives zero tokens to a protein of unknown residues', async () => {
     const [{ values }] = await encoder.encode(['X'.repeat(20)]);
     expect(values.every((value) => value === 0)).toBe(true);
   });
@@ -80,7 +80,7 @@ describe(`an encoder (random proteins of seed ${seed})`, () => {
     await special.close();
   });
 
-  it('gives what it gives in one run where a protein is encoded in windows', async () => {
+  it('gives a protein in windows the tokens of a single pass', async () => {
     const windowed = await loadEncoder(
       variant('windowed', () => ({ window: { residues: 64, overlap: 20 } })),
       { threads: 2 },
@@ -149,7 +149,7 @@ describe(`an encoder (random proteins of seed ${seed})`, () => {
 });
 
 describe('an encoder thread', () => {
-  it('that dies rejects what it was given instead of hanging', async () => {
+  it('that dies rejects its pending tasks instead of hanging', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gloaming-thread-'));
     const file = join(folder, 'dying-worker.mjs');
     writeFileSync(

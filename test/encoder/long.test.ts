@@ -18,7 +18,7 @@ const dimension = 64;
 const seed = Date.now() % 100_000;
 const [protein] = randomProteins(1, { seed, minResidues: 2_000, maxResidues: 2_300 });
 
-describe(`a protein longer than an ESM-2-shaped model sees at once (random protein of seed ${seed})`, () => {
+describe(`a protein longer than the input of an ESM-2-shaped model (random protein of seed ${seed})`, () => {
   let folder: string;
   let model: EncoderModel;
   let encoder: Encoder;
@@ -61,10 +61,10 @@ describe(`a protein longer than an ESM-2-shaped model sees at once (random prote
     const expected = new Float32Array(protein.length * dimension);
     for (const { start, end, keptStart, keptEnd, fadeIn } of windows) {
       const vectors = await model.vectors(protein.slice(start, end));
-      const kept = vectors.slice((keptStart - start) * dimension, (keptEnd - start) * dimension);
+      const central = vectors.slice((keptStart - start) * dimension, (keptEnd - start) * dimension);
       const shared = expected.slice(keptStart * dimension, (keptStart + fadeIn) * dimension);
-      if (fadeIn > 0) kept.set(fadeVectors(shared, kept.subarray(0, fadeIn * dimension), dimension));
-      expected.set(kept, keptStart * dimension);
+      if (fadeIn > 0) central.set(fadeVectors(shared, central.subarray(0, fadeIn * dimension), dimension));
+      expected.set(central, keptStart * dimension);
     }
     const [{ values }] = await encoder.encode([protein]);
     expect(Buffer.from(values).equals(Buffer.from(quantise(expected, dimension, 173)))).toBe(true);

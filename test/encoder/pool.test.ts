@@ -58,7 +58,7 @@ function tasksOf(residues: readonly string[], received: string[] = []): readonly
 }
 
 describe('the pool of encoder threads', () => {
-  it('gives each thread two tasks, and further ones as answers come', async () => {
+  it('gives each thread two tasks, and another task for each answer', async () => {
     const { pool, threads } = await startScripted(2);
     const done = pool.run(tasksOf(['a', 'b', 'c', 'd', 'e']));
     await settled();
@@ -113,7 +113,7 @@ describe('the pool of encoder threads', () => {
     await again;
   });
 
-  it('rejects what waits when it is closed, and every later call', async () => {
+  it('rejects waiting calls when it is closed, and every later call', async () => {
     const { pool } = await startScripted(1);
     const rejected = expect(pool.run(tasksOf(['a', 'b', 'c']))).rejects.toBeInstanceOf(Fault);
     await settled();

@@ -4,7 +4,7 @@ import { planWindows } from '#src/encoder/windows.js';
 const window = { residues: 100, overlap: 33 };
 
 describe('windows of a long protein', () => {
-  it('are not needed where the model sees it all', () => {
+  it('are not needed if the model accepts the whole protein', () => {
     const whole = (end: number) => [{ start: 0, end, keptStart: 0, keptEnd: end, fadeIn: 0, fadeOut: 0 }];
     expect(planWindows(100, window)).toEqual(whole(100));
     expect(planWindows(50_000, null)).toEqual(whole(50_000));
@@ -15,7 +15,7 @@ describe('windows of a long protein', () => {
       const uses = new Uint8Array(length);
       const fades = new Uint8Array(length);
       for (const { keptStart, keptEnd, fadeIn, fadeOut } of planWindows(length, window)) {
-        uses.subarray(keptStart, keptEnd).forEach((count, i, kept) => (kept[i] = count + 1));
+        uses.subarray(keptStart, keptEnd).forEach((count, i, window) => (window[i] = count + 1));
         expect(keptEnd - keptStart).toBeGreaterThanOrEqual(fadeIn + fadeOut);
         fades.subarray(keptStart, keptStart + fadeIn).fill(1);
         fades.subarray(keptEnd - fadeOut, keptEnd).fill(1);

@@ -93,9 +93,9 @@ describe.skipIf((await mmseqsVersion()) === undefined)('homologs by mmseqs (Debi
     'are those of each protein after two rounds, without drift into a fused domain or low complexity',
     { timeout: 120_000 },
     async () => {
-      const made = await addHomologSource(folder, 'planted', [fasta]);
-      expect(made.sequences).toBe(all.length);
-      expect(await findHomologSource(folder, 'planted')).toEqual(made);
+      const source = await addHomologSource(folder, 'planted', [fasta]);
+      expect(source.sequences).toBe(all.length);
+      expect(await findHomologSource(folder, 'planted')).toEqual(source);
       const finder = mmseqsHomologs(
         { database: homologSourceDatabase(folder, 'planted'), rounds: 2 },
         HOMOLOG_RULES,

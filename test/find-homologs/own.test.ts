@@ -26,7 +26,7 @@ const RESIDUES = 40;
 const SHORT_RESIDUES = 25;
 const randomProtein = (residues: number): string =>
   Array.from({ length: residues }, () => AMINO_ACIDS[random.below(20)]).join('');
-/** With three in ten of its residues drawn anew. */
+/** Returns the protein with three in ten of its residues replaced at random. */
 const mutated = (protein: string): string =>
   Array.from(protein, (letter) => (random.below(10) < 3 ? AMINO_ACIDS[random.below(20)] : letter)).join('');
 
@@ -46,18 +46,18 @@ async function build(name: string, proteins: readonly string[], isEnough?: (stdo
   writeFileSync(fasta, proteins.map((sequence, index) => `>p${index}\n${sequence}\n`).join(''));
   const words = [PROGRAM, 'index', 'build', fasta, '--name', name, '--no-qualification'];
   const child = spawn(process.execPath, words, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream].setEncoding('utf8').on('data', (text: string) => {
-      said[stream] += text;
-      if (isEnough?.(said.stdout)) child.kill('SIGKILL');
+      output[stream] += text;
+      if (isEnough?.(output.stdout)) child.kill('SIGKILL');
     });
   }
   const [status, signal] = (await once(child, 'close')) as [number | null, string | null];
-  expect({ status, signal }, said.stderr).toEqual(
+  expect({ status, signal }, output.stderr).toEqual(
     isEnough === undefined ? { status: 0, signal: null } : { status: null, signal: 'SIGKILL' },
   );
-  return said;
+  return output;
 }
 
 async function releaseCount(name: string): Promise<number> {

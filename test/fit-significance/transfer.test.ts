@@ -14,7 +14,7 @@ import { openRelease } from '#src/release/open.js';
 import type { Release, ReleaseManifest } from '#src/release/release.js';
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from '../tools/fake-encoder.js';
-import { NO_RELATIVES } from '../tools/relatives.js';
+import { NO_HOMOLOGS } from '../tools/homologs.js';
 
 /* Releases with random tokens: one calibrated, the others with the same files under another manifest. */
 
@@ -92,7 +92,7 @@ describe('a calibration', () => {
   });
 
   it('is not transferred if the homolog source differs', async () => {
-    expect(await transferCalibration(copyWith({ relatives: NO_RELATIVES }), [measured])).toBeUndefined();
+    expect(await transferCalibration(copyWith({ relatives: NO_HOMOLOGS }), [measured])).toBeUndefined();
   });
 
   it('is not transferred if it is damaged', async () => {

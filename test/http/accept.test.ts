@@ -18,7 +18,7 @@ it.each([
   expect(readAccept(sent)).toBe(read);
 });
 
-it('a header of many quotes is read at once', () => {
+it('a header of many quotes is read in linear time', () => {
   const start = performance.now();
   for (const text of ['"'.repeat(16_000), '"\\'.repeat(8_000), ';charset='.repeat(1_600), ', '.repeat(8_000)])
     readAccept(text);

@@ -8,6 +8,9 @@ const table = new IdempotencyTable(openControlStore(folder));
 const now = new Date('2026-08-08T00:00:00Z');
 const claim = await table.claim({ key: 'key', scope: 'scope', fingerprint: 'fingerprint' }, now);
 if (when === 'after') {
-  await claim.keep({ status: 200, headers: { 'x-request-id': 'req_first' }, body: 'the first answer' }, now);
+  await claim.persist(
+    { status: 200, headers: { 'x-request-id': 'req_first' }, body: 'the first answer' },
+    now,
+  );
 }
 process.kill(process.pid, 'SIGKILL');

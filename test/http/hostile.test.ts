@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ContractRefusalCode } from '#src/refusal-codes.js';
 import { ROUTES } from '#src/contract/document/routes.js';
-import { expectFailure, expectSuccess, locationsOf, seen } from '../tools/expectations.js';
+import { expectFailure, expectSuccess, locationsOf, readResponse } from '../tools/expectations.js';
 import { DIGEST_64, get, KEY, post, searchBody, sendRaw, serve, type Served } from '../tools/serve.js';
 
 const SEARCH = ROUTES['homology.search'];
@@ -160,7 +160,7 @@ describe('the homology route refuses', () => {
   it.each(BODIES.map(([name, ...rest]) => [name, rest] as const))(
     '%s',
     async (_name, [body, code, places]) => {
-      const response = await seen(await post(served, '/v1/homology', body));
+      const response = await readResponse(await post(served, '/v1/homology', body));
       expectFailure(response, code, SEARCH);
       if (places !== undefined) expect(locationsOf(response)).toEqual(places);
     },
@@ -178,7 +178,7 @@ describe('the homology route refuses', () => {
       c: 3,
       d: 4,
     };
-    const response = await seen(await post(served, '/v1/homology', JSON.stringify(body)));
+    const response = await readResponse(await post(served, '/v1/homology', JSON.stringify(body)));
     expectFailure(response, 'validation_failed', SEARCH);
     expect(new Set(locationsOf(response)).size).toBe(10);
   });
@@ -207,7 +207,11 @@ const HEADERS: readonly (readonly [string, Readonly<Record<string, string>>, Con
 
 describe('headers that are refused:', () => {
   it.each(HEADERS)('%s', async (_name, headers, code) => {
-    expectFailure(await seen(await post(served, '/v1/homology', searchBody(), headers)), code, SEARCH);
+    expectFailure(
+      await readResponse(await post(served, '/v1/homology', searchBody(), headers)),
+      code,
+      SEARCH,
+    );
   });
 });
 
@@ -340,13 +344,13 @@ describe('parameters that are refused:', () => {
     ['__proto__ as parameter', '__proto__=1', ['query.__proto__']],
   ];
   it.each(query)('%s', async (_name, text, places) => {
-    const response = await seen(await get(served, `/v1/homology/databases?${text}`));
+    const response = await readResponse(await get(served, `/v1/homology/databases?${text}`));
     expectFailure(response, 'validation_failed', ROUTES['homology.databases.list']);
     expect(locationsOf(response)).toEqual(places);
   });
 
   it('refuses a malformed receipt id', async () => {
-    const response = await seen(await get(served, '/v1/receipts/rcpt_%00'));
+    const response = await readResponse(await get(served, '/v1/receipts/rcpt_%00'));
     expectFailure(response, 'validation_failed', ROUTES['receipts.get']);
   });
 });
@@ -364,16 +368,16 @@ describe('the compilation route', () => {
   ])('has 13 shapes and refuses the operator %s', async (op) => {
     const Filter = { op, field: 'a', value: 'b' };
     const body = JSON.stringify({ DatabaseReleaseID: RELEASE, Filter });
-    const response = await seen(await post(served, '/v1/homology/target-space-compilations', body));
+    const response = await readResponse(await post(served, '/v1/homology/target-space-compilations', body));
     expectFailure(response, 'validation_failed', COMPILE);
     expect(locationsOf(response)).toEqual(['body.Filter.op']);
   });
 
   it('reports an unreadable request as a problem, and a refusal of its own in the envelope', async () => {
     const path = '/v1/homology/target-space-compilations';
-    expectFailure(await seen(await post(served, path, '{')), 'invalid_json', COMPILE);
+    expectFailure(await readResponse(await post(served, path, '{')), 'invalid_json', COMPILE);
     expectFailure(
-      await seen(await post(served, path, '{}', { authorization: '' })),
+      await readResponse(await post(served, path, '{}', { authorization: '' })),
       'missing_api_key',
       COMPILE,
     );
@@ -381,6 +385,6 @@ describe('the compilation route', () => {
 });
 
 it('serves as before after all of these', async () => {
-  expectSuccess(await seen(await post(served, '/v1/homology', searchBody())), SEARCH);
+  expectSuccess(await readResponse(await post(served, '/v1/homology', searchBody())), SEARCH);
   expect((await get(served, '/readyz')).status).toBe(200);
 });

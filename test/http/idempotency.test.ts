@@ -9,7 +9,13 @@ import { Refusal } from '#src/errors.js';
 import { IDEMPOTENCY_RETENTION_MS } from '#src/limits.js';
 import { IdempotencyTable } from '#src/store/tables/idempotency.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
-import { expectFailure, expectSuccess, seen, type Seen, SOON } from '../tools/expectations.js';
+import {
+  expectFailure,
+  expectSuccess,
+  readResponse,
+  type ReadResponse,
+  SOON,
+} from '../tools/expectations.js';
 import {
   candidateSet,
   fakeHandlers,
@@ -74,7 +80,7 @@ afterEach(async () => {
 });
 
 async function search(headers: Readonly<Record<string, string>>, overrides = {}) {
-  return seen(await post(served, '/v1/homology', searchBody(overrides), headers));
+  return readResponse(await post(served, '/v1/homology', searchBody(overrides), headers));
 }
 
 describe('a request with an Idempotency-Key', () => {
@@ -136,7 +142,7 @@ describe('a request with an Idempotency-Key', () => {
 
   it('runs once among concurrent duplicates; the others are asked to retry', async () => {
     const wait = { query: { kind: 'protein_sequence', sequence: 'WAIT' } };
-    const answered: Seen[] = [];
+    const answered: ReadResponse[] = [];
     const twins = Array.from({ length: 8 }, async () => answered.push(await search(KEYED, wait)));
     await expect.poll(() => answered.length, SOON).toBe(7);
     for (const refused of answered) {

@@ -7,7 +7,7 @@ import { Refusal } from '#src/errors.js';
 import { failureOf, renderFailure } from '#src/http/steps/failure.js';
 import type { Shell, ShellState } from '#src/http/shell.js';
 import type { ContractRefusalCode } from '#src/refusal-codes.js';
-import { expectFailure, seen, type Seen } from '../tools/expectations.js';
+import { expectFailure, readResponse, type ReadResponse } from '../tools/expectations.js';
 import { KEY, post, searchBody, sendRaw, serve, type Served } from '../tools/serve.js';
 
 /* Sentences of the interface document, each tested literally. */
@@ -23,12 +23,12 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 
-async function ask(method: string, path: string, init: RequestInit = {}): Promise<Seen> {
+async function ask(method: string, path: string, init: RequestInit = {}): Promise<ReadResponse> {
   const headers = { authorization: `Bearer ${KEY}`, ...(init.headers as object) };
-  return seen(await fetch(served.origin + path, { ...init, method, headers }));
+  return readResponse(await fetch(served.origin + path, { ...init, method, headers }));
 }
 
-interface Told {
+interface FailureBody {
   readonly provenance: Readonly<Record<string, unknown>>;
   readonly error: {
     readonly code: string;
@@ -37,11 +37,11 @@ interface Told {
   };
 }
 
-const told = ({ body }: Seen): Told => JSON.parse(body) as Told;
+const parsedBody = ({ body }: ReadResponse): FailureBody => JSON.parse(body) as FailureBody;
 const json = { 'content-type': 'application/json' };
 
 describe('a cancellation is refused in the envelope, whatever its fault:', () => {
-  const asked: readonly (readonly [string, string, string, RequestInit, ContractRefusalCode])[] = [
+  const requests: readonly (readonly [string, string, string, RequestInit, ContractRefusalCode])[] = [
     ['a malformed id', 'POST', '/v1/runs/run_x/cancel', {}, 'validation_failed'],
     ['Accept', 'POST', `/v1/runs/${RUN}/cancel`, { headers: { accept: 'image/png' } }, 'not_acceptable'],
     ['the method', 'GET', `/v1/runs/${RUN}/cancel`, {}, 'method_not_allowed'],
@@ -51,11 +51,11 @@ describe('a cancellation is refused in the envelope, whatever its fault:', () =>
     ['a broken body', 'POST', `/v1/runs/${RUN}/cancel`, { body: '{', headers: json }, 'invalid_json'],
     ['no run', 'POST', `/v1/runs/${RUN}/cancel`, {}, 'run_not_found'],
   ];
-  it.each(asked)('%s', async (_what, method, path, init, code) => {
+  it.each(requests)('%s', async (_what, method, path, init, code) => {
     const response = await ask(method, path, init);
     expectFailure(response, code, CANCEL);
-    expect(told(response)).toMatchObject({ ok: false, error: { code } });
-    expect(told(response).provenance['operation']).toBe('runs.cancel');
+    expect(parsedBody(response)).toMatchObject({ ok: false, error: { code } });
+    expect(parsedBody(response).provenance['operation']).toBe('runs.cancel');
   });
 });
 
@@ -74,7 +74,7 @@ describe('a pricing estimate is refused in the envelope:', () => {
       endpoints: { 'homology.search': { call_quantity: -1 } },
       estimate_type: 'historical_api_price',
     });
-    const { error } = told(await ask('POST', path, { body, headers: json }));
+    const { error } = parsedBody(await ask('POST', path, { body, headers: json }));
     expect(error.errors).toEqual([
       expect.objectContaining({
         loc: ['body', 'endpoints', 'homology.search', 'call_quantity'],
@@ -104,12 +104,12 @@ describe('the homology route has one format for all failures:', () => {
   ];
   it.each(raw)('%s', async (_what, bytes, code) => {
     const [response] = await sendRaw(served.port, bytes);
-    expectFailure(response as Seen, code, SEARCH);
+    expectFailure(response as ReadResponse, code, SEARCH);
   });
 
   it('with the violated bounds', async () => {
     const { error } = JSON.parse(
-      (await seen(await post(served, '/v1/homology', searchBody({ limit: 9999 })))).body,
+      (await readResponse(await post(served, '/v1/homology', searchBody({ limit: 9999 })))).body,
     ) as {
       readonly error: { readonly details: { readonly errors: readonly unknown[] } };
     };
@@ -173,8 +173,8 @@ describe('the contract pin', () => {
 });
 
 describe('input_hash', () => {
-  const hashOf = async (response: Promise<Seen>): Promise<unknown> =>
-    told(await response).provenance['input_hash'];
+  const hashOf = async (response: Promise<ReadResponse>): Promise<unknown> =>
+    parsedBody(await response).provenance['input_hash'];
 
   it('of a request without key is that of its body', async () => {
     const body = { endpoints: {}, estimate_type: 'unit_price' };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ROUTES } from '#src/contract/document/routes.js';
-import { expectFailure, expectSuccess, seen, SOON } from '../tools/expectations.js';
+import { expectFailure, expectSuccess, readResponse, SOON } from '../tools/expectations.js';
 import {
   candidateSet,
   fakeHandlers,
@@ -25,12 +25,12 @@ afterEach(async () => {
 const IDLE = { running: 0, waiting: 0 };
 
 /** Connects a client, sends the text, and waits until the server has read it. */
-async function heardClient({ http, port }: Served, said: string): Promise<Socket> {
+async function connectedClient({ http, port }: Served, bytes: string): Promise<Socket> {
   const accepted = once(http.server, 'connection') as Promise<[Socket]>;
   const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  client.write(said);
+  client.write(bytes);
   const [socket] = await accepted;
-  await expect.poll(() => socket.bytesRead).toBe(said.length);
+  await expect.poll(() => socket.bytesRead).toBe(bytes.length);
   return client;
 }
 
@@ -91,7 +91,7 @@ describe('a client that disconnects', () => {
 
   it('in the middle of its body uses no execution', async () => {
     const { served: server, seenByHandler } = await patient();
-    const socket = await heardClient(
+    const socket = await connectedClient(
       server,
       `POST /v1/homology HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n` +
         'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"query"',
@@ -109,10 +109,10 @@ describe('a shutdown', () => {
     ['said nothing', ' '],
   ])('does not wait for a client that %s and stays', async (_, bytes) => {
     const { served: server } = await patient();
-    const socket = await heardClient(server, bytes);
-    const heard = new Promise((resolve) => socket.once('data', resolve));
+    const socket = await connectedClient(server, bytes);
+    const data = new Promise((resolve) => socket.once('data', resolve));
     socket.on('error', () => undefined).resume();
-    if (bytes !== ' ') await heard;
+    if (bytes !== ' ') await data;
     await server.http.stop(100);
     socket.destroy();
   });
@@ -121,19 +121,21 @@ describe('a shutdown', () => {
     const { served: server, seenByHandler } = await patient();
     const search = post(server, '/v1/homology', searchBody());
     await expect.poll(() => seenByHandler.started, SOON).toBe(1);
-    const kept = await heardClient(server, 'GET /readyz HTTP/1.1\r\nHost: a\r\n');
+    const socket = await connectedClient(server, 'GET /readyz HTTP/1.1\r\nHost: a\r\n');
     const stopped = server.http.stop(5_000);
-    const answer = new Promise<string>((resolve) => kept.once('data', (chunk) => resolve(chunk.toString())));
-    kept.write('\r\n');
+    const answer = new Promise<string>((resolve) =>
+      socket.once('data', (chunk) => resolve(chunk.toString())),
+    );
+    socket.write('\r\n');
     const readiness = await answer;
     expect(readiness).toMatch(/^HTTP\/1\.1 503 /);
     expect(readiness).toMatch(/connection: close/i);
     expect(readiness).toContain('the server is stopping');
     await expect(fetch(`${server.origin}/healthz`)).rejects.toThrow();
     seenByHandler.release();
-    expectSuccess(await seen(await search), SEARCH);
+    expectSuccess(await readResponse(await search), SEARCH);
     await stopped;
-    kept.destroy();
+    socket.destroy();
   });
 
   it('refuses work that does not finish within the grace period', async () => {
@@ -142,7 +144,7 @@ describe('a shutdown', () => {
     await expect.poll(() => seenByHandler.started, SOON).toBe(1);
     await Promise.all([
       server.http.stop(100),
-      search.then(async (response) => expectFailure(await seen(response), 'server_stopping', SEARCH)),
+      search.then(async (response) => expectFailure(await readResponse(response), 'server_stopping', SEARCH)),
     ]);
     expect(seenByHandler.aborted).toBe(1);
   });
@@ -156,7 +158,7 @@ describe('a fault of the server', () => {
       },
     });
     served = await serve({ handlers });
-    const response = await seen(await get(served, `/v1/receipts/rcpt_${'a'.repeat(64)}`));
+    const response = await readResponse(await get(served, `/v1/receipts/rcpt_${'a'.repeat(64)}`));
     expectFailure(response, 'internal_error', ROUTES['receipts.get']);
     expect(response.body).not.toContain('secret');
     const logged = served.logged.find(({ err }) => err !== undefined);
@@ -173,7 +175,7 @@ describe('a fault of the server', () => {
       },
     });
     served = await serve({ handlers });
-    const response = await seen(await get(served, `/v1/receipts/rcpt_${'a'.repeat(64)}`));
+    const response = await readResponse(await get(served, `/v1/receipts/rcpt_${'a'.repeat(64)}`));
     expectFailure(response, 'storage_unavailable', ROUTES['receipts.get']);
     expect(response.headers['retry-after']).toBe('1');
   });
@@ -185,7 +187,7 @@ describe('a fault of the server', () => {
       }),
     });
     served = await serve({ handlers });
-    const response = await seen(await get(served, '/v1/homology/databases'));
+    const response = await readResponse(await get(served, '/v1/homology/databases'));
     expectFailure(response, 'internal_error', ROUTES['homology.databases.list']);
     expect(JSON.stringify(served.logged)).toContain('body.has_more must be boolean');
   });

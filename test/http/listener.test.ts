@@ -31,7 +31,7 @@ describe('a slow client', () => {
       `POST /v1/homology HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n` +
         'Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{"query":',
     ],
-  ])('is told 408 after %s', async (_name, limit, bytes) => {
+  ])('gets 408 after %s', async (_name, limit, bytes) => {
     served = await serve({ timeouts: { ...PATIENT, ...limit } });
     const [response, ...more] = await sendRaw(served.port, bytes);
     const route = bytes.startsWith('POST /v1/homology') ? ROUTES['homology.search'] : undefined;
@@ -43,7 +43,7 @@ describe('a slow client', () => {
   it('is closed silently when it idles', async () => {
     served = await serve({ timeouts: { ...PATIENT, keepAliveMs: 300 } });
     const { port } = served;
-    const heard = await new Promise<string>((resolve) => {
+    const received = await new Promise<string>((resolve) => {
       let text = '';
       const socket = connect(port, '127.0.0.1', () =>
         socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'),
@@ -51,8 +51,8 @@ describe('a slow client', () => {
       socket.on('data', (chunk) => (text += chunk.toString()));
       socket.on('close', () => resolve(text));
     });
-    expect(heard.match(/HTTP\/1\.1/g)).toEqual(['HTTP/1.1']);
-    expect(heard).toContain('200 OK');
+    expect(received.match(/HTTP\/1\.1/g)).toEqual(['HTTP/1.1']);
+    expect(received).toContain('200 OK');
   });
 });
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalSha256 } from '#src/canonical.js';
 import type { TargetSpaceCompilation } from '#src/contract/search/target-spaces.js';
 import type { Reply } from '#src/services/reply.js';
-import { expectSuccess, seen } from '../tools/expectations.js';
+import { expectSuccess, readResponse } from '../tools/expectations.js';
 import { ROUTES } from '#src/contract/document/routes.js';
 import { DIGEST_64, fakeHandlers, KEY, post, serve, type Served } from '../tools/serve.js';
 
@@ -48,8 +48,8 @@ beforeAll(async () => {
         },
         handlers: fakeHandlers({
           [COMPILE.operationId]: async (...input: Parameters<typeof plain>) => {
-            const given = (await plain(...input)) as Reply<TargetSpaceCompilation>;
-            const { generatedObjectIds: _made, ...reply } = given;
+            const plainReply = (await plain(...input)) as Reply<TargetSpaceCompilation>;
+            const { generatedObjectIds: _made, ...reply } = plainReply;
             return { ...reply, ...report };
           },
         }),
@@ -62,7 +62,7 @@ afterAll(() => Promise.all(served.map((each) => each.close())));
 async function compile(index: number, field: string): Promise<Envelope> {
   const body = { DatabaseReleaseID: `dbr_${DIGEST_64}`, Filter: { op: 'exists', field } };
   return expectSuccess(
-    await seen(await post(served[index] as Served, PATH, JSON.stringify(body))),
+    await readResponse(await post(served[index] as Served, PATH, JSON.stringify(body))),
     COMPILE,
   ) as Envelope;
 }

@@ -35,9 +35,13 @@ describe.each([
   it.skipIf(!isThere)('answers below its path, with links within it', async () => {
     const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
     const body = searchBody();
-    const { status, headers: given } = await ask(`${url}/v1/homology`, { method: 'POST', headers, body });
+    const { status, headers: answerHeaders } = await ask(`${url}/v1/homology`, {
+      method: 'POST',
+      headers,
+      body,
+    });
     expect(status).toBe(200);
-    expect(given.link).toContain(`<${url}/schemas/`);
+    expect(answerHeaders.link).toContain(`<${url}/schemas/`);
     const refused = await ask(`${url}/v1/homology`, { method: 'POST', headers, body: '{}' });
     expect(JSON.parse(refused.body).error.doc_url).toMatch(new RegExp(`^${url}/docs/errors#`));
     const document = await ask(`${url}/openapi.json`);
@@ -57,11 +61,11 @@ describe.each([
     expect((await ask(new URL(style!, `${url}/docs/`).href)).status).toBe(200);
   });
 
-  it.skipIf(!isThere)('limits the size of a body, with an error of its own', async () => {
+  it.skipIf(!isThere)('limits the size of a body with a specific error', async () => {
     const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
     const body = searchBody({ query: { kind: 'protein_sequence', sequence: 'A'.repeat(3_000_000) } });
-    const { status, body: said } = await ask(`${url}/v1/homology`, { method: 'POST', headers, body });
-    expect([status, JSON.parse(said).error.code]).toEqual([413, 'body_too_large']);
+    const { status, body: answer } = await ask(`${url}/v1/homology`, { method: 'POST', headers, body });
+    expect([status, JSON.parse(answer).error.code]).toEqual([413, 'body_too_large']);
   });
 });
 

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { REFUSALS } from '#src/contract/grammar/refusals.js';
 import { ROUTES } from '#src/contract/document/routes.js';
-import { expectCommonHeaders, expectFailure, expectSuccess, seen } from '../tools/expectations.js';
+import { expectCommonHeaders, expectFailure, expectSuccess, readResponse } from '../tools/expectations.js';
 import {
   DIGEST_64,
   get,
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => served.close());
 
 async function ask(method: string, path: string, headers: Readonly<Record<string, string>> = {}) {
-  return seen(
+  return readResponse(
     await fetch(served.origin + path, { method, headers: { authorization: `Bearer ${KEY}`, ...headers } }),
   );
 }
@@ -235,7 +235,7 @@ describe('a request', () => {
 describe('the envelope', () => {
   it('wraps a created object with its provenance', async () => {
     const request = { DatabaseReleaseID: `dbr_${DIGEST_64}`, Filter: { op: 'exists', field: 'organism' } };
-    const response = await seen(
+    const response = await readResponse(
       await post(served, '/v1/homology/target-space-compilations', JSON.stringify(request)),
     );
     const body = expectSuccess(response, ROUTES['homology.target_space_compilations.create']) as {
@@ -301,7 +301,7 @@ describe('internal pages', () => {
     }
     const { body } = await ask('GET', '/schemas/HomologyCandidateSet.json');
     const validate = ajv.getSchema((JSON.parse(body) as { readonly $id: string }).$id);
-    const answer = await seen(await post(served, '/v1/homology', searchBody()));
+    const answer = await readResponse(await post(served, '/v1/homology', searchBody()));
     expect(validate?.(JSON.parse(answer.body))).toBe(true);
     expect((await ask('GET', '/schemas/Nothing.json')).status).toBe(404);
   });

@@ -52,14 +52,14 @@ describe('the scope of a key', () => {
   ])('%s is good for %j, and refused the rest', async (scope, goodFor) => {
     const headers = { authorization: `Bearer ${scope}` };
     const body = JSON.stringify({ url: `/v1/storage/files/fil_${'a'.repeat(24)}/x` });
-    const asked = {
+    const answers = {
       search: await post(served, '/v1/homology', searchBody(), headers),
       sign: await post(served, '/v1/storage/file-signed-urls', body, headers),
       hooks: await get(served, '/v1/webhooks/endpoints', headers),
     };
-    const letIn = Object.entries(asked).filter(([, { status }]) => status !== 403 && status !== 401);
+    const letIn = Object.entries(answers).filter(([, { status }]) => status !== 403 && status !== 401);
     expect(letIn.map(([name]) => name)).toEqual(goodFor);
-    expect(asked.search.status).toBe(200);
+    expect(answers.search.status).toBe(200);
   });
 
   it('is named in one sentence if it is too small', async () => {

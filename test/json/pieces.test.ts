@@ -7,7 +7,7 @@ import { jsonInTurns } from '#src/json/pieces.js';
 const SEED = Date.now() % 2 ** 31;
 
 describe(`JSON that is written in turns (seed ${SEED})`, () => {
-  it('is what JSON.stringify writes', async () => {
+  it('equals the output of JSON.stringify', async () => {
     const property = fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), fc.nat(40), async (value, count) => {
       const list = Array.from({ length: count * 40 }, (_, index) => ({ index, value, none: undefined }));
       for (const object of [
@@ -22,7 +22,7 @@ describe(`JSON that is written in turns (seed ${SEED})`, () => {
     await fc.assert(property, { seed: SEED, numRuns: 50 });
   });
 
-  it('comes in pieces, and lets others have their turn', async () => {
+  it('is written in pieces, and yields to other work', async () => {
     let turns = 0;
     const ticking = setInterval(() => (turns += 1), 0);
     const list = Array.from({ length: 20_000 }, (_, index) => ({ index, text: 'protein '.repeat(100) }));

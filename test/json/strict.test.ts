@@ -59,7 +59,7 @@ describe(`strict JSON (seed ${SEED})`, () => {
     );
   });
 
-  it('accepts what JSON.parse accepts where one character was changed, unless for a reason of its own', () => {
+  it('accepts documents with one changed character that JSON.parse accepts, except for its documented refusals', () => {
     const property = fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(), fc.nat(), (json, place, letter) => {
       const text = JSON.stringify(json, null, place % 3);
       const at = place % text.length;
@@ -72,9 +72,9 @@ describe(`strict JSON (seed ${SEED})`, () => {
         expect(refusal(changed)).not.toBe('accepted');
         return;
       }
-      const said = refusal(changed);
-      if (said === 'accepted') expect(parseStrictJson(bytes(changed))).toEqual(expected);
-      else expect(said).toMatch(/stands twice|__proto__|range of a double|surrogate|not UTF-8/);
+      const message = refusal(changed);
+      if (message === 'accepted') expect(parseStrictJson(bytes(changed))).toEqual(expected);
+      else expect(message).toMatch(/stands twice|__proto__|range of a double|surrogate|not UTF-8/);
     });
     fc.assert(property, { seed: SEED, numRuns: 5_000 });
   });
@@ -107,7 +107,7 @@ describe(`strict JSON (seed ${SEED})`, () => {
     expect(refusal(`[1${'0'.repeat(2_000)}]`)).toMatch(/more than 1024 characters/);
   });
 
-  it('finds every member that stands twice, however it is spelled and wherever', () => {
+  it('refuses every duplicate member at any depth and in any spelling', () => {
     expect(refusal('{"a":{"b":1,"b":2}}')).toMatch(/"b" stands twice.*line 1, column 13/);
     expect(refusal('[{"a" :1},{"a"\n:1,\n"\\u0061":2}]')).toMatch(/"a" stands twice.*line 3/);
     expect(refusal(`{"a":1,"a"${' '.repeat(5_000)}:2}`)).toMatch(/"a" stands twice/);

@@ -31,7 +31,7 @@ test('slower kernels serve if they are configured, and the reason names the sett
   if (runnable.length > 1) expect(maxsim!.reason).toMatch(/GLOAMING_KERNELS/);
 });
 
-test.skipIf(hasGpu)('a GPU that is wanted but cannot serve is an error that says why', async () => {
+test.skipIf(hasGpu)('a required GPU that cannot be used is an error with the reason', async () => {
   await expect(chooseBackend({ device: 'cuda' })).rejects.toThrow(/^The device is cuda, but .+\.$/);
   await expect(chooseBackend({ device: 'tensorflow' })).rejects.toThrow(
     /^The device is tensorflow, but .+\.$/,
@@ -42,7 +42,7 @@ test.skipIf(hasGpu)('a GPU that is wanted but cannot serve is an error that says
 });
 
 test.skipIf(CUDA_IS_VERIFIED)(
-  'until CUDA is verified on a GPU, the CPU serves by itself and says why',
+  'until CUDA is verified on a GPU, auto chooses the CPU and gives the reason',
   async () => {
     const backend = await chooseBackend({ device: 'auto' });
     expect(backend.name).toBe('native');
@@ -50,7 +50,7 @@ test.skipIf(CUDA_IS_VERIFIED)(
   },
 );
 
-test.runIf(hasGpu)('the GPU gives the bits of the CPU when it is asked for', async () => {
+test.runIf(hasGpu)('a requested GPU gives the bits of the CPU', async () => {
   const random = seededRandom(7);
   const source = randomSource(random, [1, 350, 17, 64, 900], 128);
   const queries = [3, 300].map((length) => randomTokens(random, length, 128));

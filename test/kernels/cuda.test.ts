@@ -27,7 +27,7 @@ const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
 const measures = await native.measure(onCpu, queries[1]!, eligible, parameters);
 onCpu.close();
 
-test('MaxSim, sampled sweeps and affine scores come from the GPU, the rest from the CPU', async () => {
+test('the GPU computes MaxSim, sampled sweeps and affine scores; the CPU computes the rest', async () => {
   const addon = emulatedAddon();
   const backend = cudaBackend(native, { addon });
   const store = await backend.open(source);
@@ -107,9 +107,9 @@ test('if the configuration allows it, the CPU repeats a failed call, and results
   const [, retried, retriedNearest, retriedSweep, retriedMeasure, retriedScores] = logged;
   expect(measured).toEqual({ ...measures, retry: retriedMeasure });
   expect(scored).toEqual({ scores: measures.scores, retry: retriedScores });
-  expect(sums).toEqual(expected.map((found) => ({ ...found, retry: retried })));
-  expect(nearest).toEqual(expected.map((found) => ({ targets: eligible, ...found, retry: retriedNearest })));
-  expect(swept).toEqual(expectedSweep.map((found) => ({ ...found, retry: retriedSweep })));
+  expect(sums).toEqual(expected.map((each) => ({ ...each, retry: retried })));
+  expect(nearest).toEqual(expected.map((each) => ({ targets: eligible, ...each, retry: retriedNearest })));
+  expect(swept).toEqual(expectedSweep.map((each) => ({ ...each, retry: retriedSweep })));
   for (const retry of logged) {
     expect(retry.servedBy).toBe(`native:${native.variant}`);
     expect(retry.cause.message).toMatch(/1 MiB are missing/);
@@ -137,11 +137,11 @@ test('searches of releases that do not fit in memory together run in turn, and n
   const backend = cudaBackend(native, { addon });
   const stores = await Promise.all([backend.open(source), backend.open(source)]);
   addon.isSmall = true;
-  const asked = Array.from({ length: 12 }, (_, index) =>
+  const searches = Array.from({ length: 12 }, (_, index) =>
     backend.maxsim(stores[index % 2]!, queries, eligible),
   );
-  for (const sums of await Promise.all(asked)) expect(sums).toEqual(expected);
-  expect(addon.gpuCalls.length).toBeGreaterThan(2 + asked.length);
+  for (const sums of await Promise.all(searches)) expect(sums).toEqual(expected);
+  expect(addon.gpuCalls.length).toBeGreaterThan(2 + searches.length);
   expect(backend.retryCount()).toBe(0);
   for (const store of stores) store.close();
 });

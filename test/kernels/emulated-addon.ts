@@ -123,11 +123,11 @@ function nearestOf(
     numeratorAt(b) * lengthAt(a) - numeratorAt(a) * lengthAt(b);
   const order = Array.from(sums.queryToTarget.keys()).sort((a, b) => Number(difference(a, b)));
   const last = order[Math.min(wanted, order.length) - 1];
-  const kept = last === undefined ? [] : order.filter((position) => difference(position, last) <= 0n);
-  kept.sort((a, b) => a - b);
+  const nearest = last === undefined ? [] : order.filter((position) => difference(position, last) <= 0n);
+  nearest.sort((a, b) => a - b);
   return {
-    targets: Uint32Array.from(kept, targetAt),
-    queryToTarget: Int32Array.from(kept, (position) => sums.queryToTarget[position]!),
-    targetToQuery: Int32Array.from(kept, (position) => sums.targetToQuery[position]!),
+    targets: Uint32Array.from(nearest, targetAt),
+    queryToTarget: Int32Array.from(nearest, (position) => sums.queryToTarget[position]!),
+    targetToQuery: Int32Array.from(nearest, (position) => sums.targetToQuery[position]!),
   };
 }

@@ -318,9 +318,9 @@ test('a low-priority search ends with the same bits after the searches that it y
   const store = await backend.open(randomSource(random, Array(40).fill(2_000), 64));
   const query = randomTokens(random, 200, 64);
   const expected = await backend.maxsim(store, [query], undefined);
-  const background = backend.maxsim(store, [query], undefined, { isLowPriority: true });
-  const foreground = [1, 2, 1].map((threads) => backend.maxsim(store, [query], undefined, { threads }));
-  for (const result of await Promise.all([...foreground, background])) expect(result).toEqual(expected);
+  const lowPriority = backend.maxsim(store, [query], undefined, { isLowPriority: true });
+  const ordinary = [1, 2, 1].map((threads) => backend.maxsim(store, [query], undefined, { threads }));
+  for (const result of await Promise.all([...ordinary, lowPriority])) expect(result).toEqual(expected);
 });
 
 test('a store that is closed during a search lets the search end', async () => {

@@ -48,8 +48,8 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
       const queries = [1, 31, 32, 33, 100].map((length) => randomTokens(random, length, dimension));
       const eligible = Uint32Array.of(0, 1, 7, 20, 41);
       for (const list of [undefined, eligible, new Uint32Array()]) {
-        const [expected, found] = await both(source, (tested, store) => tested.maxsim(store, queries, list));
-        expect(found).toEqual(expected);
+        const [expected, actual] = await both(source, (tested, store) => tested.maxsim(store, queries, list));
+        expect(actual).toEqual(expected);
       }
     },
   );
@@ -61,9 +61,11 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
     for (let row = 0; row < length; row++) values.set([127, 127, row % 11, 1], row * 32);
     const source = { dimension: 32, residueStarts: Uint32Array.of(0, length), tokens: { values } };
     const query = { values, length };
-    const [expected, found] = await both(source, (tested, store) => tested.maxsim(store, [query], undefined));
-    expect(found).toEqual(expected);
-    const [{ queryToTarget }] = found as [{ queryToTarget: Int32Array }];
+    const [expected, actual] = await both(source, (tested, store) =>
+      tested.maxsim(store, [query], undefined),
+    );
+    expect(actual).toEqual(expected);
+    const [{ queryToTarget }] = actual as [{ queryToTarget: Int32Array }];
     expect(queryToTarget[0]).toBeGreaterThan(2 ** 24);
     expect(Math.fround(queryToTarget[0])).not.toBe(queryToTarget[0]);
   });
@@ -86,7 +88,7 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('leaves sweeps, affine scores and alignments to the native kernels, and doctor says so', async () => {
+  it('uses native kernels for sweeps, affine scores and alignments, and doctor reports it', async () => {
     expect(servedOperations(backend).map(({ operation, servedBy }) => `${operation}: ${servedBy}`)).toEqual([
       'maxsim: tensorflow tfjs-cpu',
       `sampled sweep: native ${native.variant}`,
@@ -98,11 +100,11 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
     const source = randomSource(random, [50, 60], 64);
     const query = { values: source.tokens.values.slice(0, 40 * 64), length: 40 };
     const targets = Uint32Array.of(1, 0);
-    const [expected, found] = await both(source, async (tested, store) => [
+    const [expected, actual] = await both(source, async (tested, store) => [
       await tested.affineScores(store, query, targets, parameters),
       await tested.affineAlign(store, query, targets, parameters),
     ]);
-    expect(found).toEqual(expected);
+    expect(actual).toEqual(expected);
   });
 
   it('stops when it is cancelled and leaves no tensor behind', async () => {

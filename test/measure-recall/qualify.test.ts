@@ -23,7 +23,7 @@ import { recallOf } from '#src/measure-recall/recall.js';
 import { seededRandom } from '#src/random.js';
 import { openRelease } from '#src/release/open.js';
 import type { SearchEngine } from '#src/search/search-types.js';
-import { contextEncoder, makeHomologs, NO_RELATIVES } from '../tools/relatives.js';
+import { contextEncoder, makeHomologs, NO_HOMOLOGS } from '../tools/homologs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-qualify-'));
 let engine: SearchEngine;
@@ -77,13 +77,13 @@ describe('qualifyRelease', () => {
     strangers.store.close();
   });
 
-  it('takes its queries as stored tokens of the release, homologs included, and encodes nothing', async () => {
+  it('uses stored tokens of the release as queries, homologs included, and encodes nothing', async () => {
     const { release } = engine;
     const encode = () => Promise.reject(new Error('there is nothing to encode'));
     const together = {
       ...engine,
       encoder: { ...engine.encoder, encode },
-      release: { ...release, manifest: { ...release.manifest, relatives: NO_RELATIVES } },
+      release: { ...release, manifest: { ...release.manifest, relatives: NO_HOMOLOGS } },
     };
     const { card } = await qualifyRelease({ engine, queryCount: 8 });
     expect((await qualifyRelease({ engine: together, queryCount: 8 })).card).toEqual(card);
@@ -173,9 +173,9 @@ describe('a policy card', () => {
     expect(cardToStore(again, undefined)).toBe(again);
     const { directory } = engine.release;
     await writePolicyCard(directory, coded);
-    const { card, kept } = await qualifyRelease({ engine, queryCount: 4 });
-    expect(kept).toEqual(isQualifiedPolicy(card) ? card : coded);
-    expect(await readPolicyCard(directory)).toEqual(kept);
+    const { card, stored } = await qualifyRelease({ engine, queryCount: 4 });
+    expect(stored).toEqual(isQualifiedPolicy(card) ? card : coded);
+    expect(await readPolicyCard(directory)).toEqual(stored);
   });
 
   it('withholds its policy if any of its recalls is below the required recall', async () => {

@@ -48,7 +48,7 @@ describe('the expected stages of a build', () => {
     expect(msOf(5_000)).toBeCloseTo(2 * msOf(10_000), 3);
   });
 
-  it('leave out what a build leaves out', () => {
+  it('omit the stages that the build omits', () => {
     const stagesOf = (parts: object, proteins = extent.proteins): string[] =>
       expectedStages({ ...extent, proteins }, {}, 1, { ...ALL, ...parts }).map(({ stage }) => stage);
     expect(stagesOf({ calibrates: false, qualifies: false })).not.toContain('calibrate');
@@ -82,7 +82,7 @@ describe('the rates of this machine', () => {
     expect(readRates(folder, 'gloaming-3')).toEqual({});
   });
 
-  it('are none where their file is damaged or cannot be written', () => {
+  it('are absent if their file is damaged or cannot be written', () => {
     const other = mkdtempSync(join(folder, 'other-'));
     writeFileSync(join(other, 'rates.json'), '{"gloaming-1": ');
     expect(readRates(other, 'gloaming-1')).toEqual({});

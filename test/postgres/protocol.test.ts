@@ -306,8 +306,8 @@ describe('the end of a statement or a session', () => {
       headers: { Authorization: `Bearer ${doomed.apiKey}` },
     });
     expect(status).toBe(200);
-    const said = await Promise.all([idle.closed(), busy.closed()]);
-    expect(said.map((messages) => errorOf(messages).code)).toEqual(['57P01', '57P01']);
+    const byClient = await Promise.all([idle.closed(), busy.closed()]);
+    expect(byClient.map((messages) => errorOf(messages).code)).toEqual(['57P01', '57P01']);
     await expect.poll(() => scene.small.appliance.sql.counts().statements, SOON).toBe(0);
     other.send(query('SELECT 1'));
     expect(typesOf(await other.until('Z'))).toBe('TDCZ');
@@ -336,8 +336,8 @@ describe('bytes that are not the protocol', () => {
   ])('%s ends the connection, and no other', async (_name, bytes) => {
     const client = await openPostgres(port);
     client.send(bytes);
-    const said = await client.closed();
-    expect(errorOf(said).code).toBe('08P01');
+    const messages = await client.closed();
+    expect(errorOf(messages).code).toBe('08P01');
     const next = await logInPostgres(port, scene.one);
     expect(typesOf(next.greeting)).toMatch(/Z$/);
     next.end();

@@ -17,7 +17,7 @@ if (!hasOpenssl) console.log('The psql tests run without TLS: no openssl to make
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-psql-'));
 let scene: SqlScene;
 
-interface Said {
+interface Output {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -27,16 +27,16 @@ function psql(
   { user, password }: TestCredential,
   words: readonly string[],
   sslmode = hasOpenssl ? 'require' : 'disable',
-): Promise<Said> & { readonly pid: number | undefined } {
+): Promise<Output> & { readonly pid: number | undefined } {
   const address = `host=127.0.0.1 port=${scene.small.postgresPort} dbname=gloaming user=${user} sslmode=${sslmode}`;
   const child = spawn('psql', ['-X', '-A', '-t', '-v', 'ON_ERROR_STOP=1', ...words, address], {
     env: { PATH: process.env['PATH'], PGPASSWORD: password, HOME: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const said = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk: Buffer) => (said.stdout += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (said.stderr += chunk.toString()));
-  const done = new Promise<Said>((resolve) => child.on('close', (code) => resolve({ code, ...said })));
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()));
+  const done = new Promise<Output>((resolve) => child.on('close', (code) => resolve({ code, ...output })));
   return Object.assign(done, { pid: child.pid });
 }
 

@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gloaming-catalog-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('the folders of releases', () => {
-  it('are found by slug and id; what is damaged, unfinished or removed is told apart', async () => {
+  it('are found by slug and id, apart from damaged, unfinished and removed ones', async () => {
     expect(await scanReleases(join(folder, 'nowhere'))).toEqual({
       releases: [],
       damaged: [],
@@ -31,16 +31,16 @@ describe('the folders of releases', () => {
     writeFileSync(join(folder, 'db', '.beside-default-dbr_1'), '');
     mkdirSync(join(folder, 'encoders', id), { recursive: true });
     mkdirSync(join(folder, 'Not a slug', id), { recursive: true });
-    const found = await scanReleases(folder);
-    expect(found.releases).toEqual([
+    const releases = await scanReleases(folder);
+    expect(releases.releases).toEqual([
       expect.objectContaining({ slug: 'db', id, directory: releaseDirectory(folder, 'db', id) }),
     ]);
-    expect(found.damaged).toEqual([
+    expect(releases.damaged).toEqual([
       expect.objectContaining({ id: basename(broken), problem: expect.stringContaining('another/2') }),
     ]);
-    expect(found.unfinished).toEqual([{ slug: 'db', directory: join(folder, 'db', '.building-1') }]);
-    expect(found.removed).toEqual([join(folder, 'db', '.removed-dbr_1')]);
-    expect(found.besideDefault).toEqual([{ slug: 'db', id }]);
+    expect(releases.unfinished).toEqual([{ slug: 'db', directory: join(folder, 'db', '.building-1') }]);
+    expect(releases.removed).toEqual([join(folder, 'db', '.removed-dbr_1')]);
+    expect(releases.besideDefault).toEqual([{ slug: 'db', id }]);
   });
 
   it('hold a release only under its own id', async () => {

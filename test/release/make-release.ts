@@ -21,13 +21,13 @@ export interface GivenRelease {
 }
 
 /** Writes a release of given content below the folder, as the build does, and gives its directory. */
-export async function makeRelease(folder: string, given: GivenRelease): Promise<string> {
+export async function makeRelease(folder: string, content: GivenRelease): Promise<string> {
   const {
     fields = [],
     targets,
     dimension = 32,
     token = (row, column) => ((row * 7 + column * 3) % 11) - 5,
-  } = given;
+  } = content;
   const directory = join(folder, 'writing');
   mkdirSync(directory, { recursive: true });
   const tables = await writeTargetTables(
@@ -54,7 +54,8 @@ export async function makeRelease(folder: string, given: GivenRelease): Promise<
     values_byte_offset: frame.start.length,
     values_byte_length: frame.valuesByteLength,
   };
-  const taxonomy = given.taxa === undefined ? {} : { taxonomy: await writeTaxonomy(directory, given.taxa) };
+  const taxonomy =
+    content.taxa === undefined ? {} : { taxonomy: await writeTaxonomy(directory, content.taxa) };
   const manifest: ReleaseManifest = {
     format: RELEASE_FORMAT,
     title: 'test',

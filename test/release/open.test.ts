@@ -41,7 +41,7 @@ const targets = Array.from({ length: 20_001 }, (_, index) => ({
 }));
 
 describe('an opened release', () => {
-  it('gives every target back as it was written, across record batches', async () => {
+  it('returns every target as it was written, across record batches', async () => {
     const directory = await makeRelease(folder, { fields: FIELDS, targets, taxa: TAXA });
     const release = await openRelease(directory);
     expect(release.id).toBe(basename(directory));
@@ -71,7 +71,7 @@ describe('an opened release', () => {
     expect(Object.isFrozen(release)).toBe(true);
   });
 
-  it('knows the lineage of a taxon and nothing of unknown ones', async () => {
+  it('returns the lineage of a taxon, and none for an unknown taxon', async () => {
     const release = await openRelease(
       await makeRelease(folder, { fields: FIELDS, targets: targets.slice(0, 3), taxa: TAXA }),
     );

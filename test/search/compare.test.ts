@@ -73,9 +73,9 @@ describe('a backend that selects the best targets on its device', () => {
     const filtered = { ...space, id: 'htsp_test', eligible, searchedTargetCount: eligible.length };
     for (const targetSpace of [space, filtered]) {
       for (const limit of [1, 7, 100, 1_000]) {
-        const asked = { ...settings, targetSpace, limit };
-        const expected = await searchMany(queries, asked, cpu);
-        expect(lasting(await searchMany(queries, asked, gpu)), `limit ${limit}`).toEqual(lasting(expected));
+        const limited = { ...settings, targetSpace, limit };
+        const expected = await searchMany(queries, limited, cpu);
+        expect(lasting(await searchMany(queries, limited, gpu)), `limit ${limit}`).toEqual(lasting(expected));
       }
     }
     cpu.store.close();
@@ -91,7 +91,7 @@ describe('a backend that selects the best targets on its device', () => {
       await engineOf(cudaBackend(native, { addon }), calibration),
     ];
     const tokens = await fakeEncoder().encode(queries.map(({ sequence }) => sequence));
-    const asked = {
+    const limited = {
       ...settings,
       targetSpace: unfilteredSpace(release),
       limit: 3,
@@ -101,10 +101,10 @@ describe('a backend that selects the best targets on its device', () => {
     const referenceSumsOf = async (engine: SearchEngine): Promise<unknown> => {
       const work = { engine, options: {}, optionsOf: () => ({}) };
       const scanned = {
-        nearest: () => nearestSums(tokens, undefined, asked.limit, engine, {}),
+        nearest: () => nearestSums(tokens, undefined, limited.limit, engine, {}),
         sweep: () => Promise.reject(new Error('an exhaustive search sweeps no rows')),
       };
-      const compared = await planSearch(engine, asked).compare(encoded, scanned, work);
+      const compared = await planSearch(engine, limited).compare(encoded, scanned, work);
       return Promise.all(compared.map(async (compare) => (await compare()).referenceSums));
     };
     const expected = await referenceSumsOf(cpu);
@@ -121,10 +121,10 @@ describe('an answer', () => {
     const addon = emulatedAddon();
     const engine = await engineOf(cudaBackend(native, { addon, retriesOnCpu: true }));
     const targetSpace = unfilteredSpace(release);
-    const asked = { ...settings, targetSpace, limit: 5 };
-    const [served] = await searchMany(queries, asked, engine);
+    const limited = { ...settings, targetSpace, limit: 5 };
+    const [served] = await searchMany(queries, limited, engine);
     addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
-    const [retried] = await searchMany(queries, asked, engine);
+    const [retried] = await searchMany(queries, limited, engine);
     expect(lasting([retried!])).toEqual(lasting([served!]));
     const engineNamed = (result: SearchResult): string => presentExecution(engine, result, '').engine;
     expect(engineNamed(served!)).toBe('cuda:hopper');
@@ -139,14 +139,14 @@ describe('an answer', () => {
   it('names the serving backend if a GPU failed at the affine scores only', async () => {
     const addon = emulatedAddon();
     const affine = addon.affine.bind(addon);
-    addon.affine = ((...given: Parameters<typeof affine>) => {
+    addon.affine = ((...parameters: Parameters<typeof affine>) => {
       addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
-      return affine(...given);
+      return affine(...parameters);
     }) as typeof affine;
     const engine = await engineOf(cudaBackend(native, { addon, retriesOnCpu: true }));
     const targetSpace = unfilteredSpace(release);
-    const asked = { ...settings, targetSpace, limit: 5, evidence: 'candidate_measurement' } as const;
-    const [retried] = await searchMany([queries[0]!], asked, engine);
+    const limited = { ...settings, targetSpace, limit: 5, evidence: 'candidate_measurement' } as const;
+    const [retried] = await searchMany([queries[0]!], limited, engine);
     expect(addon.gpuCalls).toEqual(['load', 'nearest', 'scores']);
     expect(retried!.kernelRetry!.servedBy).toBe(`native:${native.variant}`);
     engine.store.close();

@@ -73,11 +73,11 @@ describe('profiles that score', () => {
     });
     await reader.close();
     for (let first = 0; first < sample.length; first += 1) {
-      const found = await searchWith(sample[first]!, true);
+      const scores = await searchWith(sample[first]!, true);
       const without = await searchWith(sample[first]!, false);
       for (let second = first + 1; second < sample.length; second += 1) {
         const place = pairStart(first, sample.length) + second - first - 1;
-        expect(affine[place]).toBe(found.get(`t${sample[second]}`));
+        expect(affine[place]).toBe(scores.get(`t${sample[second]}`));
         expect(affine[place]).not.toBe(without.get(`t${sample[second]}`));
       }
     }

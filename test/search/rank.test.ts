@@ -58,9 +58,9 @@ describe('rank', () => {
       return right - left || (targets.id(a) < targets.id(b) ? -1 : 1);
     });
     for (const limit of [1, 2, 17, 500, 2_999, 3_000, 5_000]) {
-      const found = await rankOf(sums, undefined, targets, 5, limit);
+      const ranked = await rankOf(sums, undefined, targets, 5, limit);
       expect(
-        found.map((entry) => entry.targetIndex),
+        ranked.map((entry) => entry.targetIndex),
         `limit ${limit}`,
       ).toEqual(exact.slice(0, limit));
     }
@@ -79,8 +79,8 @@ describe('rank', () => {
       (a, b) => closeness(b) - closeness(a) || a - b,
     );
     for (const limit of [1, 900]) {
-      const found = await rankOf(sums, undefined, targets, 5, limit);
-      expect(found.map((entry) => entry.targetIndex)).toEqual(exact.slice(0, limit));
+      const ranked = await rankOf(sums, undefined, targets, 5, limit);
+      expect(ranked.map((entry) => entry.targetIndex)).toEqual(exact.slice(0, limit));
     }
   });
 });

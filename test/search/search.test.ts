@@ -15,7 +15,7 @@ import { openRange, scanRange, targetRanges } from '#src/search/partitions/scan.
 import { planSearch } from '#src/search/plan.js';
 import { search, searchMany } from '#src/search/search.js';
 import type { Candidate, SearchEngine, SearchResult, SearchSettings } from '#src/search/search-types.js';
-import { contextEncoder, makeHomologs } from '../tools/relatives.js';
+import { contextEncoder, makeHomologs } from '../tools/homologs.js';
 import { qualifiedFor } from './qualification.js';
 
 /* The promises of searchMany, for each policy. Tests of single stages are in the files beside this one. */
@@ -166,7 +166,7 @@ describe.each(POLICIES)('a search by the %s policy', (policy) => {
     engine.store.close();
   });
 
-  it('says why a candidate has no E-value, and refuses a search that requires one', async () => {
+  it('gives the reason why a candidate has no E-value, and refuses a search that requires one', async () => {
     const engine = await engineOf(policy);
     const kindsOf = async (significance: SearchSettings['significance']): Promise<readonly string[]> => {
       const results = await searchMany(queries, settingsOf(policy, { significance }), engine);

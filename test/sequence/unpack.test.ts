@@ -61,7 +61,7 @@ describe('a compressed file', () => {
     for (const program of present) expect(packingOf(packed(program, TEXT))).toBe(program);
   });
 
-  it.each(present)('is read where it is %s, whatever it is called and however it is cut', async (program) => {
+  it.each(present)('is read as %s, with any file name and any chunk size', async (program) => {
     const path = join(folder, `proteins-${program}`);
     writeFileSync(path, packed(program, TEXT));
     let [read, records] = [0, 0];
@@ -75,7 +75,7 @@ describe('a compressed file', () => {
     expect((await bytesOf(unpack(pieces(twice, 1), 'x'))).toString()).toBe(TEXT + TEXT);
   });
 
-  it.each(present)('is refused in a sentence where it is damaged or cut off (%s)', async (program) => {
+  it.each(present)('is refused in one sentence if it is damaged or truncated (%s)', async (program) => {
     const whole = packed(program, Buffer.alloc(300_000, 'MKVLAWYDEGHI'));
     const short = await refusal(unpack(pieces(whole.subarray(0, -9), 4096), 'cut.fasta'));
     expect(short.code).toBe('invalid_compression');

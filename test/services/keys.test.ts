@@ -35,7 +35,7 @@ describe('API keys', () => {
     });
   });
 
-  it('expire, and the refusal of an expired key says so', async () => {
+  it('expire, and the refusal names the expiry', async () => {
     const expiresAt = '2026-01-02T03:04:06.000Z';
     const { key, row } = await keys.create('guest', 'lab', { scope: 'search', expiresAt });
     expect(keys.authenticate(key).scope).toBe('search');

@@ -23,7 +23,7 @@ describe('pages', () => {
     }
   });
 
-  it('run backwards where the list is newest first', () => {
+  it('run backwards in a list that is newest first', () => {
     const first = pages.cut(names, keyOf, { limit: 2 }, list, 'descending');
     const second = pages.cut(names, keyOf, { limit: 9, cursor: first.next_cursor! }, list, 'descending');
     expect([...first.data, ...second.data].map(keyOf)).toEqual(['eel', 'dog', 'cat', 'bee', 'ant']);

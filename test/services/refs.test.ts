@@ -31,7 +31,7 @@ async function resolve(query: string, key = used.key, more: Json = {}): Promise<
   expect(status).toBe(200);
   return body.data;
 }
-const found = async (query: string, key?: string): Promise<string[]> =>
+const idsOf = async (query: string, key?: string): Promise<string[]> =>
   (await resolve(query, key)).references.map(({ kind, id, match }: Json) => `${kind} ${id} ${match}`);
 
 const release = () => appliance.releases.releases('demo')[0]!;
@@ -40,9 +40,9 @@ const fileId = () => used.ids.file.split('/').at(-2) as string;
 describe('references', () => {
   it('find a database by slug, a release by id or the start of it, a target by id', async () => {
     const { id } = release();
-    expect(await found('demo')).toContain(`database ${appliance.releases.database('demo')!.id} exact`);
-    expect(await found(id)).toEqual([`release ${id} exact`]);
-    expect((await found(id.slice(0, 20)))[0]).toBe(`release ${id} prefix`);
+    expect(await idsOf('demo')).toContain(`database ${appliance.releases.database('demo')!.id} exact`);
+    expect(await idsOf(id)).toEqual([`release ${id} exact`]);
+    expect((await idsOf(id.slice(0, 20)))[0]).toBe(`release ${id} prefix`);
     const engine = await appliance.engines.open(id);
     const target = engine.release.targets.id(3);
     const [first] = (await resolve(target)).references;
@@ -54,22 +54,22 @@ describe('references', () => {
       database_slug: 'demo',
     });
     const misspelt = `${target.slice(0, 2)}${target.slice(3)}`;
-    expect((await found(misspelt)).map((line) => line.split(' ')[1])).toContain(target);
+    expect((await idsOf(misspelt)).map((line) => line.split(' ')[1])).toContain(target);
   });
 
   it('find runs and files of the own organization, and nothing of another one', async () => {
     const { run } = used.ids;
-    const asked = [run, run.slice(0, 12), fileId(), 'kept.bin', 'folder/kept', 'kpet bin'];
-    for (const query of asked) {
-      expect((await found(query)).length, query).toBeGreaterThan(0);
-      const others = await found(query, rival);
+    const typed = [run, run.slice(0, 12), fileId(), 'kept.bin', 'folder/kept', 'kpet bin'];
+    for (const query of typed) {
+      expect((await idsOf(query)).length, query).toBeGreaterThan(0);
+      const others = await idsOf(query, rival);
       expect(
         others.filter((line) => /^(run|file) /.test(line)),
         query,
       ).toEqual([]);
     }
-    expect((await found('kept.bin'))[0]).toBe(`file ${fileId()} exact`);
-    expect((await found('folder/kept'))[0]).toBe(`file ${fileId()} prefix`);
+    expect((await idsOf('kept.bin'))[0]).toBe(`file ${fileId()} exact`);
+    expect((await idsOf('folder/kept'))[0]).toBe(`file ${fileId()} prefix`);
   });
 
   it('reveal neither a file that is hidden from the key nor a private database', async () => {
@@ -77,12 +77,12 @@ describe('references', () => {
     const url = `${server.url}/v1/storage/files/acl?url=${encodeURIComponent(used.ids.file)}`;
     const acl = (rules: Json[]) => ask(url, 'PUT', used.key, { default: 'forbid', rules });
     await acl([{ principal: key.id, decision: 'hide' }]);
-    expect(await found('kept.bin')).toEqual([]);
-    expect(await found(fileId())).toEqual([]);
+    expect(await idsOf('kept.bin')).toEqual([]);
+    expect(await idsOf(fileId())).toEqual([]);
     await appliance.releases.share('demo', ['lab']);
     for (const query of ['demo', release().id, 'a', 'P'])
-      expect(await found(query, rival), query).toEqual([]);
-    expect((await found('demo')).length).toBeGreaterThan(0);
+      expect(await idsOf(query, rival), query).toEqual([]);
+    expect((await idsOf('demo')).length).toBeGreaterThan(0);
     await appliance.releases.share('demo', undefined);
   });
 
@@ -96,7 +96,7 @@ describe('references', () => {
     }
   });
 
-  it('of a release without an index find targets by exact id only, and say so', async () => {
+  it('of a release without an index find targets by exact id only, with a warning', async () => {
     const { id, slug } = release();
     const folder = join(used.folders.indexesFolder, slug);
     const manifest = JSON.parse(readFileSync(join(folder, id, 'manifest.json'), 'utf8')) as ReleaseManifest;
@@ -117,6 +117,6 @@ describe('references', () => {
     const answer = await resolve(target);
     expect(answer.unindexed_release_ids).toEqual([olderId]);
     expect(answer.references[0]).toMatchObject({ kind: 'target', id: target, match: 'exact' });
-    expect((await found(target.slice(0, -1))).filter((line) => line.startsWith('target'))).toEqual([]);
+    expect((await idsOf(target.slice(0, -1))).filter((line) => line.startsWith('target'))).toEqual([]);
   });
 });

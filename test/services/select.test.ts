@@ -19,9 +19,9 @@ const FOUND: readonly Evidence[] = [
   { rank: 6, rawScore: 31, logEValue: 2, alignment: aligned(0.9) },
 ];
 const select = (sort: 'rank' | 'evalue' | 'score', cutOffs: CutOffs = {}) => {
-  const { kept, leftOutCount } = selectByEvidence(FOUND, (evidence) => evidence, { sort, cutOffs });
-  expect(kept.length + leftOutCount).toBe(FOUND.length);
-  return kept.map(({ rank }) => rank);
+  const { selected, leftOutCount } = selectByEvidence(FOUND, (evidence) => evidence, { sort, cutOffs });
+  expect(selected.length + leftOutCount).toBe(FOUND.length);
+  return selected.map(({ rank }) => rank);
 };
 
 describe('candidates ordered by evidence', () => {

@@ -42,19 +42,19 @@ async function rowsOf(): Promise<ReadonlyMap<string, string>> {
 
 /** Secrets that version 1 held in clear: webhook secrets, the key of seals, and secrets in stored responses. */
 async function secretsInClear(): Promise<readonly string[]> {
-  const found: string[] = [];
+  const leaked: string[] = [];
   for (const [place, bytes] of await rowsOf()) {
     const table = place.split(' ')[0]!;
-    if (table === 'secrets') found.push(JSON.parse(bytes) as string);
+    if (table === 'secrets') leaked.push(JSON.parse(bytes) as string);
     if (table === 'webhook-endpoints' || table === 'idempotency')
-      found.push(...(bytes.match(/whsec_[\w+/=]+/g) ?? []));
-    if (table === 'idempotency') found.push(...(bytes.match(/(?<=password\\":\\")[^\\]+/g) ?? []));
+      leaked.push(...(bytes.match(/whsec_[\w+/=]+/g) ?? []));
+    if (table === 'idempotency') leaked.push(...(bytes.match(/(?<=password\\":\\")[^\\]+/g) ?? []));
   }
-  return [...new Set(found)];
+  return [...new Set(leaked)];
 }
 
-describe('a control state whose secrets were in clear', () => {
-  it('has none of them in any byte of its file after the migration to the latest version', async () => {
+describe('a control state with secrets in plain text', () => {
+  it('has no secret in any byte of its file after the migration to the latest version', async () => {
     const secrets = await secretsInClear();
     expect(secrets.length).toBeGreaterThan(1);
     const standing = (): readonly string[] => {

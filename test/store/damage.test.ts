@@ -133,7 +133,7 @@ describe('a control state that is damaged', () => {
     async () => {
       const { data, file } = copy();
       const bytes = readFileSync(file);
-      let found = 0;
+      let faultCount = 0;
       for (let count = 0; count < MUTATIONS; count += 1) {
         writeFileSync(file, mutate(bytes, count % 2 === 0 ? freeListOf(bytes) : undefined));
         const problem = await problemOfControlState(data);
@@ -145,11 +145,11 @@ describe('a control state that is damaged', () => {
           expect(stderr).not.toMatch(/\n\s+at /);
         }
         if (problem === undefined) continue;
-        found += 1;
+        faultCount += 1;
         expect(checked.stdout).toContain('control state damaged');
         expectWords(written, /^gloaming: .* is damaged: /);
       }
-      process.stdout.write(`${MUTATIONS} mutations, ${found} detected in the pages\n`);
+      process.stdout.write(`${MUTATIONS} mutations, ${faultCount} detected in the pages\n`);
     },
   );
 });

@@ -73,7 +73,7 @@ describe('a data folder of version 1', () => {
     expect(store.table<string>(SETTINGS_TABLE).get(VERSION_KEY)).toBe(String(latestVersion()));
   });
 
-  it('knows its keys, the revoked one among them', () => {
+  it('lists its keys, including the revoked one', () => {
     const keys = new ApiKeyTable(store);
     const short = apiKey.slice('glm_'.length, 'glm_'.length + 8);
     expect(keys.findByShort(short)).toMatchObject({ sha256: sha256(Buffer.from(apiKey)), organizationId });
@@ -87,7 +87,7 @@ describe('a data folder of version 1', () => {
     );
   });
 
-  it('knows its databases and releases', () => {
+  it('lists its databases and releases', () => {
     const table = new ReleaseTable<{ readonly format: string }>(store);
     expect(table.defaultDatabase()).toMatchObject({ slug: 'demo', defaultReleaseId: ids.release });
     expect(table.releases('demo')).toHaveLength(1);

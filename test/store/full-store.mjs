@@ -1,4 +1,4 @@
-/* A control store on a file system that is full: <folder> <rounds> [other]. Prints what its writers were told. */
+/* A control store on a file system that is full: <folder> <rounds> [other]. Prints the failures of its writers. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openControlStore } from '#src/store/control-store.js';
@@ -14,12 +14,12 @@ try {
 }
 if (other !== undefined) void Promise.reject(new Error('no handler is attached'));
 
-const told = [];
+const failures = [];
 for (let round = 0; round < Number(rounds); round += 1) {
   const writes = [0, 1, 2].map((at) =>
     store
       .transaction(() => table.putSync(`${round} ${at}`, 'x'.repeat(20_000)))
-      .catch((error) => told.push(error)),
+      .catch((error) => failures.push(error)),
   );
   await Promise.all(writes);
 }
@@ -28,9 +28,9 @@ rmSync(join(folder, 'filler'));
 await store.transaction(() => table.putSync('after', 'kept'));
 const result = {
   before: table.get('before'),
-  refused: told.length,
-  codes: [...new Set(told.map(({ code }) => code))],
-  message: told[0]?.message,
+  refused: failures.length,
+  codes: [...new Set(failures.map(({ code }) => code))],
+  message: failures[0]?.message,
   problem,
   keys: [...table.getKeys()],
   problemAfter: store.problem() ?? null,

@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('the owner of a data folder', () => {
-  it('is one process, until it gives the folder up', async () => {
+  it('is one process, until that process closes the folder', async () => {
     const disown = await ownDataFolder(folder);
     await expect(ownDataFolder(folder)).rejects.toMatchObject({
       code: 'data_folder_in_use',
@@ -55,8 +55,8 @@ describe('the owner of a data folder', () => {
         stdio: ['ignore', 'pipe', 'inherit'],
       }),
     );
-    const said = await Promise.all(children.map(({ stdout }) => text(stdout)));
-    expect(said.filter((each) => each === 'owner\n')).toHaveLength(1);
+    const outputs = await Promise.all(children.map(({ stdout }) => text(stdout)));
+    expect(outputs.filter((each) => each === 'owner\n')).toHaveLength(1);
   });
 
   it.skipIf(!CAN_MOUNT)('takes over a lock on a full disk, too', { timeout: 60_000 }, async () => {
@@ -75,8 +75,8 @@ describe('the owner of a data folder', () => {
       await once(first, 'exit');
       disk.fill();
       const second = serve();
-      const said = text(second.stderr!);
-      await Promise.race([once(second.stdout!, 'data'), said.then((words) => expect(words).toBe(''))]);
+      const output = text(second.stderr!);
+      await Promise.race([once(second.stdout!, 'data'), output.then((words) => expect(words).toBe(''))]);
       const path = join(disk.seen, 'data', 'server.lock');
       expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ pid: second.pid });
       second.kill('SIGKILL');

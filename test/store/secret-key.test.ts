@@ -31,13 +31,13 @@ beforeEach(async () => {
   await new WebhookTable(store).addEndpoint(ENDPOINT, 1);
   await sealingKey(store);
   const answer = { status: 200, headers: { a: 'b' }, body: 'the\nanswer' };
-  await (await new IdempotencyTable(store).claim(ASKED, NOW)).keep(answer, NOW);
+  await (await new IdempotencyTable(store).claim(ASKED, NOW)).persist(answer, NOW);
   await store.close();
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('the key of an appliance', () => {
-  it('opens what was sealed, in the next process, and lies in a file of its own', async () => {
+  it('opens sealed values in the next process, and is stored in a separate file', async () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const control = readFileSync(join(folder, 'control', 'data.mdb'));
     for (const secret of ['whsec_', 'the\nanswer', readFileSync(path, 'utf8').trim()]) {

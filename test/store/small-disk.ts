@@ -66,8 +66,8 @@ export function cutReserve(file: string, leftBytes: number): void {
   let lastPage = 0n;
   for (const meta of [0, 4096]) {
     readSync(descriptor, pages, 0, 8, meta + 144);
-    const found = pages.readBigUInt64LE();
-    if (found > lastPage) lastPage = found;
+    const mark = pages.readBigUInt64LE();
+    if (mark > lastPage) lastPage = mark;
   }
   closeSync(descriptor);
   truncateSync(file, (Number(lastPage) + 1) * 4096 + leftBytes);

@@ -96,7 +96,7 @@ describe('the version of the control state', () => {
     expect(MIGRATION_MEANINGS).toHaveLength(latestVersion() - 1);
   });
 
-  it('says which migrations are done: they are not done again', async () => {
+  it('records the finished migrations, which do not run again', async () => {
     await write({ books: { a: { title: 'A' } }, settings: { [VERSION_KEY]: '2' } });
     await onRoot((root) => migrate(root, folder, [fail, count]));
     await onRoot((root) => migrate(root, folder, [fail, fail]));

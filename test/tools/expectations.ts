@@ -10,7 +10,7 @@ import { ROUTES } from '#src/contract/document/routes.js';
 export const SOON = { timeout: 20_000 };
 
 /** A response as both clients (fetch and the raw socket) give it. */
-export interface Seen {
+export interface ReadResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -19,7 +19,7 @@ export interface Seen {
 const checkFailure = createFailureCheck();
 const validators = createValidators(Object.values(ROUTES));
 
-export async function seen(response: Response): Promise<Seen> {
+export async function readResponse(response: Response): Promise<ReadResponse> {
   return {
     status: response.status,
     headers: Object.fromEntries(response.headers),
@@ -28,7 +28,7 @@ export async function seen(response: Response): Promise<Seen> {
 }
 
 /** Headers that every response has. */
-export function expectCommonHeaders({ headers }: Seen): void {
+export function expectCommonHeaders({ headers }: ReadResponse): void {
   expect(headers['x-request-id']).toMatch(/^req_[0-9a-f]{24}$/);
   expect(headers['service-version']).toBe('0.1.0');
   expect(headers['service-contract-digest']).toMatch(/^sha256:[0-9a-f]{64}$/);
@@ -37,7 +37,7 @@ export function expectCommonHeaders({ headers }: Seen): void {
 }
 
 /** Expects this refusal in status, headers, media type and body, as the contract describes for the route. */
-export function expectFailure(response: Seen, code: ContractRefusalCode, route?: Route): void {
+export function expectFailure(response: ReadResponse, code: ContractRefusalCode, route?: Route): void {
   const { headers } = response;
   const rule = REFUSALS[code];
   const { mediaType, schema } = failureShape(route, code);
@@ -73,7 +73,7 @@ export function expectFailure(response: Seen, code: ContractRefusalCode, route?:
 }
 
 /** Expects a success of the route, with a body that matches the schema. Returns the body. */
-export function expectSuccess(response: Seen, route: Route): unknown {
+export function expectSuccess(response: ReadResponse, route: Route): unknown {
   expect({ status: response.status, body: response.status < 400 ? '' : response.body }).toEqual({
     status: route.success.status,
     body: '',
@@ -88,7 +88,7 @@ export function expectSuccess(response: Seen, route: Route): unknown {
 }
 
 /** Places that a failure lists, in any body format. */
-export function locationsOf(response: Seen): readonly string[] {
+export function locationsOf(response: ReadResponse): readonly string[] {
   const body = JSON.parse(response.body) as {
     readonly errors?: readonly { readonly location: string }[];
     readonly error?: {

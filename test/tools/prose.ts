@@ -36,7 +36,7 @@ const TYPED_ARRAY = /\b(?:Big)?(?:Int8|(?:Int|Uint|Float)(?:16|32|64))Array\b/;
 /** Lines of a docstring that start a field of their own. */
 const FIELD = /^(?:Shape|Range|Unit|Order|Errors|Cost|Source|@\w+|[-*]|\d+\.|\|)(?:\s|$)/;
 
-/** What one folder has of each fault. */
+/** Faults by folder. */
 export type FaultsByFolder = Readonly<Record<string, readonly string[]>>;
 
 /** `path:line` and the phrase, for each phrase of the list. */

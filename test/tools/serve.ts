@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import type { HomologyCandidateSet } from '#src/contract/search/candidate-set.js';
 import type { PublicRouteManifest } from '#src/contract/document/manifest.js';
 import { Refusal } from '#src/errors.js';
-import type { Handlers, HandlersOf } from '#src/http/handlers/handler.js';
+import type { Handlers, HandlersOf } from '#src/http/handler.js';
 import { createMetrics } from '#src/http/pages/metrics.js';
 import { createServer, type HttpServer } from '#src/http/server.js';
 import type { ShellOptions } from '#src/http/shell.js';
@@ -315,18 +315,18 @@ const PATIENCE_MS = 20_000;
 /** Sends raw bytes, and reads until the server closes or is silent after the awaited number of responses. */
 export function sendRaw(port: number, bytes: string | Buffer, awaited = 1): Promise<readonly RawResponse[]> {
   return new Promise((resolve, reject) => {
-    let heard = '';
+    let output = '';
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
     const finish = (): void => {
       clearTimeout(timer);
       socket.destroy();
-      resolve(parseResponses(heard));
+      resolve(parseResponses(output));
     };
     let timer = setTimeout(finish, PATIENCE_MS);
     socket.on('data', (chunk) => {
-      heard += chunk.toString('latin1');
+      output += chunk.toString('latin1');
       clearTimeout(timer);
-      timer = setTimeout(finish, parseResponses(heard).length >= awaited ? QUIET_MS : PATIENCE_MS);
+      timer = setTimeout(finish, parseResponses(output).length >= awaited ? QUIET_MS : PATIENCE_MS);
     });
     socket.on('close', finish);
     socket.on('error', (error: NodeJS.ErrnoException) => {

@@ -100,17 +100,17 @@ export async function cancelTask({ command }: Slurm, task: string): Promise<void
 
 async function untilIdle({ command }: Slurm, nodeCount: number): Promise<void> {
   const startedMs = performance.now();
-  let said = '';
+  let output = '';
   while (performance.now() - startedMs < START_MAX_MS) {
     try {
-      said = command('sinfo', '--noheader', '--Node', '--format=%t');
+      output = command('sinfo', '--noheader', '--Node', '--format=%t');
     } catch (cause) {
-      said = (cause as Error).message;
+      output = (cause as Error).message;
     }
-    if (said.split('\n').filter((state) => state === 'idle').length === nodeCount) return;
+    if (output.split('\n').filter((state) => state === 'idle').length === nodeCount) return;
     await setTimeout(200);
   }
-  throw new Error(`Slurm did not start: ${said}`);
+  throw new Error(`Slurm did not start: ${output}`);
 }
 
 /** No cgroups and no accounting, which containers lack. A killed task may start again at once. */

@@ -20,7 +20,7 @@ std::vector<uint8_t> packLetterScores(const AffineParameters& parameters, const 
 /** Neighbouring items that share launches. A search may be cancelled between two launches. */
 struct AffineSlice {
   uint32_t firstItem, endItem;
-  /** Rows of these items; strips of a launch. */
+  /** Number of target rows of these items, and of query strips in one launch. */
   uint32_t columns, panelStrips;
 };
 

@@ -87,7 +87,7 @@ class Gpu {
  private:
   friend class GpuMemory;
   void open(const void* image);
-  /* The same without exceptions; returns false on failure. */
+  /* Enters the context without exceptions. Returns false on failure. */
   bool tryEnter() const;
   void check(int status, const std::string& what) const;
   uint64_t takeScratch(size_t bytes);

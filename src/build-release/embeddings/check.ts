@@ -33,7 +33,7 @@ export async function checkEmbeddings(
   spoolPath: string,
   targets: number,
   encoder: Encoder,
-  given: GivenEmbeddings,
+  embeddings: GivenEmbeddings,
   signal?: AbortSignal,
 ): Promise<EmbeddingCheck> {
   const every = Math.max(1, Math.floor(targets / SAMPLE_PROTEINS));
@@ -43,7 +43,7 @@ export async function checkEmbeddings(
   for await (const { protein } of readProteinSpool(spoolPath)) {
     signal?.throwIfAborted();
     ordinal += 1;
-    if (!isShaped(protein, given)) continue;
+    if (!isShaped(protein, embeddings)) continue;
     embeddedCount += 1;
     // Takes the first protein that is short enough after every `every` proteins.
     const isDue = sample.length < SAMPLE_PROTEINS && ordinal > sample.length * every;
@@ -58,7 +58,7 @@ export async function checkEmbeddings(
   return {
     targets: embeddedCount,
     sampleCount: sample.length,
-    lowestCosine: await compare(sample, encoder, given, signal),
+    lowestCosine: await compare(sample, encoder, embeddings, signal),
   };
 }
 
@@ -89,7 +89,7 @@ function isShaped({ id, sequence }: SpooledProtein, { embeddings, project }: Giv
 async function compare(
   sample: readonly SpooledProtein[],
   encoder: Encoder,
-  given: GivenEmbeddings,
+  embeddings: GivenEmbeddings,
   signal: AbortSignal | undefined,
 ): Promise<number> {
   if (sample.length === 0) {
@@ -104,7 +104,7 @@ async function compare(
     { signal },
   );
   const cosines = sample.map((protein, at) =>
-    meanCosine(embeddedTokens(protein, given).values, encoded[at].values, encoder.card.dimension),
+    meanCosine(embeddedTokens(protein, embeddings).values, encoded[at].values, encoder.card.dimension),
   );
   const lowest = Math.min(...cosines);
   if (lowest >= LEAST_COSINE) return lowest;

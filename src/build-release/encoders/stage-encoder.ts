@@ -49,13 +49,13 @@ type Projection = NonNullable<EncoderCard['projection']>;
  */
 export async function stageEncoder(request: AddEncoderRequest, staging: string): Promise<StagedCard> {
   const { modelPath, cardPath } = request;
-  const given = await readCardFile(cardPath);
-  if (!isObject(given)) throw invalid(cardPath, 'card', 'must be an object');
+  const cardFile = await readCardFile(cardPath);
+  if (!isObject(cardFile)) throw invalid(cardPath, 'card', 'must be an object');
   const model = await stageModel(modelPath, staging);
-  refuseOtherDigest(given.model, model.sha256, cardPath, 'card.model.sha256');
-  const trained = await stageTrainedProjection(request, given.projection, staging);
+  refuseOtherDigest(cardFile.model, model.sha256, cardPath, 'card.model.sha256');
+  const trained = await stageTrainedProjection(request, cardFile.projection, staging);
   // The card is checked before the model runs, because an error in the card is more useful than a failing model.
-  const draft = parseEncoderCard({ ...DEFAULTS, ...given, model, projection: null }, cardPath);
+  const draft = parseEncoderCard({ ...DEFAULTS, ...cardFile, model, projection: null }, cardPath);
   const features = await countFeatures(
     join(staging, model.file),
     draft,
@@ -63,7 +63,7 @@ export async function stageEncoder(request: AddEncoderRequest, staging: string):
   );
   const projection = trained ?? (await stageRandomProjection(request, features, staging));
   const dimension = projection?.output_dimension ?? features;
-  if (given.dimension !== undefined && given.dimension !== dimension) {
+  if (cardFile.dimension !== undefined && cardFile.dimension !== dimension) {
     const source = projection === null ? 'the model' : 'the projection';
     throw invalid(
       cardPath,
@@ -72,7 +72,7 @@ export async function stageEncoder(request: AddEncoderRequest, staging: string):
     );
   }
   const card = parseCompleted({ ...draft, dimension, projection }, cardPath);
-  return { card, isAffineGiven: given.affine !== undefined };
+  return { card, isAffineGiven: cardFile.affine !== undefined };
 }
 
 const HINT = 'use --projection-dimension to project the features of a model';
@@ -108,19 +108,23 @@ async function stageModel(modelPath: string, staging: string): Promise<EncoderCa
 /** Copies the projection that the card names, which must be in the folder of the card. */
 async function stageTrainedProjection(
   { cardPath, projectionDimension }: AddEncoderRequest,
-  given: unknown,
+  projection: unknown,
   staging: string,
 ): Promise<Projection | null> {
-  if (given === undefined || given === null) return null;
+  if (projection === undefined || projection === null) return null;
   if (projectionDimension !== undefined) {
     throw invalid(cardPath, 'card.projection', 'must be omitted together with --projection-dimension');
   }
-  if (!isObject(given) || typeof given.file !== 'string' || basename(given.file) !== given.file) {
+  if (
+    !isObject(projection) ||
+    typeof projection.file !== 'string' ||
+    basename(projection.file) !== projection.file
+  ) {
     throw invalid(cardPath, 'card.projection.file', 'must name a file beside the card');
   }
-  const sha256 = await stageFile(join(dirname(cardPath), given.file), staging, PROJECTION_FILE);
-  refuseOtherDigest(given, sha256, cardPath, 'card.projection.sha256');
-  const { input_dimension, output_dimension } = given as {
+  const sha256 = await stageFile(join(dirname(cardPath), projection.file), staging, PROJECTION_FILE);
+  refuseOtherDigest(projection, sha256, cardPath, 'card.projection.sha256');
+  const { input_dimension, output_dimension } = projection as {
     input_dimension: number;
     output_dimension: number;
   };
@@ -157,8 +161,8 @@ async function stageFile(path: string, staging: string, name: string): Promise<s
 }
 
 /** Refuses a file whose digest differs from the digest in the card. */
-function refuseOtherDigest(given: unknown, sha256: string, cardPath: string, place: string): void {
-  const stated = isObject(given) ? given.sha256 : undefined;
+function refuseOtherDigest(card: unknown, sha256: string, cardPath: string, place: string): void {
+  const stated = isObject(card) ? card.sha256 : undefined;
   if (stated === undefined || stated === sha256) return;
   throw invalid(cardPath, place, `is ${String(stated)}, but the file has ${sha256}; omit or correct it`);
 }

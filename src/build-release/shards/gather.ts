@@ -16,7 +16,7 @@ import {
 } from '../encode-proteins.js';
 import {
   abandonEncodedFiles,
-  FAMILY_BYTES,
+  HOMOLOG_SET_BYTES,
   finishEncodedFiles,
   openEncodedFiles,
   SCORE_BYTES,
@@ -36,7 +36,7 @@ const NAMED_MAX_SHARDS = 10;
  * Cost    one read and one write of all tokens and profiles, and two digests of them; twice their disk space meanwhile
  */
 export async function gatherShards(
-  made: Pick<ProteinTokens, 'dimension' | 'hasProfiles'>,
+  tokens: Pick<ProteinTokens, 'dimension' | 'hasProfiles'>,
   range: SpoolRange,
   folder: BuildFolder,
   count: number,
@@ -48,7 +48,7 @@ export async function gatherShards(
   await refuseMissing(planned);
   // Removes a checkpoint of an encoding without shards, whose files are overwritten now.
   await rm(folder.encoded, { force: true });
-  const files = await openEncodedFiles(made, range, folder, { targets: 0, residues: 0 });
+  const files = await openEncodedFiles(tokens, range, folder, { targets: 0, residues: 0 });
   try {
     let related = NO_RELATED;
     for (const shard of planned.plan.shards.keys()) {
@@ -98,7 +98,7 @@ async function appendShard(
   if (files.profiles !== undefined && files.homologSets !== undefined) {
     assert(profiles !== undefined, 'either all shards of a build have profiles or none has');
     await rows(PROFILES_FILE, profiles, files.profiles);
-    await files.homologSets.write(await numbers(place.homologSets, FAMILY_BYTES));
+    await files.homologSets.write(await numbers(place.homologSets, HOMOLOG_SET_BYTES));
   }
   return state.related;
 }

@@ -4,7 +4,7 @@ import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
 import { BUILD_MAX_SHARDS } from '../../limits.js';
 import { buildFolderAt, readState, writeState, type BuildFolder } from '../build-folder.js';
-import type { RelativesManifest as HomologsManifest } from '../../release/release.js';
+import type { HomologsManifest } from '../../release/release.js';
 import { readEncoded, type SpoolRange } from '../encode-proteins.js';
 import type { EncodeFolder } from '../encoded-files.js';
 import { readProteinSpool } from '../protein-spool.js';

@@ -146,8 +146,8 @@ async function examineDisk({ dataFolder, storageReserveBytes }: ApplianceConfig)
 async function examineDatabases(config: ApplianceConfig): Promise<readonly Finding[]> {
   const { releases, damaged } = await scanReleases(config.indexesFolder);
   const tokenBytes = releases.reduce((sum, { manifest }) => sum + manifest.files.tokens.size_bytes, 0);
-  const [taken, room] = [tokenBytes, config.memoryBytes].map(gibibytes);
-  const message = `${releases.length} releases take ${taken} of ${room} memory`;
+  const [needed, room] = [tokenBytes, config.memoryBytes].map(gibibytes);
+  const message = `${releases.length} releases take ${needed} of ${room} memory`;
   const isRoomy = tokenBytes <= config.memoryBytes;
   const remedy = isRoomy ? '' : '; searches will wait for the disk: remove releases or add memory';
   const findings: Finding[] = [

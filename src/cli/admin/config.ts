@@ -27,9 +27,9 @@ async function check({ environment, stdout }: CommandContext): Promise<void> {
     ['others know it as', config.publicUrl ?? 'the same'],
   ];
   for (const [name, value] of places) stdout.write(`${name.padEnd(19)}${value}\n`);
-  const found = (await examineAppliance(config)).filter(({ topic }) => TOPICS.has(topic));
-  for (const { state, topic, message } of found) stdout.write(`${state.padEnd(9)}${topic}: ${message}\n`);
-  const bad = found.filter(isBad).length;
+  const findings = (await examineAppliance(config)).filter(({ topic }) => TOPICS.has(topic));
+  for (const { state, topic, message } of findings) stdout.write(`${state.padEnd(9)}${topic}: ${message}\n`);
+  const bad = findings.filter(isBad).length;
   if (bad > 0)
     throw new Refusal(
       'invalid_config',

@@ -109,11 +109,11 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   ]);
   stdout.write(formatTable(['encoder', 'from', 'dimensions', 'state'], encoders));
   const mmseqs = await mmseqsVersion();
-  const found =
+  const summary =
     mmseqs === undefined
       ? 'not installed; only homolog sources that mmseqs searches need it (apt-get install mmseqs2)'
       : `${mmseqs}: searches homolog sources`;
-  stdout.write(`\n${label('mmseqs')}${found}\n`);
+  stdout.write(`\n${label('mmseqs')}${summary}\n`);
   refuseBad(findings);
 }
 

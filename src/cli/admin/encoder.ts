@@ -95,14 +95,15 @@ async function calibrate(
 ): Promise<void> {
   const config = loadConfig(context.environment);
   const options = { encoder, proteins: proteins.map((path) => resolve(path)), sampleCount: sample, seed };
-  const made = await runPipeline(
+  const reference = await runPipeline(
     context,
     { command: 'encoder calibrate', database: encoder, dataFolder: config.dataFolder },
     noticeText,
     (events) => makeReferenceNull(options, config, events),
   );
   context.stdout.write(
-    `The null of ${encoder} is ${made.id}, from ${made.pairCount.toLocaleString('en-US')} pairs, in ${made.folder}.\n` +
+    `The null of ${encoder} is ${reference.id}, from ${reference.pairCount.toLocaleString('en-US')} pairs, ` +
+      `in ${reference.folder}.\n` +
       'Databases take it when they are calibrated: index calibrate, or the next build.\n',
   );
 }

@@ -82,9 +82,9 @@ function textOf(verdict: FsckVerdict): string {
 }
 
 function describe(kind: FindingKind, findings: readonly Finding[]): string {
-  const found = findings.filter((finding) => finding.kind === kind);
-  const lines = found.slice(0, SHOWN_PER_KIND).map(({ subject, message }) => `    ${subject}: ${message}\n`);
-  const more = found.length > lines.length ? [`    … and ${found.length - lines.length} more\n`] : [];
-  const title = `  ${kind.replaceAll('_', ' ')} (${found.length})\n`;
+  const ofKind = findings.filter((finding) => finding.kind === kind);
+  const lines = ofKind.slice(0, SHOWN_PER_KIND).map(({ subject, message }) => `    ${subject}: ${message}\n`);
+  const more = ofKind.length > lines.length ? [`    … and ${ofKind.length - lines.length} more\n`] : [];
+  const title = `  ${kind.replaceAll('_', ' ')} (${ofKind.length})\n`;
   return [title, ...lines, ...more, `    → ${FINDING_KINDS[kind].remedy}\n`].join('');
 }

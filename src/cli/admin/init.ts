@@ -60,7 +60,7 @@ export function register(program: Command, context: CommandContext): void {
     .action((folder: string, options: InitOptions) => init(resolve(folder), options, context));
 }
 
-async function init(folder: string, given: InitOptions, context: CommandContext): Promise<void> {
+async function init(folder: string, options: InitOptions, context: CommandContext): Promise<void> {
   const settingsFile = join(folder, 'appliance.json');
   if (existsSync(settingsFile)) {
     throw new Refusal(
@@ -68,9 +68,9 @@ async function init(folder: string, given: InitOptions, context: CommandContext)
       `${settingsFile} is there already; edit it, or choose another folder.`,
     );
   }
-  const { host, port, tls } = await complete(given, context);
-  const name = given.name ?? hostname();
-  const named = tls === 'files' ? await namedFiles(given) : undefined;
+  const { host, port, tls } = await complete(options, context);
+  const name = options.name ?? hostname();
+  const named = tls === 'files' ? await namedFiles(options) : undefined;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const files = tls === 'self-signed' ? await makeCertificates(join(folder, 'tls'), name) : named;
   const isLocal = host === '127.0.0.1';

@@ -13,7 +13,7 @@ import { arrayOf } from '../../pipelines/cluster/slurm.js';
 import type { TaskOptions } from '../../pipelines/cluster/units.js';
 import { readQueries } from '../../pipelines/search.js';
 import { fastaFile } from '../../sequence/fasta.js';
-import { readSlurmWish, thisProgram } from '../cluster/options.js';
+import { readSlurmArray, thisProgram } from '../cluster/options.js';
 import { noticeText } from '../index/notices.js';
 import { readFilterExpressions } from '../search/filter.js';
 import { positiveInteger } from '../terminal/arguments.js';
@@ -123,16 +123,16 @@ function batchOptionsOf(flags: BatchFlags): BatchOptions {
 
 /** Reads the flags that divide a batch; undefined where this process searches. Errors  Refusal `invalid_option` */
 function readTaskFlags({ tasks, slurm }: BatchFlags): TaskOptions | undefined {
-  const wish = slurm === undefined ? undefined : readSlurmWish(slurm);
-  const count = tasks ?? wish?.taskCount;
-  if (count === undefined && wish === undefined) return undefined;
-  if (count === undefined || count > BATCH_MAX_TASKS || (wish?.taskCount ?? count) !== count) {
+  const slurmArray = slurm === undefined ? undefined : readSlurmArray(slurm);
+  const count = tasks ?? slurmArray?.taskCount;
+  if (count === undefined && slurmArray === undefined) return undefined;
+  if (count === undefined || count > BATCH_MAX_TASKS || (slurmArray?.taskCount ?? count) !== count) {
     throw new Refusal(
       'invalid_option',
       `Name the number of tasks once, ${BATCH_MAX_TASKS} at most: --tasks 64, or array=64 in --slurm.`,
     );
   }
-  return { count, wish, program: thisProgram() };
+  return { count, slurmArray, program: thisProgram() };
 }
 
 function describeBatch(result: BatchResult, { output }: BatchOptions): string {

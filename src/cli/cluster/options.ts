@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Refusal } from '../../errors.js';
 import type { ShardOptions } from '../../pipelines/cluster/shards.js';
-import type { SlurmWish } from '../../pipelines/cluster/slurm.js';
+import type { SlurmArray } from '../../pipelines/cluster/slurm.js';
 
 /** Flags that divide a build. */
 export interface ShardFlags {
@@ -28,17 +28,17 @@ const OPTION = /^[a-z][a-z-]*(=[^\s,]+)?$/;
 export function readShardFlags({
   shards,
   slurm,
-}: ShardFlags): Pick<ShardOptions, 'count' | 'wish'> | undefined {
-  const wish = slurm === undefined ? undefined : readSlurmWish(slurm);
-  const count = shards ?? wish?.taskCount;
-  if (count === undefined && wish === undefined) return undefined;
-  if (count === undefined || (wish?.taskCount !== undefined && wish.taskCount !== count)) {
+}: ShardFlags): Pick<ShardOptions, 'count' | 'slurmArray'> | undefined {
+  const slurmArray = slurm === undefined ? undefined : readSlurmArray(slurm);
+  const count = shards ?? slurmArray?.taskCount;
+  if (count === undefined && slurmArray === undefined) return undefined;
+  if (count === undefined || (slurmArray?.taskCount !== undefined && slurmArray.taskCount !== count)) {
     throw new Refusal(
       'invalid_option',
       'Name the number of shards once: --shards 64, or array=64 in --slurm.',
     );
   }
-  return { count, wish };
+  return { count, slurmArray };
 }
 
 /** Command line that starts this program, without its arguments. */
@@ -50,9 +50,9 @@ export function thisProgram(): readonly string[] {
  * Reads `--slurm partition=gpu,array=64%8`.
  * Errors  Refusal `invalid_option` for what is no option of sbatch, or is ours to set
  */
-export function readSlurmWish(text: string): SlurmWish {
+export function readSlurmArray(text: string): SlurmArray {
   const options: string[] = [];
-  let array: Pick<SlurmWish, 'taskCount' | 'atOnce'> = {};
+  let array: Pick<SlurmArray, 'taskCount' | 'atOnce'> = {};
   for (const part of text.split(',')) {
     const [name] = part.split('=');
     if (!OPTION.test(part) || OURS.has(name)) {
@@ -67,7 +67,7 @@ export function readSlurmWish(text: string): SlurmWish {
   return { options, ...array };
 }
 
-function readArray(text: string): Pick<SlurmWish, 'taskCount' | 'atOnce'> {
+function readArray(text: string): Pick<SlurmArray, 'taskCount' | 'atOnce'> {
   const [, count, atOnce] = /^(\d{1,5})(?:%(\d{1,5}))?$/.exec(text) ?? [];
   if (count === undefined) {
     throw new Refusal(

@@ -1,5 +1,5 @@
 import type { BuildReport } from '../../pipelines/events/notices.js';
-import type { HomologSource, RelativesManifest as HomologsManifest } from '../../release/release.js';
+import type { HomologSource, HomologsManifest } from '../../release/release.js';
 import { formatDuration, formatQuantity, formatRate } from '../terminal/progress.js';
 import { shortId } from '../../pipelines/catalog.js';
 

@@ -24,9 +24,9 @@ async function setDefault(
 ): Promise<string> {
   const { table } = catalog;
   if (slug === undefined) return `${table.defaultDatabase()?.slug ?? 'No default database is set.'}\n`;
-  const found = selectReleases(catalog, slug);
+  const releases = selectReleases(catalog, slug);
   if (release !== undefined) {
-    const matching = found.filter(({ id }) => id.startsWith(release));
+    const matching = releases.filter(({ id }) => id.startsWith(release));
     if (matching.length !== 1) {
       throw new Refusal(
         'release_not_found',

@@ -90,12 +90,12 @@ export function describeTransfer({ from, hasPolicy }: TransferredEvidence): stri
 }
 
 /** Describes a measured policy in a few lines, and whether searches use it. */
-export function describePolicy({ card, kept, elapsedMs }: Qualified): string {
+export function describePolicy({ card, stored, elapsedMs }: Qualified): string {
   const { recalls, policy, required_recall: required } = card;
   const instead =
-    kept === card
+    stored === card
       ? 'searches stay exhaustive'
-      : `searches keep the ${policyKindOf(kept)} policy that they had`;
+      : `searches keep the ${policyKindOf(stored)} policy that they had`;
   const verdict = isQualifiedPolicy(card)
     ? 'qualified: searches use it unless they ask for exhaustive ones'
     : `not qualified: below ${required}${evidentBar(card)}, so that ${instead}`;

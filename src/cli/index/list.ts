@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { isQualifiedPolicy, lossesOf, policyKindOf } from '../../recall/policy-card.js';
 import { readPolicyCard } from '../../recall/policy-sidecar.js';
 import { releaseDirectory } from '../../release/catalog.js';
+import { readCalibrationCard } from '../../significance/sidecar.js';
 import { MANIFEST_FILE } from '../../release/format.js';
 import { listedFiles } from '../../release/manifest.js';
 import type { ReleaseManifest } from '../../release/release.js';
@@ -32,19 +33,30 @@ async function listText(catalog: IndexCatalog): Promise<string> {
   const rows: string[][] = [];
   const losses: string[] = [];
   for (const { slug, defaultReleaseId } of databases) {
-    for (const row of table.releases(slug)) {
+    const releases = table.releases(slug);
+    for (const row of releases) {
       const remarks = [
-        ...(row.id === defaultReleaseId ? ['default release'] : []),
+        ...(row.id === defaultReleaseId && releases.length > 1 ? ['default release'] : []),
         ...((await isThere(catalog, row)) ? [] : ['files missing']),
       ];
-      rows.push(describeRow(row, remarks.join(', ')));
+      rows.push([...describeRow(row), (await hasEValues(catalog, row)) ? 'yes' : 'no', remarks.join(', ')]);
       losses.push(...(await lossesOfCodebook(catalog, row)));
     }
   }
   if (rows.length === 0 && scanned.damaged.length === 0 && scanned.unfinished.length === 0) {
     return 'No database is built yet. Build one:  gloaming index build proteins.fasta --name <name>\n';
   }
-  const header = ['database', 'release', 'proteins', 'residues', 'size', 'encoder', 'published (UTC)', ''];
+  const header = [
+    'database',
+    'release',
+    'proteins',
+    'residues',
+    'size',
+    'encoder',
+    'published (UTC)',
+    'E-values',
+    '',
+  ];
   const serverDefault = table.defaultDatabase()?.slug;
   return [
     rows.length === 0 ? '' : formatTable(header, rows, new Set([2, 3, 4])),
@@ -78,10 +90,7 @@ function listJson({ table, scanned }: IndexCatalog): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-function describeRow(
-  { slug, id, manifest, publishedAt }: ReleaseRow<ReleaseManifest>,
-  remarks: string,
-): string[] {
+function describeRow({ slug, id, manifest, publishedAt }: ReleaseRow<ReleaseManifest>): string[] {
   const sizeBytes = listedFiles(manifest).reduce((sum, { size_bytes }) => sum + size_bytes, 0);
   return [
     slug,
@@ -91,7 +100,6 @@ function describeRow(
     formatQuantity(sizeBytes, 'B'),
     manifest.encoder.id,
     publishedAt.slice(0, 16).replace('T', ' '),
-    remarks,
   ];
 }
 
@@ -104,6 +112,12 @@ async function lossesOfCodebook(
   const card = await readPolicyCard(releaseDirectory(config.indexesFolder, slug, id)).catch(() => undefined);
   if (card === undefined || policyKindOf(card) !== 'coded' || !isQualifiedPolicy(card)) return [];
   return [`\nSearched by a codebook: ${slug} ${shortId(id)}; it ${lossesOf(card.recalls, card)}.\n`];
+}
+
+async function hasEValues({ config }: IndexCatalog, { slug, id }: ReleaseRow): Promise<boolean> {
+  // "index verify" reports a damaged card.
+  const card = readCalibrationCard(releaseDirectory(config.indexesFolder, slug, id));
+  return (await card.catch(() => undefined)) !== undefined;
 }
 
 async function isThere({ config }: IndexCatalog, { slug, id }: ReleaseRow): Promise<boolean> {

@@ -100,15 +100,15 @@ function meantOption(command: Command, dashes: string, name: string): string | u
     const meaning = isNeedless ? `it is not needed: ${here.slice(NEEDLESS.length)}` : `it is ${here}`;
     return `(${dashes}${name} is an option of ${programs}. Here ${meaning}.)`;
   }
-  const known = command
+  const names = command
     .createHelp()
     .visibleOptions(command)
     .flatMap(({ long }) => (long === undefined || long === null ? [] : [long.slice(2)]));
-  const inside = known.filter(
+  const inside = names.filter(
     (each) =>
       name.length >= 3 && (each.includes(name) || each.split('-').some((part) => distance(part, name) < 2)),
   );
-  const near = known.length === 0 ? '' : closest(name, known);
+  const near = names.length === 0 ? '' : closest(name, names);
   const isNear = distance(name, near) <= Math.max(1, Math.floor(name.length / 3));
   const meant = isNear ? [near] : inside;
   return meant.length === 0 ? undefined : `(Did you mean ${meant.map((each) => `--${each}`).join(' or ')}?)`;

@@ -19,6 +19,8 @@ export interface ReportHead {
   readonly title: string;
   /** `Gloaming 0.1.0`. */
   readonly made_by: string;
+  /** URL of a server's manual, to which the columns link. */
+  readonly manual_url: string;
   /** Order in which the page shows the candidates first. Default `rank`, by distance. */
   readonly sort?: Sort;
 }
@@ -41,6 +43,7 @@ export async function* reportHtml(
   yield beginning(head.title, style, script);
   yield `<script type="application/json" id="report">{"format":"gloaming-report/1",`;
   yield `"title":${embedded(head.title)},"made_by":${embedded(head.made_by)},`;
+  yield `"manual_url":${embedded(head.manual_url)},`;
   yield `"sort":${embedded(head.sort ?? 'rank')},"results":[`;
   let separator = '';
   for await (const result of results) {

@@ -17,9 +17,10 @@ interface ReceiptContent {
 
 /**
  * Writes the results of a completed run as a report, read from the server.
+ * @param manual  URL of the server's manual
  * Errors  Refusal `run_not_completed`, `export_not_possible`; those of the server
  */
-export async function* runReport(runId: string, server: Client): AsyncGenerator<string> {
+export async function* runReport(runId: string, server: Client, manual: string): AsyncGenerator<string> {
   const run = await server.run(runId);
   if (run.status !== 'completed') {
     throw new Refusal(
@@ -28,7 +29,7 @@ export async function* runReport(runId: string, server: Client): AsyncGenerator<
     );
   }
   const title = run.label ?? run.id;
-  yield* reportHtml({ title, made_by: 'Gloaming' }, resultsOf(run, server));
+  yield* reportHtml({ title, made_by: 'Gloaming', manual_url: manual }, resultsOf(run, server));
 }
 
 function resultsOf(run: Run, server: Client): AsyncGenerator<ReportResult> {
@@ -47,8 +48,8 @@ async function* batchResults(run: Run, server: Client): AsyncGenerator<ReportRes
       is_result_limit_reached,
       result_sha256,
     } = row as HomologyQueryResult;
-    const asked = await askedOf(receipt.id, id, server);
-    yield { ...asked, database, candidates, is_result_limit_reached, result_sha256 };
+    const request = await requestOfReceipt(receipt.id, id, server);
+    yield { ...request, database, candidates, is_result_limit_reached, result_sha256 };
   }
 }
 
@@ -56,13 +57,13 @@ async function* singleResult(run: Run, server: Client): AsyncGenerator<ReportRes
   const { database, receipt, result_sha256 } = run.result?.summary as SearchRunSummary;
   const candidates: HomologyCandidate[] = [];
   for await (const row of server.results(run.id)) candidates.push(row as HomologyCandidate);
-  const asked = await askedOf(receipt.id, run.label ?? 'query', server);
-  const is_result_limit_reached = candidates.length === asked.limit;
-  yield { ...asked, database, candidates, is_result_limit_reached, result_sha256 };
+  const request = await requestOfReceipt(receipt.id, run.label ?? 'query', server);
+  const is_result_limit_reached = candidates.length === request.limit;
+  yield { ...request, database, candidates, is_result_limit_reached, result_sha256 };
 }
 
 /** Reads the query and its settings from the receipt, because a result does not repeat them. */
-async function askedOf(
+async function requestOfReceipt(
   receiptId: string,
   id: string,
   server: Client,

@@ -22,12 +22,17 @@ export function runsClient(context: Pick<CommandContext, 'environment'>): Client
   return createClient({ url, key, fetch: ask });
 }
 
+/** URL of the server, without a slash at the end. */
+export function serverUrlOf({ environment }: Pick<CommandContext, 'environment'>): string {
+  return (environment.GLOAMING_URL ?? DEFAULT_URL).replace(/\/+$/, '');
+}
+
 /** Errors  Refusal `missing_api_key` when the environment has none */
 function serverOf({ environment }: Pick<CommandContext, 'environment'>): {
   readonly url: string;
   readonly key: string;
 } {
-  const url = (environment.GLOAMING_URL ?? DEFAULT_URL).replace(/\/+$/, '');
+  const url = serverUrlOf({ environment });
   const key = environment.GLOAMING_API_KEY;
   if (key === undefined || key === '') {
     throw new Refusal(

@@ -11,10 +11,11 @@ import type { CommandContext } from '../terminal/command.js';
 import {
   addFieldOptions,
   addMsaOptions,
-  exportAskedOf,
+  exportOptionsOf,
   formatNameOf,
   type ExportFlags,
 } from '../terminal/formats.js';
+import { manualUrl } from '../terminal/server-url.js';
 import { createProgress, formatQuantity } from '../terminal/progress.js';
 import {
   addCutOffOptions,
@@ -24,7 +25,7 @@ import {
   type SelectionFlags,
 } from '../terminal/selection.js';
 import { runReport } from '../report/run-report.js';
-import { runsClient } from './client.js';
+import { runsClient, serverUrlOf } from './client.js';
 import { watchRun } from './watch.js';
 import { writeOutput } from '../search/output.js';
 
@@ -66,13 +67,13 @@ async function exportRun(id: string, flags: Flags, context: CommandContext): Pro
   const format = formatNameOf(flags, flags.format);
   if (format === undefined)
     throw new Refusal('invalid_option', 'Say what to write: --format, --outfmt or --format-output.');
-  const asked = exportAskedOf(flags, format);
+  const exportOptions = exportOptionsOf(flags, format);
   const client = runsClient(context);
   const run = await client.submit({
     endpoint: 'homology.export',
     input: {
       run_id: id,
-      ...asked,
+      ...exportOptions,
       ...(allQueries === true && { all_queries: true }),
       ...(queryIndex !== undefined && { query_index: queryIndex }),
       ...(path !== undefined && { path }),
@@ -88,7 +89,7 @@ async function exportRun(id: string, flags: Flags, context: CommandContext): Pro
   const place = remote === true ? `${file.path} in storage` : name === '-' ? 'standard output' : name;
   context.stderr.write(`${records} records, ${formatQuantity(file.size_bytes, 'B')} in ${place}.\n`);
   const { left_out_count: leftOut = 0, omitted_count: omitted, warnings = [] } = summary;
-  const lines = [describeOrder(asked.sort), describeLeftOut(leftOut, records + omitted)];
+  const lines = [describeOrder(exportOptions.sort), describeLeftOut(leftOut, records + omitted)];
   context.stderr.write(`${lines.filter((line) => line !== '').join(' ')}\n`);
   for (const { code, message } of warnings) context.stderr.write(`gloaming: warning: ${code}: ${message}\n`);
 }
@@ -96,7 +97,11 @@ async function exportRun(id: string, flags: Flags, context: CommandContext): Pro
 /** Writes a page of all results. The command makes it, because no other client needs it from the server. */
 async function writeReport(id: string, { output }: Flags, context: CommandContext): Promise<void> {
   const name = output ?? `${id}.html`;
-  await writeOutput(runReport(id, runsClient(context)), name === '-' ? undefined : name, context.stdout);
+  await writeOutput(
+    runReport(id, runsClient(context), manualUrl(serverUrlOf(context))),
+    name === '-' ? undefined : name,
+    context.stdout,
+  );
   if (name !== '-') context.stderr.write(`The report is in ${name}.\n`);
 }
 

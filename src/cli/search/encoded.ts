@@ -6,7 +6,7 @@ import { alignmentFileName } from '../../services/export/alignment-files.js';
 import { ArrowEncoder } from '../../services/export/arrow.js';
 import { WIDE_ALIGNMENT_COLUMNS, WIDE_COLUMNS } from '../../services/export/columns.js';
 import type { ExportFormat } from '../../services/export/formats.js';
-import type { ExportEncoder, ExportedSearch, ExportQuery, Missing } from '../../services/export/rows.js';
+import type { ExportEncoder, ExportedSearch, ExportQuery } from '../../services/export/rows.js';
 import { wideEncoder } from '../../services/export/text.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -30,10 +30,9 @@ export async function* formatAsExport(
   reports: AsyncIterable<SearchReport>,
   format: ExportFormat,
   { stderr }: Pick<CommandContext, 'stderr'>,
-  missing?: Missing,
 ): SearchOutput {
   let encoder: ExportEncoder | undefined;
-  yield* encoded(reports, (search) => (encoder = format.encoder({ ...search, missing })));
+  yield* encoded(reports, (search) => (encoder = format.encoder(search)));
   if (encoder?.leftOutCount !== undefined)
     stderr.write(describeRows(encoder.recordCount, encoder.leftOutCount));
   for (const warning of encoder?.warnings ?? []) stderr.write(warningLine(warning));

@@ -31,13 +31,6 @@ export function addSearchOptions(command: Command): Command {
     )
     .option('-a, --alignments', 'draw the alignments; in tsv, json and arrow: add their columns');
   return addMsaOptions(addFieldOptions(command))
-    .addOption(
-      new Option(
-        '--missing <text>',
-        'm8, outfmt, format-output: E-values and bit scores of a database without calibration: ' +
-          'count (the number of its proteins, and 0), nan, or empty (default: count)',
-      ).choices(['count', 'nan', 'empty']),
-    )
     .option('-o, --output <file>', 'write here; a3m of many queries: a folder/, or a file.tar')
     .option('--threads <count>', 'threads; the answer does not depend on it', integerBetween(1, THREADS_MAX))
     .option('--verbose', 'write to standard error how many targets each stage of a search left');

@@ -1,7 +1,7 @@
 import { presentSearch } from '../../services/search/present-search.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { reportHtml, type ReportResult } from '../report/report.js';
-import type { SearchOutput, SearchReport } from './report.js';
+import type { Layout, SearchOutput, SearchReport } from './report.js';
 
 /* Responses in their contract form: as JSON, and as a page that shows them. */
 
@@ -55,10 +55,13 @@ function shownCandidate(candidate: HomologyCandidate): HomologyCandidate {
 }
 
 /** All queries as one page that any browser opens without a server. The first answer names the searched database. */
-export async function* formatHtml(reports: AsyncIterable<SearchReport>): SearchOutput {
+export async function* formatHtml(
+  reports: AsyncIterable<SearchReport>,
+  { manual }: Pick<Layout, 'manual'>,
+): SearchOutput {
   const iterator = reports[Symbol.asyncIterator]();
   const first = await iterator.next();
-  const head = { title: 'Search', made_by: 'Gloaming' };
+  const head = { title: 'Search', made_by: 'Gloaming', manual_url: manual };
   if (first.done === true) return yield* reportHtml(head, resultsOf(reports));
   const { database, sort } = first.value;
   const all = { [Symbol.asyncIterator]: () => startingWith(first.value, iterator) };
@@ -76,19 +79,19 @@ async function* startingWith(
 async function* resultsOf(reports: AsyncIterable<SearchReport>): AsyncGenerator<ReportResult> {
   for await (const report of reports) {
     const { query, request, targetSpace } = report;
-    const found = await presentSearch({ ...report, request: { ...request, query, targetSpace } });
+    const answer = await presentSearch({ ...report, request: { ...request, query, targetSpace } });
     yield {
       query: {
         id: query.id,
         sequence: query.sequence,
         ...(query.description !== undefined && { description: query.description }),
       },
-      database: found.database,
+      database: answer.database,
       limit: request.limit,
       has_alignments: request.evidence === 'pairwise_sequence_alignment',
-      is_result_limit_reached: found.is_result_limit_reached,
-      result_sha256: found.result_sha256,
-      candidates: found.candidates,
+      is_result_limit_reached: answer.is_result_limit_reached,
+      result_sha256: answer.result_sha256,
+      candidates: answer.candidates,
     };
   }
 }

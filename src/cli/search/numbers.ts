@@ -8,10 +8,10 @@ export function formatEValue(logValue: number): string {
   if (value >= 10 && value < 1e6) return value.toFixed(0);
   if (value >= 0.001 && value < 10) return String(Number(value.toPrecision(2)));
   const log = logValue / Math.LN10;
-  const [digits, carried] = Number(10 ** (log - Math.floor(log)))
+  const [digits, exponent] = Number(10 ** (log - Math.floor(log)))
     .toExponential(1)
     .split('e');
-  return `${digits}e${Math.floor(log) + Number(carried)}`;
+  return `${digits}e${Math.floor(log) + Number(exponent)}`;
 }
 
 /** Quantisation can make a distance near 0 slightly negative. Tables show 0. */

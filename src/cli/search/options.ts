@@ -2,9 +2,8 @@ import type { CutOffs, Sort } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
 import type { EvidenceRequest } from '../../pipelines/search.js';
 import type { ExportFormat } from '../../services/export/formats.js';
-import type { Missing } from '../../services/export/rows.js';
 import { needAlignments } from '../../services/select.js';
-import { exportAskedOf, formatNameOf, type ExportFlags } from '../terminal/formats.js';
+import { exportOptionsOf, formatNameOf, type ExportFlags } from '../terminal/formats.js';
 import type { SearchSettingFlags } from '../terminal/search-settings.js';
 import { cutOffsOf, type SelectionFlags } from '../terminal/selection.js';
 
@@ -17,7 +16,6 @@ export interface SearchFlags extends SelectionFlags, ExportFlags, SearchSettingF
   readonly format?: (typeof FORMATS)[number];
   readonly alignments?: boolean;
   readonly propagation?: boolean;
-  readonly missing?: Missing;
   readonly threads?: number;
   readonly output?: string;
   readonly verbose?: boolean;
@@ -44,20 +42,11 @@ function isShared(format: FormatName): format is 'm8' | 'blast' | 'mmseqs' | 'a3
  */
 export async function exportFormatOf(flags: SearchFlags): Promise<ExportFormat | undefined> {
   const format = formatIn(flags);
-  const asked = exportAskedOf(flags, isShared(format) ? format : 'tsv');
-  if (flags.missing !== undefined && (!isShared(format) || format === 'a3m')) {
-    throw new Refusal(
-      'invalid_option',
-      '--missing says how E-values and bit scores are written that a database does not have: ' +
-        'it goes with --format m8, --outfmt and --format-output.',
-    );
-  }
+  const exportOptions = exportOptionsOf(flags, isShared(format) ? format : 'tsv');
   if (!isShared(format)) return undefined;
   const { formatOf } = await import('../../services/export/formats.js');
   const isTar = format === 'a3m' && isArchive(flags.output);
-  const exported = formatOf({ ...asked, ...(isTar && { all_queries: true }) });
-  if (flags.missing === undefined || exported.extension !== 'xml') return exported;
-  throw new Refusal('invalid_option', 'The XML of --outfmt 5 holds numbers only: leave out --missing.');
+  return formatOf({ ...exportOptions, ...(isTar && { all_queries: true }) });
 }
 
 /**

@@ -11,7 +11,14 @@ const FILE_COLUMNS = 120;
 const COLUMNS_MIN = 60;
 
 /** Lines have the width of the terminal. Colours appear on a terminal only, and not with NO_COLOR. */
-export function layoutFor(context: CommandContext, hasAlignments: boolean, path: string | undefined): Layout {
+export function layoutFor(
+  context: CommandContext,
+  {
+    hasAlignments,
+    path,
+    manual,
+  }: Pick<Layout, 'hasAlignments' | 'manual'> & { readonly path?: string | undefined },
+): Layout {
   const { stdout, environment } = context;
   const isTerminal = path === undefined && stdout.isTTY === true;
   const wantsColour = (environment.NO_COLOR ?? '') === '' && environment.TERM !== 'dumb';
@@ -19,6 +26,8 @@ export function layoutFor(context: CommandContext, hasAlignments: boolean, path:
     columns: isTerminal ? Math.max(COLUMNS_MIN, stdout.columns ?? FILE_COLUMNS) : FILE_COLUMNS,
     hasAlignments,
     style: isTerminal && wantsColour ? ANSI_STYLE : PLAIN_STYLE,
+    isTerminal,
+    manual,
   };
 }
 

@@ -38,6 +38,10 @@ export interface Layout {
   readonly columns: number;
   readonly hasAlignments: boolean;
   readonly style: Style;
+  /** Whether a person reads the output as it is written. */
+  readonly isTerminal: boolean;
+  /** URL of the server's manual, with a slash at the end. */
+  readonly manual: string;
 }
 
 export interface Style {

@@ -10,10 +10,12 @@ import { fastaFile } from '../../sequence/fasta.js';
 import { unpack } from '../../sequence/unpack.js';
 import type { SearchEngine, SearchSettings } from '../../pipelines/search.js';
 import type { ExportFormat } from '../../services/export/formats.js';
+import { isTableOfAnother, MISSING_WRITTEN } from '../../services/export/rows.js';
 import { openPropagation } from '../../services/search/propagation.js';
 import { evidenceWarnings, type SearchedDatabase } from '../../services/search/present-search.js';
 import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
+import { manualUrl, serverUrl } from '../terminal/server-url.js';
 import { formatArrow, formatAsExport, formatTsv, writeAlignments } from './encoded.js';
 import { readFilterExpressions } from './filter.js';
 import { formatHtml, formatJson } from './json.js';
@@ -81,15 +83,20 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     warnOfMissingEValues(engine, database, flags, context);
     const queries = readQueries(inputOf(fasta, context), warnOfReplacedLetters(context));
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
-    const asked = isSingle ? onlyQuery(queries) : queries;
+    const usedQueries = isSingle ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
-    const searched = searchAll(asked, settings, engine, stopping.signal);
+    const searched = searchAll(usedQueries, settings, engine, stopping.signal);
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
-    const seen = flags.verbose === true ? reportFunnels(reports, context) : reports;
-    const whole = propagation === undefined ? seen : propagateReports(seen, propagation, selection.cutOffs);
+    const reported = flags.verbose === true ? reportFunnels(reports, context) : reports;
+    const whole =
+      propagation === undefined ? reported : propagateReports(reported, propagation, selection.cutOffs);
     const shown = selectReports(whole, selection, format, context);
     const answers = format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
-    const layout = layoutFor(context, flags.alignments === true, flags.output);
+    const layout = layoutFor(context, {
+      hasAlignments: flags.alignments === true,
+      path: flags.output,
+      manual: manualUrl(serverUrl(config)),
+    });
     try {
       await writeAnswers(answers, exported, layout, flags, context);
     } finally {
@@ -110,7 +117,7 @@ async function writeAnswers(
   flags: SearchFlags,
   context: CommandContext,
 ): Promise<void> {
-  const { output, missing } = flags;
+  const { output } = flags;
   const format = formatIn(flags);
   if (isFolder(output)) {
     if (exported === undefined || format !== 'a3m')
@@ -123,7 +130,7 @@ async function writeAnswers(
   const text =
     exported === undefined
       ? formatterOf(format, flags)?.(answers, layout)
-      : formatAsExport(answers, exported, context, missing);
+      : formatAsExport(answers, exported, context);
   assert(text !== undefined, 'a format is ours or one of the exports');
   return writeOutput(text, output, context.stdout);
 }
@@ -172,17 +179,10 @@ function warnOfMissingEValues(
   { stderr }: CommandContext,
 ): void {
   if (calibration !== undefined || flags.significance === 'not_requested') return;
-  const format = formatIn(flags);
-  const isOther = format === 'm8' || format === 'blast' || format === 'mmseqs';
-  const columns = {
-    count:
-      'the E-values written are the number of searched proteins and the bit scores 0 (--missing: another text)',
-    nan: 'E-values and bit scores are written as nan',
-    empty: 'E-values and bit scores are left empty',
-  }[flags.missing ?? 'count'];
+  const columns = isTableOfAnother(formatIn(flags)) ? `; ${MISSING_WRITTEN[flags.missing ?? 'count']}` : '';
   stderr.write(
     `gloaming: warning: no_e_values: ${slug} has no calibration, so that no answer has an E-value` +
-      `${isOther ? `; ${columns}` : ''}. "gloaming index calibrate ${slug}" makes one.\n`,
+      `${columns}. "gloaming index calibrate ${slug}" makes one.\n`,
   );
 }
 
@@ -221,13 +221,13 @@ function selectRelease(table: ReleaseTable<ReleaseManifest>, name: string | unde
     return { releaseId, databaseId: database.id, slug: database.slug };
   }
   const slugs = table.databases().map(({ slug }) => slug);
-  const known =
+  const hint =
     slugs.length === 0
       ? 'There is none yet: build one with "gloaming index build".'
       : `There are: ${slugs.join(', ')}.`;
   throw name === undefined
-    ? new Refusal('default_database_not_set', `Name a database with --database. ${known}`)
-    : new Refusal('database_not_found', `No database or release is called "${name}". ${known}`);
+    ? new Refusal('default_database_not_set', `Name a database with --database. ${hint}`)
+    : new Refusal('database_not_found', `No database or release is called "${name}". ${hint}`);
 }
 
 /** Writes one line for each query: the targets that each stage of its search left. */

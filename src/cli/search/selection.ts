@@ -1,7 +1,7 @@
 import type { CutOffs, Sort } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
 import { eValueOf, type SearchEngine } from '../../pipelines/search.js';
-import { evidenceOfFound } from '../../services/evidence.js';
+import { evidenceOfCandidate } from '../../services/evidence.js';
 import { selectByEvidence } from '../../services/select.js';
 import type { CommandContext } from '../terminal/command.js';
 import { describeLeftOut, describeOrder } from '../terminal/selection.js';
@@ -38,13 +38,13 @@ export async function* selectReports(
   let hasEValues = false;
   for await (const report of reports) {
     const { candidates } = report.result;
-    const selected = selectByEvidence(candidates, evidenceOfFound, selection);
+    const selected = selectByEvidence(candidates, evidenceOfCandidate, selection);
     candidateCount += candidates.length;
     hasEValues ||= candidates.some((candidate) => eValueOf(candidate) !== undefined);
     leftOutCount += selected.leftOutCount;
     yield {
       ...report,
-      result: { ...report.result, candidates: selected.kept },
+      result: { ...report.result, candidates: selected.selected },
       sort: selection.sort,
       leftOutCount: selected.leftOutCount,
     };

@@ -40,7 +40,7 @@ export async function* formatTables(reports: AsyncIterable<SearchReport>, layout
     yield `${headOf(report, layout)}\n`;
     const { candidates } = report.result;
     if (candidates.length > 0) yield `${drawTable(report, layout)}\n`;
-    yield layout.style.dim(footOf(report));
+    yield layout.style.dim(footOf(report, layout));
     if (!layout.hasAlignments) continue;
     for (const [index, candidate] of candidates.entries())
       yield `\n${drawAlignment(report, candidate, index + 1, layout)}`;
@@ -153,8 +153,8 @@ function fitting(
     Math.max(name.length, ...candidates.map((candidate) => cell(candidate).length));
   const texts = columns.filter(({ least }) => least !== undefined);
   const fixed = columns.filter(({ least }) => least === undefined);
-  const taken = fixed.reduce((sum, column) => sum + widthOf(column) + GAP, -GAP);
-  const left = width - taken - GAP * texts.length;
+  const fixedWidth = fixed.reduce((sum, column) => sum + widthOf(column) + GAP, -GAP);
+  const left = width - fixedWidth - GAP * texts.length;
   if (texts.length > 0 && left < TEXT_MIN * texts.length) {
     const [dropped] = texts.slice(-1);
     return fitting(
@@ -193,7 +193,7 @@ function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1).trimEnd()}…`;
 }
 
-function footOf(report: SearchReport): string {
+function footOf(report: SearchReport, { isTerminal, manual }: Layout): string {
   const { result, request, targetSpace, sort, leftOutCount, release } = report;
   const { candidates, isResultLimitReached } = result;
   const foundCount = candidates.length + leftOutCount;
@@ -201,21 +201,21 @@ function footOf(report: SearchReport): string {
     const hints = explainEmptySelection(targetSpace.canonicalFilter, release);
     return ['No protein passes the filter, so nothing was compared.', ...hints, ''].join('\n');
   }
-  const found = formatCount(foundCount);
+  const count = formatCount(foundCount);
   const hasEValues = candidates.some((candidate) => eValueOf(candidate) !== undefined);
   // An approximate policy lists the best evidence of what it measures.
-  const listed = result.policy.isExhaustive ? `nearest ${found}` : `${found} with the best evidence`;
+  const listed = result.policy.isExhaustive ? `nearest ${count}` : `${count} with the best evidence`;
   const lines = [
     isResultLimitReached
       ? `The ${listed} of ${formatCount(targetSpace.searchedTargetCount)}; --limit looks at more.`
-      : `All ${found} were looked at.`,
+      : `All ${count} were looked at.`,
     ...[describeLeftOut(leftOutCount, foundCount)].filter((line) => line !== ''),
     describeOrder(sort, hasEValues),
     'A distance of 0 is the same protein; near does not mean homologous.',
   ];
   if (result.relatives !== undefined) {
     lines.push(
-      `Compared with the tokens of its family: ${formatCount(result.relatives.count)} relatives were found.`,
+      `The query was compared with its homologs: ${formatCount(result.relatives.count)} were found.`,
     );
   }
   const { sampled } = result.policy;
@@ -223,7 +223,9 @@ function footOf(report: SearchReport): string {
     lines.push('Codes were looked up first. Measured here, that', `${sampled.losses}.`);
   }
   if (request.significance !== 'not_requested' && !hasEValues && candidates.length > 0) {
-    lines.push('No E-values: this release has no qualified calibration.');
+    const remedy = isTerminal ? ` See ${manual}operate#no-e-values` : '';
+    lines.push(`No E-values: this release has no qualified calibration.${remedy}`);
   }
+  if (isTerminal) lines.push(`What the columns mean: ${manual}numbers (while the server runs)`);
   return lines.map((line) => `${line}\n`).join('');
 }

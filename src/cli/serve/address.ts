@@ -20,9 +20,9 @@ const ANSWER_MAX_MS = 2_000;
  * accepted.
  */
 export function answersThere({ host, port, tls }: ApplianceConfig): Promise<boolean> {
-  const asked = { host, port, path: '/healthz', timeout: ANSWER_MAX_MS, rejectUnauthorized: false };
+  const probe = { host, port, path: '/healthz', timeout: ANSWER_MAX_MS, rejectUnauthorized: false };
   return new Promise((resolve) => {
-    const request = (tls === undefined ? getOverHttp : getOverTls)(asked, (response) => {
+    const request = (tls === undefined ? getOverHttp : getOverTls)(probe, (response) => {
       response.resume();
       resolve(response.headers['service-contract-digest'] !== undefined);
     });

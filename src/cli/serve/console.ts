@@ -7,6 +7,7 @@ import { ApiKeyTable } from '../../store/tables/api-keys.js';
 import { SessionTable } from '../../store/tables/sessions.js';
 import { realWorld } from '../../world.js';
 import type { CommandContext } from '../terminal/command.js';
+import { serverUrl } from '../terminal/server-url.js';
 
 /** `gloaming console`: prints a one-time link to the console. Reading the data folder is the permission. */
 export function register(program: Command, context: CommandContext): void {
@@ -32,8 +33,6 @@ async function printLink({ environment, stdout }: CommandContext, organization: 
 }
 
 /** URL of the console for a browser on this machine, or by the public address. @param port at which it listens */
-export function consoleUrl({ publicUrl, tls, host }: ApplianceConfig, port: number | string): string {
-  const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  const name = reached.includes(':') ? `[${reached}]` : reached;
-  return `${publicUrl ?? `${tls === undefined ? 'http' : 'https'}://${name}:${port}`}/console/`;
+export function consoleUrl(config: ApplianceConfig, port: number | string): string {
+  return `${serverUrl(config, port)}/console/`;
 }

@@ -9,7 +9,7 @@ import type { RequestContext } from '../../services/context.js';
 /** Organization of the demo key, of the self-check and of the browser that the start's link signs in. */
 export const DEMO_ORGANIZATION = 'default';
 
-/** Candidates in which finds are counted, by distance: half of the demo. */
+/** Limit of the example search: the nearest half of the demo. Recorded finds are counted among these candidates. */
 const EXAMPLE_CANDIDATES = 1_000;
 
 /**
@@ -33,21 +33,21 @@ export async function checkByExample(
   );
   const { searched_target_count: searched } = value.database;
   const took = `in ${value.performance.search_execution_ms} ms`;
-  const asked = `Self-check on ${servedFrom}: ${title} against ${searched} real proteins`;
+  const subject = `Self-check on ${servedFrom}: ${title} against ${searched} real proteins`;
   if (
     value.candidates.every(({ significance }) => significance.measurements.expected_false_hits === undefined)
   ) {
-    return `${asked}, ${took}. E-values follow in some minutes: the demo is being calibrated.`;
+    return `${subject}, ${took}. E-values follow in some minutes: the demo is being calibrated.`;
   }
-  const found = value.candidates.filter(({ target, significance }) => {
+  const homologs = value.candidates.filter(({ target, significance }) => {
     const e = significance.measurements.expected_false_hits;
     return target.id !== queryId && e !== undefined && e <= EXAMPLE_LARGEST_E;
   });
-  const ids = new Set(found.map(({ target }) => target.id));
-  const known = finds.filter((id) => ids.has(id)).length;
+  const ids = new Set(homologs.map(({ target }) => target.id));
+  const homologCount = finds.filter((id) => ids.has(id)).length;
   return (
-    `${asked} found ${found.length} homologs with E ≤ ${EXAMPLE_LARGEST_E}, ${known} of the ${finds.length} ` +
-    `expected, ${took}. BLASTP finds ${blastpCount} of these.`
+    `${subject} found ${homologs.length} homologs with E ≤ ${EXAMPLE_LARGEST_E}, ${homologCount} of the ` +
+    `${finds.length} expected, ${took}. BLASTP finds ${blastpCount} of these.`
   );
 }
 
@@ -70,14 +70,14 @@ export async function checkBySimulation(
     },
     contextOfCheck(),
   );
-  const found = foundHomologs(
+  const homologCount = foundHomologs(
     check,
     value.candidates.map(({ target }) => target.id),
   );
   const { searched_target_count: searched } = value.database;
   return (
-    `Self-check on ${servedFrom}: the first search found ${found} of ${check.homologs.length} true homologs of ` +
-    `${check.query.id} among ${searched} simulated proteins, in ${value.performance.search_execution_ms} ms.`
+    `Self-check on ${servedFrom}: the first search found ${homologCount} of ${check.homologs.length} true homologs ` +
+    `of ${check.query.id} among ${searched} simulated proteins, in ${value.performance.search_execution_ms} ms.`
   );
 }
 

@@ -6,7 +6,7 @@ import type { Appliance } from '../../appliance.js';
 import type { ApplianceConfig } from '../../config.js';
 import type { PublicRouteManifest } from '../../contract/document/manifest.js';
 import type { AdmissionLimits } from '../../http/admission/admission.js';
-import { handlersOf } from '../../http/handlers/handlers.js';
+import { handlersOf } from '../../http/handlers.js';
 import { createMetrics, type Metrics } from '../../http/pages/metrics.js';
 import { createServer, type HttpServer } from '../../http/server.js';
 import type { ColabfoldDoor, Readiness, Shell } from '../../http/shell.js';
@@ -157,7 +157,7 @@ async function startWork(appliance: Appliance, log: Logger, metrics: Metrics): P
     (cause, runId) =>
       log.warn({ err: cause, run_id: runId }, 'A run waits for a disk or a worker, and goes on by itself.'),
   );
-  appliance.workers?.watch(({ worker, part, cause }) =>
+  appliance.workers?.watch(({ worker, partition: part, cause }) =>
     log.warn({ err: cause, worker, part }, 'A worker has not answered for its part.'),
   );
   await appliance.sql.start(sqlListeners(log, metrics));
@@ -189,10 +189,10 @@ function limitsOf(config: ApplianceConfig): AdmissionLimits {
 }
 
 /** @returns the address at which clients reach the server */
-async function listen(server: Server, { host, port: wanted, tls }: ApplianceConfig): Promise<string> {
+async function listen(server: Server, { host, port: requestedPort, tls }: ApplianceConfig): Promise<string> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) => reject(listenError(cause, host, wanted, 'GLOAMING_PORT')));
-    server.listen(wanted, host, resolve);
+    server.once('error', (cause) => reject(listenError(cause, host, requestedPort, 'GLOAMING_PORT')));
+    server.listen(requestedPort, host, resolve);
   });
   const { address, family, port } = server.address() as AddressInfo;
   const name = family === 'IPv6' ? `[${address}]` : address;

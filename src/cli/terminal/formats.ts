@@ -1,7 +1,8 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { MsaChoice } from '../../contract/msa.js';
-import type { ExportFormatName } from '../../contract/runs/run-files.js';
+import type { ExportFormatName, Missing } from '../../contract/runs/run-files.js';
 import { Refusal } from '../../errors.js';
+import { isTableOfAnother } from '../../services/export/rows.js';
 import { positiveInteger } from './arguments.js';
 import { cutOffsOf, ratioOf, type SelectionFlags } from './selection.js';
 
@@ -9,6 +10,7 @@ import { cutOffsOf, ratioOf, type SelectionFlags } from './selection.js';
 export interface ExportFlags extends MsaFlags {
   readonly outfmt?: string;
   readonly formatOutput?: string;
+  readonly missing?: Missing;
 }
 
 interface MsaFlags {
@@ -23,7 +25,14 @@ export function addFieldOptions(command: Command): Command {
       '--outfmt <format>',
       "as BLAST's and DIAMOND's: '6 qseqid sseqid evalue …', '7 …' with comments, 5 for XML",
     )
-    .option('--format-output <names>', "columns as MMseqs2's: query,target,fident,evalue,…");
+    .option('--format-output <names>', "columns as MMseqs2's: query,target,fident,evalue,…")
+    .addOption(
+      new Option(
+        '--missing <text>',
+        'm8, outfmt, format-output: E-values and bit scores of a database without calibration: ' +
+          'count (the number of its proteins, and 0), nan, or empty (default: count)',
+      ).choices(['count', 'nan', 'empty']),
+    );
 }
 
 export function addMsaOptions(command: Command): Command {
@@ -58,13 +67,20 @@ export function formatNameOf<Name extends string>(
 }
 
 /** Translates the options of a format into the request of an export. */
-export function exportAskedOf(flags: ExportFlags & SelectionFlags, format: ExportFormatName) {
-  const { outfmt, formatOutput, sort = 'evalue' } = flags;
+export function exportOptionsOf(flags: ExportFlags & SelectionFlags, format: ExportFormatName) {
+  const { outfmt, formatOutput, missing, sort = 'evalue' } = flags;
   const msa = msaChoiceOf(flags);
   if (format !== 'a3m' && Object.keys(msa).length > 0) {
     throw new Refusal(
       'invalid_option',
       '--max-sequences, --max-identity and --diff choose the rows of an alignment: they go with --format a3m.',
+    );
+  }
+  if (missing !== undefined && !isTableOfAnother(format)) {
+    throw new Refusal(
+      'invalid_option',
+      '--missing says how E-values and bit scores are written that a database does not have: ' +
+        'it goes with --format m8, --outfmt and --format-output.',
     );
   }
   return {
@@ -73,6 +89,7 @@ export function exportAskedOf(flags: ExportFlags & SelectionFlags, format: Expor
     ...cutOffsOf(flags),
     ...(outfmt !== undefined && { outfmt }),
     ...(formatOutput !== undefined && { format_output: formatOutput }),
+    ...(missing !== undefined && { missing }),
     ...(format === 'a3m' && { msa }),
   };
 }

@@ -7,7 +7,7 @@ import type {
 /** State of a stage of a pipeline or of another command. */
 export type ProgressState = StageState<ProgressStage>;
 
-/** The same as text for people. */
+/** Progress as text for people. */
 export interface ProgressWords extends Omit<ProgressState, 'stage'> {
   readonly stage: string;
   readonly unit: string;

@@ -8,7 +8,7 @@ import { surprise } from '../result/colour.js';
 import { hitOf } from '../result/hits.js';
 import { ResultView } from '../result/result-view.js';
 import { isOver } from '../runs/run-state.js';
-import { askedBy, resultOf } from '../server/results.js';
+import { requestOfReceipt, resultOf } from '../server/results.js';
 import { gloaming, type Visitor } from '../server/server.js';
 import { toolsFor } from './result-page.js';
 
@@ -28,16 +28,20 @@ const SLICE_MS = 250;
 export function BatchResults({ run, query, visitor }: BatchResultsProps) {
   const { rows, isFull, error } = useRows(run);
   const [text, setText] = useState('');
-  const asked = query.get('query');
-  const chosen = rows.find(({ query_id: id }) => id === asked) ?? rows[0];
+  const queryParameter = query.get('query');
+  const chosen = rows.find(({ query_id: id }) => id === queryParameter) ?? rows[0];
   const words = text.toLowerCase();
-  const found = rows.filter(({ query_id: id }) => id.toLowerCase().includes(words));
+  const matching = rows.filter(({ query_id: id }) => id.toLowerCase().includes(words));
   if (error !== undefined) return <Failure error={error} />;
   if (chosen === undefined) return isOver(run) ? <p class="muted">No query was finished.</p> : null;
   return (
     <>
       {isFull && (
-        <BeyondPage run={run} shownCount={rows.length} asked={chosen.query_id === asked ? null : asked} />
+        <BeyondPage
+          run={run}
+          shownCount={rows.length}
+          queryParameter={chosen.query_id === queryParameter ? null : queryParameter}
+        />
       )}
       <div class="batch">
         <nav class="queries" aria-label="Queries">
@@ -49,12 +53,12 @@ export function BatchResults({ run, query, visitor }: BatchResultsProps) {
             onInput={({ currentTarget: { value } }) => setText(value)}
           />
           <ul>
-            {found.slice(0, LISTED_MAX_COUNT).map((row) => (
+            {matching.slice(0, LISTED_MAX_COUNT).map((row) => (
               <QueryLine key={row.query_index} row={row} run={run} isChosen={row === chosen} />
             ))}
           </ul>
-          {found.length > LISTED_MAX_COUNT && (
-            <p class="small muted">and {counted(found.length - LISTED_MAX_COUNT, 'more')}</p>
+          {matching.length > LISTED_MAX_COUNT && (
+            <p class="small muted">and {counted(matching.length - LISTED_MAX_COUNT, 'more')}</p>
           )}
         </nav>
         <OneResult key={chosen.query_index} row={chosen} run={run} visitor={visitor} />
@@ -67,15 +71,15 @@ interface BeyondPageProps {
   readonly run: Run;
   readonly shownCount: number;
   /** Query id from the address that is not among the listed queries; null if the address names none. */
-  readonly asked: string | null;
+  readonly queryParameter: string | null;
 }
 
 /** Notice that the batch has more candidates than the page holds, with the command that exports all of them. */
-function BeyondPage({ run, shownCount, asked }: BeyondPageProps) {
+function BeyondPage({ run, shownCount, queryParameter }: BeyondPageProps) {
   return (
     <div class="notice" role="status">
       <p>
-        {asked !== null && `${asked} is not listed. `}This page shows the first{' '}
+        {queryParameter !== null && `${queryParameter} is not listed. `}This page shows the first{' '}
         {counted(shownCount, 'query').replace('querys', 'queries')} of {count(run.progress.total_count)}, with{' '}
         {count(CANDIDATES_MAX_COUNT)} hits. To get all of them, choose Export, or run{' '}
         <code>gloaming runs export {run.id} --format parquet</code>
@@ -112,7 +116,7 @@ function QueryLine({ row, run, isChosen }: QueryLineProps) {
 function OneResult({ row, run, visitor }: Omit<QueryLineProps, 'isChosen'> & { readonly visitor: Visitor }) {
   const loaded = useLoaded(
     async (signal) => {
-      const { request } = await askedBy(row.receipt.id, signal);
+      const { request } = await requestOfReceipt(row.receipt.id, signal);
       const summary = run.result?.summary as BatchSearchRunSummary | undefined;
       const database = summary?.database ?? (await releaseOf(request.database_release_id ?? '', signal));
       return resultOf(
@@ -160,31 +164,32 @@ function useRows(run: Run): {
 } {
   const [state, setState] = useState<ReturnType<typeof useRows>>({ rows: [], isFull: false });
   useEffect(() => {
-    const gone = new AbortController();
+    const closing = new AbortController();
     const rows: HomologyQueryResult[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const tell = (): void => {
+    const showProgress = (): void => {
       timer = undefined;
       setState({ rows: [...rows], isFull: false });
     };
     const read = async (): Promise<void> => {
       let candidates = 0;
-      for await (const row of gloaming.results(run.id, { signal: gone.signal })) {
+      for await (const row of gloaming.results(run.id, { signal: closing.signal })) {
         rows.push(row as HomologyQueryResult);
         candidates += rows[rows.length - 1].candidates.length;
         if (candidates > CANDIDATES_MAX_COUNT) break;
-        timer ??= setTimeout(tell, rows.length === 1 ? 0 : SLICE_MS);
+        timer ??= setTimeout(showProgress, rows.length === 1 ? 0 : SLICE_MS);
       }
       clearTimeout(timer);
       setState({ rows, isFull: candidates > CANDIDATES_MAX_COUNT });
     };
     // Rows lost with the connection are read again when the status of the run changes.
     read().catch((error: Error) => {
-      if (!gone.signal.aborted && !(error instanceof TypeError)) setState((known) => ({ ...known, error }));
+      if (!closing.signal.aborted && !(error instanceof TypeError))
+        setState((before) => ({ ...before, error }));
     });
     return () => {
       clearTimeout(timer);
-      gone.abort();
+      closing.abort();
     };
   }, [run.id, isOver(run)]);
   return state;

@@ -2,11 +2,11 @@ import type { HomologyRequest } from '../../clients/typescript/types/homology.js
 import { CodePanel } from '../parts/code-panel.js';
 import { useLoaded } from '../parts/load.js';
 import { Await } from '../parts/notice.js';
-import { quoted, snippetsOf, type Asked } from '../parts/snippets.js';
+import { quoted, snippetsOf, type SnippetRequest } from '../parts/snippets.js';
 import type { ResultSet } from '../result/hits.js';
 import { Guide } from '../result/guide.js';
 import { ResultView } from '../result/result-view.js';
-import type { Closest, ResultTools } from '../result/tools.js';
+import { MANUAL_HREF, type Closest, type ResultTools } from '../result/tools.js';
 import { addressOf, leaveDraft } from '../search/draft.js';
 import { wordsOf } from '../search/filter.js';
 import { CopyButton } from '../parts/copy.js';
@@ -33,7 +33,7 @@ export function ResultPage({ receiptId, name, isGuided, visitor }: ResultPagePro
             <p class="small muted">Only proteins where {wordsOf(request.filter)}.</p>
           )}
           <div class="under-head">
-            <CodePanel snippets={snippetsOf(askedAs(request))} />
+            <CodePanel snippets={snippetsOf(snippetRequestOf(request))} />
             <div class="buttons">
               <a class="button quiet small" href={searchAgain(result, request)}>
                 Change the search
@@ -61,6 +61,7 @@ function searchAgain({ query, database }: ResultSet, { filter, limit }: Homology
 export function toolsFor(result: ResultSet, visitor: Visitor): ResultTools {
   const { database, query, receiptId, settings } = result;
   return {
+    manualHref: MANUAL_HREF,
     closest: (targetId, signal) =>
       ask<Closest>(
         'POST',
@@ -81,7 +82,7 @@ function searchMany(text: string, database: string): void {
 }
 
 /** Returns the request as code. The command line needs no server. */
-function askedAs(request: HomologyRequest): Asked {
+function snippetRequestOf(request: HomologyRequest): SnippetRequest {
   const { query, database_release_id: releaseId, filter, limit, evidence } = request;
   const flags = [
     ...(releaseId === undefined ? [] : [`--database ${releaseId}`]),

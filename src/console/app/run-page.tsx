@@ -12,7 +12,7 @@ import { snippetsOf } from '../parts/snippets.js';
 import { ResultView } from '../result/result-view.js';
 import { RunProgress, StatusBadge } from '../runs/run-line.js';
 import { ENDPOINTS, isOver, useLiveRun } from '../runs/run-state.js';
-import { askedBy, resultOf } from '../server/results.js';
+import { requestOfReceipt, resultOf } from '../server/results.js';
 import { gloaming, type Visitor } from '../server/server.js';
 import { BatchResults } from './batch-results.js';
 import { toolsFor } from './result-page.js';
@@ -105,7 +105,7 @@ function SingleResult({ run, visitor }: { readonly run: Run; readonly visitor: V
     async (signal) => {
       const summary = run.result?.summary as SearchRunSummary;
       const candidates = (await allOf(gloaming.results(run.id, { signal }))) as HomologyCandidate[];
-      const { request } = await askedBy(summary.receipt.id, signal);
+      const { request } = await requestOfReceipt(summary.receipt.id, signal);
       const query = { id: run.label ?? 'query', sequence: request.query.sequence };
       return resultOf({ ...summary, candidates, is_result_limit_reached: false }, query, request);
     },

@@ -41,9 +41,9 @@ export function Views({ visitor, route }: { readonly visitor: Visitor; readonly 
 /** Loads the databases and renders the search form. */
 function SearchStart({ visitor, query }: { readonly visitor: Visitor; readonly query: URLSearchParams }) {
   const loaded = useLoaded(defaultReleases, []);
-  const asked = draftOf(query);
-  if (asked !== undefined) {
-    leaveDraft(asked);
+  const draft = draftOf(query);
+  if (draft !== undefined) {
+    leaveDraft(draft);
     noteInAddress(hrefTo(['search']));
   }
   return <Await loaded={loaded}>{(releases) => <SearchView visitor={visitor} releases={releases} />}</Await>;

@@ -24,8 +24,8 @@ export function DatabasesView({ selected, isOperator }: DatabasesViewProps) {
   const [round, setRound] = useState(0);
   const loaded = useLoaded(
     async (signal) => {
-      const asked = ask<{ readonly releases: readonly string[] }>('GET', 'calibrated', undefined, signal);
-      const [databases, calibrated] = await Promise.all([allOf(gloaming.databases({ signal })), asked]);
+      const answer = ask<{ readonly releases: readonly string[] }>('GET', 'calibrated', undefined, signal);
+      const [databases, calibrated] = await Promise.all([allOf(gloaming.databases({ signal })), answer]);
       return Promise.all(
         databases.map(async (database) => ({
           database,

@@ -33,17 +33,17 @@ const SILENT_MS = 120_000;
  * @param onEnded called when a command ends
  */
 export function JobsPanel({ onEnded }: { readonly onEnded?: () => void }) {
-  const told = usePolled(
+  const polled = usePolled(
     (signal) => ask<{ readonly jobs: readonly Job[] }>('GET', 'jobs', undefined, signal),
     POLL_INTERVAL_MS,
   );
-  const jobs = told?.jobs ?? [];
-  const known = useRef<readonly number[]>([]);
+  const jobs = polled?.jobs ?? [];
+  const jobPids = useRef<readonly number[]>([]);
   useEffect(() => {
     const pids = jobs.map(({ pid }) => pid);
-    if (known.current.some((pid) => !pids.includes(pid))) onEnded?.();
-    known.current = pids;
-  }, [told]);
+    if (jobPids.current.some((pid) => !pids.includes(pid))) onEnded?.();
+    jobPids.current = pids;
+  }, [polled]);
   if (jobs.length === 0) return null;
   return (
     <section>

@@ -49,12 +49,12 @@ export function addSearch(frame: HTMLElement): void {
   const show = async (): Promise<void> => {
     const query = field.value;
     sections ??= loadSections(frame.dataset['index'] ?? '');
-    const found = findSections(await sections, query);
+    const matching = findSections(await sections, query);
     // A later letter may have started another search.
     if (field.value !== query) return;
-    list.replaceChildren(...found.map((section, index) => optionOf(section, query, index)));
-    status.textContent = query.trim() === '' ? '' : `${found.length} sections`;
-    if (found.length === 0) return close();
+    list.replaceChildren(...matching.map((section, index) => optionOf(section, query, index)));
+    status.textContent = query.trim() === '' ? '' : `${matching.length} sections`;
+    if (matching.length === 0) return close();
     list.hidden = false;
     field.setAttribute('aria-expanded', 'true');
     choose(0);

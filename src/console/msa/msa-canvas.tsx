@@ -34,10 +34,10 @@ export function MsaCanvas({ msa, summary }: { readonly msa: Msa; readonly summar
     if (element === null) return undefined;
     const inks = inksOf(element);
     const stacks = createLogo(summary, cellWidth, LOGO_HEIGHT, devicePixelRatio, inks);
-    let asked = 0;
+    let frameRequest = 0;
     let picture: ImageData | undefined;
     const paint = (): void => {
-      asked = 0;
+      frameRequest = 0;
       // The view may be closed between the request of a frame and the frame.
       if (cells.current === null || names.current === null || logo.current === null) return;
       const sight = { ...sightOf(element, namesWidth), cellWidth, cellHeight };
@@ -50,13 +50,13 @@ export function MsaCanvas({ msa, summary }: { readonly msa: Msa; readonly summar
       paintNames(prepared(names.current, namesWidth, sight.height), msa, sight, namesWidth, inks);
       paintLogo(prepared(logo.current, sight.width, LOGO_HEIGHT), stacks, sight, LOGO_HEIGHT);
     };
-    const ask = (): void => void (asked ||= requestAnimationFrame(paint));
+    const ask = (): void => void (frameRequest ||= requestAnimationFrame(paint));
     const watcher = new ResizeObserver(ask);
     watcher.observe(element);
     element.addEventListener('scroll', ask, { passive: true });
     paint();
     return () => {
-      cancelAnimationFrame(asked);
+      cancelAnimationFrame(frameRequest);
       watcher.disconnect();
       element.removeEventListener('scroll', ask);
     };

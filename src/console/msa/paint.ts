@@ -175,8 +175,8 @@ export function createLogo(
   const pieces = new Map<number, HTMLCanvasElement>();
   return {
     piece(index) {
-      const known = pieces.get(index);
-      if (known !== undefined) return known;
+      const cached = pieces.get(index);
+      if (cached !== undefined) return cached;
       const canvas = document.createElement('canvas');
       [canvas.width, canvas.height] = [LOGO_PIECE_COLUMNS * cellWidth * density, height * density];
       const context = canvas.getContext('2d') as CanvasRenderingContext2D;

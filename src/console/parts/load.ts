@@ -14,13 +14,13 @@ export function useLoaded<Value>(
 ): Loaded<Value> {
   const [loaded, setLoaded] = useState<Loaded<Value>>({ state: 'loading' });
   useEffect(() => {
-    const gone = new AbortController();
+    const closing = new AbortController();
     setLoaded({ state: 'loading' });
-    load(gone.signal).then(
-      (value) => gone.signal.aborted || setLoaded({ state: 'ready', value }),
-      (error: unknown) => gone.signal.aborted || setLoaded({ state: 'failed', error: error as Error }),
+    load(closing.signal).then(
+      (value) => closing.signal.aborted || setLoaded({ state: 'ready', value }),
+      (error: unknown) => closing.signal.aborted || setLoaded({ state: 'failed', error: error as Error }),
     );
-    return () => gone.abort();
+    return () => closing.abort();
   }, keys);
   return loaded;
 }
@@ -32,16 +32,16 @@ export function usePolled<Value>(
 ): Value | undefined {
   const [value, setValue] = useState<Value>();
   useEffect(() => {
-    const gone = new AbortController();
+    const closing = new AbortController();
     const look = (): void => {
       // A failed call is ignored: the page keeps the last value, and the next call follows soon.
-      if (!document.hidden) load(gone.signal).then(setValue, () => undefined);
+      if (!document.hidden) load(closing.signal).then(setValue, () => undefined);
     };
     look();
     const timer = setInterval(look, everyMs);
     return () => {
       clearInterval(timer);
-      gone.abort();
+      closing.abort();
     };
   }, []);
   return value;

@@ -18,12 +18,12 @@ export function useMedia(query: string): boolean {
 export function useWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
-    const seen = element.current;
-    if (seen === null) return undefined;
-    const look = (): void => setWidth(seen.clientWidth);
+    const node = element.current;
+    if (node === null) return undefined;
+    const look = (): void => setWidth(node.clientWidth);
     look();
     const watcher = new ResizeObserver(look);
-    watcher.observe(seen);
+    watcher.observe(node);
     return () => watcher.disconnect();
   }, []);
   return width;

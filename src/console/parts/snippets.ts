@@ -1,7 +1,7 @@
 import type { Snippet } from './code-panel.js';
 
 /** A request of the contract, to be written as code. */
-export interface Asked {
+export interface SnippetRequest {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly body?: unknown;
@@ -16,7 +16,7 @@ export interface Asked {
  * key.
  */
 export function snippetsOf(
-  { method, path, body, command, call }: Asked,
+  { method, path, body, command, call }: SnippetRequest,
   origin = new URL('..', location.href).href.replace(/\/$/, ''),
 ): readonly Snippet[] {
   const json = body === undefined ? undefined : JSON.stringify(body, null, 2);

@@ -32,7 +32,7 @@ export function VirtualList(props: VirtualListProps) {
       const top = -(frame.current?.getBoundingClientRect().top ?? 0);
       const first = Math.floor((top - extra) / rowHeight) - SPARE_ROWS;
       const last = Math.ceil((top + innerHeight) / rowHeight) + SPARE_ROWS;
-      setSight((known) => (known.first === first && known.last === last ? known : { first, last }));
+      setSight((before) => (before.first === first && before.last === last ? before : { first, last }));
     };
     look();
     addEventListener('scroll', look, { passive: true });

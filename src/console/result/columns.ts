@@ -7,6 +7,8 @@ export interface Column {
   readonly title: string;
   /** Explanation of the column, in one sentence. */
   readonly meaning: string;
+  /** Section of the manual's page about numbers. */
+  readonly section?: string;
   /** CSS grid width. */
   readonly width: string;
   readonly isNumber: boolean;
@@ -25,6 +27,7 @@ const FIXED: readonly Column[] = [
     ...NUMBER,
     id: 'rank',
     title: '#',
+    section: 'rank',
     meaning: 'Rank by distance; 1 is the nearest protein.',
     width: '3.2rem',
     key: ({ rank }) => rank,
@@ -34,6 +37,7 @@ const FIXED: readonly Column[] = [
     ...TEXT,
     id: 'target',
     title: 'Protein',
+    section: 'target',
     meaning: 'Id of the protein in its database, and its name.',
     width: 'minmax(9rem, 2.4fr)',
     key: ({ id }) => id,
@@ -43,6 +47,7 @@ const FIXED: readonly Column[] = [
     ...TEXT,
     id: 'organism',
     title: 'Organism',
+    section: 'name-organism-and-other-attributes',
     meaning: 'Species that the protein comes from.',
     width: 'minmax(6rem, 1.8fr)',
     key: ({ organism }) => organism || undefined,
@@ -52,6 +57,7 @@ const FIXED: readonly Column[] = [
     ...NUMBER,
     id: 'evalue',
     title: 'E-value',
+    section: 'e-value',
     meaning:
       'E-value: expected number of unrelated proteins that score at least as well. ~ is extrapolated beyond the ' +
       'sample of the calibration, ≤ is an upper bound.',
@@ -63,7 +69,8 @@ const FIXED: readonly Column[] = [
     ...NUMBER,
     id: 'bits',
     title: 'Bits',
-    meaning: 'Surprise: each bit halves the probability that an unrelated pair scores as well.',
+    section: 'bit_score',
+    meaning: 'Bit score: each bit halves the probability that an unrelated pair scores as well.',
     width: '4rem',
     key: ({ bits }) => bits,
     text: ({ bits }) => (bits === undefined ? '' : bits.toFixed(0)),
@@ -73,6 +80,7 @@ const FIXED: readonly Column[] = [
     ...NUMBER,
     id: 'qcov',
     title: 'Query cover',
+    section: 'coverage',
     meaning: 'Aligned range of the query ÷ its length.',
     width: '6.2rem',
     key: ({ alignment }) => alignment?.query_coverage_ratio,
@@ -83,6 +91,7 @@ const FIXED: readonly Column[] = [
     ...NUMBER,
     id: 'tcov',
     title: 'Target cover',
+    section: 'coverage',
     meaning: 'Aligned range of the target ÷ its length.',
     width: '6.2rem',
     key: ({ alignment }) => alignment?.target_coverage_ratio,
@@ -93,6 +102,7 @@ const FIXED: readonly Column[] = [
     ...NUMBER,
     id: 'identity',
     title: 'Identity',
+    section: 'identity',
     meaning: 'Identical residues ÷ columns of the alignment, gaps included.',
     width: '5rem',
     key: ({ alignment }) => alignment?.sequence_identity_ratio,
@@ -103,6 +113,7 @@ const FIXED: readonly Column[] = [
     ...NUMBER,
     id: 'distance',
     title: 'Distance',
+    section: 'distance',
     meaning:
       'Mean cosine distance to the closest residue of the other protein, in both directions. Ranks use it.',
     width: '5.2rem',
@@ -114,6 +125,7 @@ const FIXED: readonly Column[] = [
     ...NUMBER,
     id: 'score',
     title: 'Score',
+    section: 'score',
     meaning: 'Best local alignment score with affine gaps.',
     width: '4.6rem',
     key: ({ score }) => score,

@@ -27,7 +27,7 @@ export function FacetAside({ hits, fields, choice, onChoice, isNarrow }: FacetAs
       choice={choice}
       onChoice={onChoice}
       lengths={[Math.min(...lengths), Math.max(...lengths)]}
-      onOpen={(field) => setOpen((known) => [...known, field])}
+      onOpen={(field) => setOpen((before) => [...before, field])}
     />
   );
   return (

@@ -81,8 +81,8 @@ function tellsApart(hits: readonly Hit[], field: string, distinctCount: number):
 
 /** Returns the choice with one value of a field added or removed. */
 export function toggled(choice: Choice, field: string, value: string): Choice {
-  const known = choice.values[field] ?? [];
-  const next = known.includes(value) ? known.filter((each) => each !== value) : [...known, value];
+  const selected = choice.values[field] ?? [];
+  const next = selected.includes(value) ? selected.filter((each) => each !== value) : [...selected, value];
   return { ...choice, values: { ...choice.values, [field]: next } };
 }
 

@@ -1,10 +1,13 @@
 import { useState } from 'preact/hooks';
 import { counted, eValue, percent } from '../parts/format.js';
 import type { Hit, ResultSet } from './hits.js';
+import { MANUAL_HREF } from './tools.js';
 
 interface Step {
   readonly title: string;
   readonly text: string;
+  /** Page of the manual, with its section. */
+  readonly page?: string;
 }
 
 /** Explains the numbers of this result to a first-time visitor. */
@@ -21,7 +24,7 @@ export function Guide({ result }: { readonly result: ResultSet }) {
       </p>
       <h2>{step.title}</h2>
       <p>
-        {step.text} <a href="../docs/numbers">What the numbers mean</a>
+        {step.text} <a href={`${MANUAL_HREF}${step.page ?? 'numbers'}`}>More in the manual</a>
       </p>
       <div class="buttons">
         <button type="button" class="button" disabled={at === 0} onClick={() => setAt(at - 1)}>
@@ -54,6 +57,7 @@ function stepsFor({ query, hits, database, isExhaustive }: ResultSet): readonly 
       ? [
           {
             title: 'The first hit is the query itself',
+            page: 'numbers#rank',
             text: `${first.id} is in the database, so its distance is about 0. Rank 2 is the first other protein.`,
           },
         ]
@@ -64,6 +68,7 @@ function stepsFor({ query, hits, database, isExhaustive }: ResultSet): readonly 
     ...(doubtful === undefined ? [] : [chance(doubtful)]),
     {
       title: 'Open a row',
+      page: 'console#read-a-result',
       text:
         'It shows the alignment and, under "Closest residues", the residue of the protein that each residue of ' +
         'the query is most similar to. Homologs give long runs of parallel links; chance gives a tangle.',
@@ -76,6 +81,7 @@ const CONTEXT = 'A protein language model turned each residue of the query, in i
 function everything(targetCount: number): Step {
   return {
     title: 'Everything was compared',
+    page: 'numbers#distance',
     text:
       `${CONTEXT}. Each vector was compared with those of all ${counted(targetCount, 'protein')} of the database. ` +
       'No seed, no shortcut: every protein outside the list is farther away than every protein in it.',
@@ -85,6 +91,7 @@ function everything(targetCount: number): Step {
 function sampled(targetCount: number): Step {
   return {
     title: 'Every protein was scanned',
+    page: 'evidence#what-do-the-faster-policies-lose',
     text:
       `${CONTEXT}. A prefilter scanned all ${counted(targetCount, 'protein')} of the database, and its best ` +
       'hits were compared in full. Its losses were measured on this database.',
@@ -94,6 +101,7 @@ function sampled(targetCount: number): Step {
 function withoutEValues(slug: string): Step {
   return {
     title: 'No E-values yet',
+    page: 'operate#no-e-values',
     text:
       'The list is in the order of distance and does not say which proteins are homologs. For E-values, the ' +
       `database must be calibrated on its own proteins, once: "gloaming index calibrate ${slug}" on the server.`,
@@ -103,6 +111,7 @@ function withoutEValues(slug: string): Step {
 function surprising(sure: readonly Hit[]): Step {
   return {
     title: `${counted(sure.length, 'protein')} beyond chance`,
+    page: 'numbers#e-value',
     text:
       'Their E-values are at most 0.001: a thousand such searches find a single unrelated protein with such a ' +
       'score. A darker dot is a smaller E-value.',
@@ -113,6 +122,7 @@ function distant({ id, alignment, logE = 0 }: Hit): Step {
   const identity = percent(alignment?.sequence_identity_ratio ?? 0);
   return {
     title: 'A homolog beyond sequence identity',
+    page: 'numbers#identity',
     text:
       `${id} shares ${identity} of its residues with the query. Sequence searches lose homologs in this twilight ` +
       `zone. Its E-value is still ${eValue(logE)}, because the contexts of the residues agree.`,
@@ -122,6 +132,7 @@ function distant({ id, alignment, logE = 0 }: Hit): Step {
 function chance({ id, logE = 0 }: Hit): Step {
   return {
     title: 'Where chance begins',
+    page: 'numbers#e-value',
     text:
       `${id} has an E-value of ${eValue(logE)}: about as many unrelated proteins are expected to score as well. ` +
       'Such hits may be unrelated. The threshold of the score chart hides them.',

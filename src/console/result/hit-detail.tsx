@@ -55,8 +55,8 @@ export function HitDetail({ result, hit, tools }: HitDetailProps) {
             Search with this protein
           </a>
         )}
-        {tools.closest !== undefined && (
-          <a class="button quiet small" href="../docs/numbers">
+        {tools.manualHref !== undefined && (
+          <a class="button quiet small" href={`${tools.manualHref}numbers`}>
             What the numbers mean
           </a>
         )}

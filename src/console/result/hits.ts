@@ -59,9 +59,12 @@ export function hitOf(candidate: HomologyCandidate): Hit {
   const { rank, target, measurements, alignment, significance } = candidate;
   const {
     log_expected_false_hits: logE,
-    pair_tail_surprisal_bits: bits,
+    bit_score: bitScore,
+    pair_tail_surprisal_bits: surprisal,
     is_e_value_upper_bound: isBound,
   } = significance.measurements;
+  // Answers of earlier versions have no bit score.
+  const bits = bitScore ?? surprisal;
   const isExtrapolated = significance.status === 'supported_extrapolated';
   return {
     rank,

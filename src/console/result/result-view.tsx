@@ -9,6 +9,7 @@ import { columnsOf, FIRST_COLUMNS, RANK_ORDER, sorted, type Column, type Order }
 import { chosen, isAll, NO_CHOICE, toggled, type Choice } from './facets.js';
 import { FacetAside } from './facet-panel.js';
 import { HitDetail } from './hit-detail.js';
+import { ColumnLinks } from './column-links.js';
 import { HitTable } from './hit-table.js';
 import { fieldsOf, type Hit, type ResultSet } from './hits.js';
 import { ResultActions } from './result-actions.js';
@@ -54,13 +55,13 @@ export function ResultView({ result, tools, firstOrder = RANK_ORDER, children }:
     .map((column) => (isNarrow ? { ...column, width: NARROW_WIDTHS[column.id] ?? column.width } : column));
 
   const orderBy = ({ id, isDescending = false }: Column): void =>
-    setOrder((known) => ({
+    setOrder((before) => ({
       column: id,
-      isDescending: known.column === id ? !known.isDescending : isDescending,
+      isDescending: before.column === id ? !before.isDescending : isDescending,
     }));
   const select = (list: readonly string[], isSelected: boolean): void =>
     setSelected(
-      (known) => new Set(isSelected ? [...known, ...list] : [...known].filter((id) => !list.includes(id))),
+      (before) => new Set(isSelected ? [...before, ...list] : [...before].filter((id) => !list.includes(id))),
     );
   const open = (id: string): void => {
     setOpenId(id);
@@ -109,6 +110,9 @@ export function ResultView({ result, tools, firstOrder = RANK_ORDER, children }:
                 onOpen={setOpenId}
                 renderOpen={(hit: Hit) => <HitDetail result={result} hit={hit} tools={tools} />}
               />
+              {tools.manualHref !== undefined && (
+                <ColumnLinks columns={visible} manualHref={tools.manualHref} />
+              )}
             </section>
           </div>
         </>

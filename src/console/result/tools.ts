@@ -13,8 +13,13 @@ export interface ClosestSide {
   readonly cosine: readonly number[];
 }
 
-/** Actions on a result that need a server. A report in a file has none of them. */
+/** Address of the manual from the console, which the same server serves. */
+export const MANUAL_HREF = '../docs/';
+
+/** Actions on a result that need a server. A report in a file has the manual's address only. */
 export interface ResultTools {
+  /** Address of the manual, with a slash at the end. */
+  readonly manualHref?: string;
   readonly closest?: (targetId: string, signal: AbortSignal) => Promise<Closest>;
   /** Address of the search form with this protein. */
   readonly searchHref?: (id: string, sequence: string) => string;

@@ -37,8 +37,8 @@ export function useLiveRun(runId: string): LiveRun {
   const [error, setError] = useState<Error>();
   const [isWaiting, setWaiting] = useState(false);
   useEffect(() => {
-    const gone = new AbortController();
-    const { signal } = gone;
+    const closing = new AbortController();
+    const { signal } = closing;
     const follow = async (): Promise<void> => {
       const first = await gloaming.run(runId, { signal });
       setRun(first);
@@ -46,7 +46,8 @@ export function useLiveRun(runId: string): LiveRun {
       if (isOver(first)) return;
       for await (const { data } of gloaming.watch(runId, { signal })) {
         setRun(
-          (known) => known && { ...known, status: data.status, progress: data.progress ?? known.progress },
+          (before) =>
+            before && { ...before, status: data.status, progress: data.progress ?? before.progress },
         );
       }
       setRun(await gloaming.run(runId, { signal }));
@@ -64,7 +65,7 @@ export function useLiveRun(runId: string): LiveRun {
       }
     };
     void followOn();
-    return () => gone.abort();
+    return () => closing.abort();
   }, [runId]);
   return { ...(run && { run }), ...(error && { error }), isWaiting, setRun };
 }

@@ -123,23 +123,23 @@ function useRuns(): { readonly runs?: readonly Run[]; readonly error?: Error } {
   const [runs, setRuns] = useState<readonly Run[]>();
   const [error, setError] = useState<Error>();
   useEffect(() => {
-    const gone = new AbortController();
+    const closing = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const look = async (): Promise<void> => {
-      const found = await allOf(gloaming.runs({}, { signal: gone.signal }), RUNS_MAX_COUNT);
-      setRuns(found);
-      if (!gone.signal.aborted && !found.every(isOver))
+      const runs = await allOf(gloaming.runs({}, { signal: closing.signal }), RUNS_MAX_COUNT);
+      setRuns(runs);
+      if (!closing.signal.aborted && !runs.every(isOver))
         timer = setTimeout(() => void look().catch(fail), LOOK_AGAIN_MS);
     };
     const fail = (failure: Error): void => {
-      if (gone.signal.aborted) return;
+      if (closing.signal.aborted) return;
       // Retries while the server restarts.
       if (failure instanceof TypeError) timer = setTimeout(() => void look().catch(fail), LOOK_AGAIN_MS);
       else setError(failure);
     };
     void look().catch(fail);
     return () => {
-      gone.abort();
+      closing.abort();
       clearTimeout(timer);
     };
   }, []);

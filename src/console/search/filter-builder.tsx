@@ -62,8 +62,8 @@ export function FilterBuilder({ fields, releaseId, clauses, joined, onChange, fa
 
 function firstOperator({ operators, type, is_taxonomy: isTaxonomy }: FilterField): string {
   if (isTaxonomy) return 'descends_from';
-  const wanted = type === 'string_list' || type === 'string' ? 'contains' : 'eq';
-  return operators.includes(wanted) ? wanted : (operators[0] ?? 'eq');
+  const operator = type === 'string_list' || type === 'string' ? 'contains' : 'eq';
+  return operators.includes(operator) ? operator : (operators[0] ?? 'eq');
 }
 
 interface ClauseLineProps {

@@ -115,6 +115,6 @@ export function wordsOf(filter: unknown, depth = 0): string {
     return parts.join(` ${op} `);
   }
   const name = String(field).replaceAll('_', ' ');
-  const said = value ?? listOf(values).join(', ');
-  return `${name} ${OPERATORS[String(op)] ?? String(op)} ${String(said)}`.trim();
+  const shown = value ?? listOf(values).join(', ');
+  return `${name} ${OPERATORS[String(op)] ?? String(op)} ${String(shown)}`.trim();
 }

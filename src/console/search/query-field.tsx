@@ -109,20 +109,20 @@ const PATIENCE_MS = 200;
 
 /** Suggests proteins of the databases with this name. A click puts the sequence of a protein into the field. */
 function Names({ text, onText }: Pick<QueryFieldProps, 'text' | 'onText'>) {
-  const [found, setFound] = useState<readonly Reference[]>();
+  const [references, setReferences] = useState<readonly Reference[]>();
   const name = text.trim();
   useEffect(() => {
-    const gone = new AbortController();
+    const closing = new AbortController();
     const timer = setTimeout(() => {
-      gloaming.call('refs.resolve', { body: { query: name, limit: 8 }, signal: gone.signal }).then(
-        ({ data }) => setFound(data.references.filter(({ kind }) => kind === 'target')),
+      gloaming.call('refs.resolve', { body: { query: name, limit: 8 }, signal: closing.signal }).then(
+        ({ data }) => setReferences(data.references.filter(({ kind }) => kind === 'target')),
         // If a name cannot be looked up, the search refuses it as a sequence.
         () => undefined,
       );
     }, PATIENCE_MS);
     return () => {
       clearTimeout(timer);
-      gone.abort();
+      closing.abort();
     };
   }, [name]);
   const choose = ({ id, database_release_id: release = '' }: Reference): void => {
@@ -134,11 +134,11 @@ function Names({ text, onText }: Pick<QueryFieldProps, 'text' | 'onText'>) {
       onText(`>${id} ${description}\n${sequence.replace(/.{1,60}/g, '$&\n')}`),
     );
   };
-  if (found === undefined) return null;
-  if (found.length === 0) return <p class="small muted">No protein in the databases has this name.</p>;
+  if (references === undefined) return null;
+  if (references.length === 0) return <p class="small muted">No protein in the databases has this name.</p>;
   return (
     <ul class="names" aria-label="Proteins of this name">
-      {found.map((reference) => (
+      {references.map((reference) => (
         <li key={`${reference.database_release_id ?? ''} ${reference.id}`}>
           <button type="button" onClick={() => choose(reference)}>
             <b>{reference.id}</b> {reference.name === reference.id ? '' : reference.name}{' '}

@@ -42,7 +42,7 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
   const filter = conditions.nested ?? filterOf(conditions.clauses, conditions.joined);
   const faults = useMemo(() => faultsOf(failure, conditions.clauses), [failure]);
 
-  const asked = {
+  const request = {
     text,
     limit,
     ...(release && { database: release.database_slug }),
@@ -57,7 +57,7 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
     if (records.length === 0 || problem !== undefined || release === undefined) return;
     setBusy(true);
     setFailure(undefined);
-    start(asked, records.length, release).then(goTo, fail);
+    start(request, records.length, release).then(goTo, fail);
   };
   const showExample = (): void => {
     if (release === undefined) return;
@@ -115,7 +115,7 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
         </p>
         {failure !== undefined && <Failure error={failure} />}
         {records.length > 0 && (
-          <CopyButton label="Copy permalink" text={new URL(addressOf(asked), location.href).href} />
+          <CopyButton label="Copy permalink" text={new URL(addressOf(request), location.href).href} />
         )}
       </SearchSide>
     </form>
@@ -229,9 +229,9 @@ function SearchSide(props: SearchSideProps) {
  * Starts the search: one protein is searched at once, several become a run.
  * @returns address of the result
  */
-async function start(asked: Draft, recordCount: number, release: HomologyRelease): Promise<string> {
+async function start(draft: Draft, recordCount: number, release: HomologyRelease): Promise<string> {
   const { id, database_slug: slug } = release;
-  const { text, limit = 100, filter } = asked;
+  const { text, limit = 100, filter } = draft;
   const settings = {
     database_release_id: id,
     evidence: 'pairwise_sequence_alignment' as const,

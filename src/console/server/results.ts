@@ -21,9 +21,9 @@ export interface Answered {
   readonly request: HomologyRequest;
 }
 
-const KEPT_MAX_COUNT = 8;
+const CACHED_MAX_COUNT = 8;
 /** Results of this page by receipt, so that the Back button sends no request. */
-const kept = new Map<string, Answered>();
+const answers = new Map<string, Answered>();
 
 /** Searches, and caches the result under its receipt. Errors  those of the client */
 export async function searchAndStore(
@@ -32,17 +32,17 @@ export async function searchAndStore(
 ): Promise<Answered> {
   const { database_release_id: _release, filter: _filter, ...elsewhere } = request;
   const sent = targetSpaceId === undefined ? request : { ...elsewhere, target_space_id: targetSpaceId };
-  const found = await gloaming.search(sent, signal === undefined ? {} : { signal });
+  const answer = await gloaming.search(sent, signal === undefined ? {} : { signal });
   const result = resultOf(
-    found,
+    answer,
     { id, ...(description && { description }), sequence: sequenceOf(request) },
     request,
   );
   const { database: _, ...rest } = request;
-  const answered = { result, request: { ...rest, database_release_id: found.database.release_id } };
-  kept.set(found.receipt.id, answered);
+  const answered = { result, request: { ...rest, database_release_id: answer.database.release_id } };
+  answers.set(answer.receipt.id, answered);
   noteRate(result);
-  if (kept.size > KEPT_MAX_COUNT) kept.delete(kept.keys().next().value as string);
+  if (answers.size > CACHED_MAX_COUNT) answers.delete(answers.keys().next().value as string);
   return answered;
 }
 
@@ -52,7 +52,7 @@ function sequenceOf({ query }: HomologyRequest): string {
 }
 
 export function resultOf(
-  found: Omit<
+  answer: Omit<
     HomologyCandidateSet,
     'request_id' | 'usage' | 'performance' | 'execution' | 'object' | 'query'
   > &
@@ -60,7 +60,7 @@ export function resultOf(
   query: ResultSet['query'],
   { limit = 100, filter }: Pick<HomologyRequest, 'limit' | 'filter'>,
 ): ResultSet {
-  const { candidates, database, evidence_summary: evidence, execution, performance } = found;
+  const { candidates, database, evidence_summary: evidence, execution, performance } = answer;
   return {
     query,
     hits: candidates.map(hitOf),
@@ -75,10 +75,10 @@ export function resultOf(
       hasAlignments: evidence.requested === 'pairwise_sequence_alignment',
       ...(filter !== undefined && { filter }),
     },
-    isLimitReached: found.is_result_limit_reached,
-    receiptId: found.receipt.id,
-    resultSha256: found.result_sha256,
-    warnings: found.warnings.map(({ message }) => message),
+    isLimitReached: answer.is_result_limit_reached,
+    receiptId: answer.receipt.id,
+    resultSha256: answer.result_sha256,
+    warnings: answer.warnings.map(({ message }) => message),
     ...(execution && {
       isExhaustive: execution.policy.is_exhaustive,
       knownLosses: execution.policy.known_losses,
@@ -108,13 +108,13 @@ export async function resultOfReceipt(
   name: string,
   signal: AbortSignal,
 ): Promise<Answered> {
-  const known = kept.get(receiptId);
-  if (known !== undefined) return known;
-  return searchAndStore({ id: name, ...(await askedBy(receiptId, signal)) }, signal);
+  const cached = answers.get(receiptId);
+  if (cached !== undefined) return cached;
+  return searchAndStore({ id: name, ...(await requestOfReceipt(receiptId, signal)) }, signal);
 }
 
 /** Returns the request of a receipt, with its release and its filter in canonical form. Errors  those of the client */
-export async function askedBy(receiptId: string, signal: AbortSignal): Promise<Omit<Asking, 'id'>> {
+export async function requestOfReceipt(receiptId: string, signal: AbortSignal): Promise<Omit<Asking, 'id'>> {
   const { data } = await gloaming.call('receipts.get', { params: { receipt_id: receiptId }, signal });
   const {
     query,
@@ -148,8 +148,8 @@ function rates(): Rates {
 function noteRate({ query, database, searchMs, isCacheHit }: ResultSet): void {
   if (searchMs === undefined || isCacheHit === true || database.residueCount === 0) return;
   const rate = searchMs / ((query.sequence.length * database.residueCount) / 1e6);
-  const known = Object.entries(rates()).slice(-50);
-  localStorage.setItem(RATES, JSON.stringify({ ...Object.fromEntries(known), [database.releaseId]: rate }));
+  const entries = Object.entries(rates()).slice(-50);
+  localStorage.setItem(RATES, JSON.stringify({ ...Object.fromEntries(entries), [database.releaseId]: rate }));
 }
 
 /** Estimates the seconds of a search from the last search of this release; undefined before the first. */

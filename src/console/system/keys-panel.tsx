@@ -29,7 +29,7 @@ const SCOPES = {
 /** Lists API keys. A new key is shown once; a revoked key stops working at once. */
 export function KeysPanel() {
   const [round, setRound] = useState(0);
-  const [made, setMade] = useState<{ readonly key: string; readonly name: string }>();
+  const [created, setCreated] = useState<{ readonly key: string; readonly name: string }>();
   const [failure, setFailure] = useState<Error>();
   const loaded = useLoaded(
     async (signal) =>
@@ -50,7 +50,7 @@ export function KeysPanel() {
       scope: String(data.get('scope')),
       ...(days > 0 && { days }),
     }).then(({ key }) => {
-      setMade({ key, name });
+      setCreated({ key, name });
       form.reset();
       again();
     }, setFailure);
@@ -59,11 +59,11 @@ export function KeysPanel() {
   return (
     <section>
       <h2>API keys</h2>
-      {made !== undefined && (
+      {created !== undefined && (
         <div class="notice good" role="status">
           <p>
-            The key “{made.name}”. It is shown this once: <code>{made.key}</code>{' '}
-            <CopyButton text={made.key} />
+            The key “{created.name}”. It is shown this once: <code>{created.key}</code>{' '}
+            <CopyButton text={created.key} />
           </p>
         </div>
       )}

@@ -188,8 +188,8 @@ function failureResponse(route: Route, status: number, codes: readonly ContractR
   const content: Record<string, JsonSchema> = {};
   for (const code of codes) {
     // The route is unknown until the request line has been read.
-    const known = REFUSALS[code].stage === 'unrouted' ? [undefined, route] : [route];
-    for (const { mediaType, schema } of known.map((each) => failureShape(each, code)))
+    const stages = REFUSALS[code].stage === 'unrouted' ? [undefined, route] : [route];
+    for (const { mediaType, schema } of stages.map((each) => failureShape(each, code)))
       content[mediaType] = { schema: refTo(schema) };
   }
   return {

@@ -56,13 +56,13 @@ export function namedSchemas(
   roots: readonly (TSchema | JsonSchema)[],
   reference: (name: string) => string,
 ): ReadonlyMap<string, JsonSchema> {
-  const found = new Map<string, JsonSchema>();
+  const schemas = new Map<string, JsonSchema>();
   const visit = (name: string, schema: JsonSchema): void => {
-    if (found.has(name)) return;
+    if (schemas.has(name)) return;
     // Set before the descent, because a recursive schema reaches itself.
-    found.set(name, schema);
-    found.set(name, withReferences(schema, reference, visit));
+    schemas.set(name, schema);
+    schemas.set(name, withReferences(schema, reference, visit));
   };
   withReferences({ anyOf: roots }, reference, visit);
-  return new Map([...found].sort(([left], [right]) => (left < right ? -1 : 1)));
+  return new Map([...schemas].sort(([left], [right]) => (left < right ? -1 : 1)));
 }

@@ -18,8 +18,8 @@ export function locate(part: string, error: ErrorObject): readonly RefusalLocati
       return exclusive(place, error);
     case 'discriminator': {
       const tags = tagsOf(error);
-      const found = { value: params.tagValue, bounds: { enum: tags } };
-      return [faultAt([...place, String(params.tag)], `must be one of ${tags.join(', ')}`, found)];
+      const broken = { value: params.tagValue, bounds: { enum: tags } };
+      return [faultAt([...place, String(params.tag)], `must be one of ${tags.join(', ')}`, broken)];
     }
     case 'enum': {
       const allowed = params.allowedValues as readonly unknown[];

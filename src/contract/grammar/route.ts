@@ -18,7 +18,7 @@ export const TAGS = {
 
 /**
  * One operation of the contract, as data. Validation, documents, digest, routing and the types of handlers derive from
- * it. A new operation is one Route and one line in http/handlers/.
+ * it. A new operation is one Route and one line in http/handlers.ts.
  */
 export interface Route {
   /** `capability.verb`: the name of the handler and of `provenance.operation`. */

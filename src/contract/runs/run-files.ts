@@ -44,8 +44,8 @@ export const EXPORT_FORMATS = {
     'one line for each candidate, under a line of names: the table that `gloaming search --format tsv --alignments` ' +
     'writes; positions zero-based and half-open, an absent value is an empty cell',
   m8:
-    'one line for each aligned candidate, in the twelve columns of BLAST outfmt 6; positions from 1; where no ' +
-    'calibration supports an E-value the count of searched targets stands, and a bit score of 0',
+    'one line for each aligned candidate, in the twelve columns of BLAST outfmt 6; positions from 1; `missing` says ' +
+    'what stands in place of E-value and bit score where no calibration supports them',
   blast: 'the same in the columns that `outfmt` names, with comments (`7`), or as BLAST XML (`5`)',
   mmseqs: 'the same in the columns of MMseqs2 that `format_output` names',
   a3m:
@@ -56,6 +56,12 @@ export const EXPORT_FORMATS = {
 } as const;
 
 export type ExportFormatName = keyof typeof EXPORT_FORMATS;
+
+const MISSING_TEXTS = {
+  count: 'the number of searched targets as E-value, and 0 as bit score; the default',
+  nan: '`nan` in both columns',
+  empty: 'nothing in both columns',
+} as const;
 
 const Format = enumeration(EXPORT_FORMATS, { chosen: true });
 
@@ -86,6 +92,12 @@ export const ExportRunInput = named(
             'there are none.',
           { minLength: 1, maxLength: EXPORT_FIELDS_MAX_CHARACTERS },
         ),
+      ),
+      missing: Type.Optional(
+        enumeration(MISSING_TEXTS, {
+          description:
+            'Of `m8`, `blast` and `mmseqs`: text of an E-value and a bit score that the search does not have.',
+        }),
       ),
       sort: Type.Optional(Sort),
       ...CUT_OFFS,
@@ -129,4 +141,6 @@ export const ExportRunSummary = named(
 
 export type RunFile = Static<typeof RunFile>;
 export type ExportRunInput = Static<typeof ExportRunInput>;
+/** Text of an absent E-value and bit score. */
+export type Missing = keyof typeof MISSING_TEXTS;
 export type ExportRunSummary = Static<typeof ExportRunSummary>;

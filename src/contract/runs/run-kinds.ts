@@ -93,7 +93,7 @@ export const BatchSearchRunInput = named(
   ),
 );
 
-const found = HomologyCandidateSet.properties;
+const answerProperties = HomologyCandidateSet.properties;
 /** Digest and receipt cover the whole result, also the part that is not stored. */
 const LEFT_OUT = Type.Optional(
   count('Candidates that cut-offs left out; present where any were asked for. `result_sha256` is of all.'),
@@ -105,16 +105,16 @@ export const SearchRunSummary = named(
   closed(
     {
       object: constant('homology_search_summary'),
-      database: found.database,
-      evidence_summary: found.evidence_summary,
-      execution: found.execution,
-      is_result_limit_reached: found.is_result_limit_reached,
-      query: found.query,
-      ranking: found.ranking,
-      receipt: found.receipt,
-      result_sha256: found.result_sha256,
+      database: answerProperties.database,
+      evidence_summary: answerProperties.evidence_summary,
+      execution: answerProperties.execution,
+      is_result_limit_reached: answerProperties.is_result_limit_reached,
+      query: answerProperties.query,
+      ranking: answerProperties.ranking,
+      receipt: answerProperties.receipt,
+      result_sha256: answerProperties.result_sha256,
       left_out_count: LEFT_OUT,
-      warnings: found.warnings,
+      warnings: answerProperties.warnings,
     },
     { chosen: true },
   ),
@@ -125,13 +125,13 @@ export const BatchSearchRunSummary = named(
   closed(
     {
       object: constant('homology_batch_search_summary'),
-      database: found.database,
-      execution: found.execution,
+      database: answerProperties.database,
+      execution: answerProperties.execution,
       query_count: count('Queries; each is one row of the results.'),
       candidate_count: count('Candidates that were found, of all queries.'),
       left_out_count: LEFT_OUT,
       result_sha256: sha256('Chained over the `result_sha256` of the queries in order.'),
-      warnings: found.warnings,
+      warnings: answerProperties.warnings,
     },
     { chosen: true },
   ),
@@ -140,7 +140,10 @@ export const BatchSearchRunSummary = named(
 /** Result of a run that builds an alignment. `GET /v1/sequences/msa/a3m/{id}` downloads it. */
 export const MsaRunSummary = named(
   'MsaRunSummary',
-  closed({ object: constant('msa_build_summary'), msa: Msa, warnings: found.warnings }, { chosen: true }),
+  closed(
+    { object: constant('msa_build_summary'), msa: Msa, warnings: answerProperties.warnings },
+    { chosen: true },
+  ),
 );
 
 /** One row of a batch: the answer of the direct route for this query. */
@@ -151,12 +154,12 @@ export const HomologyQueryResult = named(
       object: constant('homology_query_result'),
       query_index: count('Position of the query in the input; the first is 0.'),
       query_id: text('Your name of the query; its position where it had none.'),
-      query: found.query,
-      candidates: found.candidates,
-      evidence_summary: found.evidence_summary,
-      is_result_limit_reached: found.is_result_limit_reached,
-      receipt: found.receipt,
-      result_sha256: found.result_sha256,
+      query: answerProperties.query,
+      candidates: answerProperties.candidates,
+      evidence_summary: answerProperties.evidence_summary,
+      is_result_limit_reached: answerProperties.is_result_limit_reached,
+      receipt: answerProperties.receipt,
+      result_sha256: answerProperties.result_sha256,
       left_out_count: LEFT_OUT,
     },
     { chosen: true },

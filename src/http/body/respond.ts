@@ -76,8 +76,8 @@ function bodyOf(shell: Shell, state: ShellState, reply: Reply<unknown> | Written
 /** Sends a large body piece by piece. A small body, or one that is stored for its Idempotency-Key, is sent as text. */
 function writePieces(context: ShellContext, pieces: JsonPieces): void {
   const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0);
-  const isKept = context.state.headers['Idempotency-Key'] !== undefined;
-  if (isKept || sizeBytes <= WRITTEN_BODY_MAX_BYTES) {
+  const isStored = context.state.headers['Idempotency-Key'] !== undefined;
+  if (isStored || sizeBytes <= WRITTEN_BODY_MAX_BYTES) {
     context.body = Buffer.concat(pieces).toString('utf8');
     return;
   }

@@ -27,7 +27,7 @@ type Serve = (context: ShellContext, visitor: Visitor, console: Console) => unkn
 export function consolePages(shell: Shell): readonly InternalPage[] {
   const { console } = shell;
   if (console === undefined) return [];
-  const asked = (
+  const consolePage = (
     method: InternalPage['method'],
     name: string,
     who: 'visitor' | 'operator',
@@ -47,8 +47,10 @@ export function consolePages(shell: Shell): readonly InternalPage[] {
   return [
     ...consoleFiles(shell),
     ...sessionPages(shell, console),
-    asked('POST', 'closest', 'visitor', (context, visitor) => closest(shell, context, visitor, console)),
-    asked('GET', 'values', 'visitor', async ({ state: { query } }, { organizationId }) => ({
+    consolePage('POST', 'closest', 'visitor', (context, visitor) =>
+      closest(shell, context, visitor, console),
+    ),
+    consolePage('GET', 'values', 'visitor', async ({ state: { query } }, { organizationId }) => ({
       values: await console.values(
         query.release ?? '',
         query.field ?? '',
@@ -57,38 +59,38 @@ export function consolePages(shell: Shell): readonly InternalPage[] {
         organizationId,
       ),
     })),
-    asked('GET', 'protein', 'visitor', ({ state: { query } }, { organizationId }) =>
+    consolePage('GET', 'protein', 'visitor', ({ state: { query } }, { organizationId }) =>
       console.protein(query.release ?? '', query.id, organizationId),
     ),
-    asked('GET', 'calibration', 'visitor', async ({ state: { query } }, { organizationId }) => ({
+    consolePage('GET', 'calibration', 'visitor', async ({ state: { query } }, { organizationId }) => ({
       card: (await console.calibration(query.release ?? '', organizationId)) ?? null,
     })),
-    asked('GET', 'calibrated', 'visitor', async (_context, { organizationId }) => ({
+    consolePage('GET', 'calibrated', 'visitor', async (_context, { organizationId }) => ({
       releases: await console.calibrated(organizationId),
     })),
-    asked('GET', 'system', 'operator', async () => ({
+    consolePage('GET', 'system', 'operator', async () => ({
       ...(await console.system()),
       executions: shell.admission.executions.counts(),
       readiness: shell.readiness(),
     })),
-    asked('GET', 'jobs', 'operator', () => ({ jobs: console.jobs() })),
-    ...operatorPages(shell, asked),
+    consolePage('GET', 'jobs', 'operator', () => ({ jobs: console.jobs() })),
+    ...operatorPages(shell, consolePage),
   ];
 }
 
-type Asked = (
+type ConsolePage = (
   method: InternalPage['method'],
   name: string,
   who: 'visitor' | 'operator',
   serve: Serve,
 ) => InternalPage;
 
-function operatorPages(shell: Shell, asked: Asked): readonly InternalPage[] {
+function operatorPages(shell: Shell, consolePage: ConsolePage): readonly InternalPage[] {
   return [
-    asked('GET', 'keys', 'operator', (_context, _visitor, { keys }) => ({
+    consolePage('GET', 'keys', 'operator', (_context, _visitor, { keys }) => ({
       keys: keys.list().map(({ sha256: _, ...row }) => row),
     })),
-    asked('POST', 'keys', 'operator', async (context, _visitor, { keys }) => {
+    consolePage('POST', 'keys', 'operator', async (context, _visitor, { keys }) => {
       const body = await bodyOf(context);
       const name = textMember(body, 'name', TEXT_MAX_CHARACTERS);
       const organization = textMember(body, 'organization', TEXT_MAX_CHARACTERS);
@@ -99,15 +101,15 @@ function operatorPages(shell: Shell, asked: Asked): readonly InternalPage[] {
         .catch(inWordsOfContract);
       return { key, id: row.id };
     }),
-    asked('POST', 'keys.revoke', 'operator', async (context, _visitor, { keys }) => {
+    consolePage('POST', 'keys.revoke', 'operator', async (context, _visitor, { keys }) => {
       await keys
         .revoke(textMember(await bodyOf(context), 'id', TEXT_MAX_CHARACTERS))
         .catch(inWordsOfContract);
     }),
-    asked('GET', 'sessions', 'operator', (_context, { sessionId }, { sessions }) => ({
+    consolePage('GET', 'sessions', 'operator', (_context, { sessionId }, { sessions }) => ({
       sessions: sessions.list().map((row) => ({ ...row, is_this: row.id === sessionId })),
     })),
-    asked('POST', 'sessions.revoke', 'operator', async (context, _visitor, { sessions }) => {
+    consolePage('POST', 'sessions.revoke', 'operator', async (context, _visitor, { sessions }) => {
       await sessions.end([textMember(await bodyOf(context), 'id', TEXT_MAX_CHARACTERS)]);
     }),
   ];
@@ -116,12 +118,12 @@ function operatorPages(shell: Shell, asked: Asked): readonly InternalPage[] {
 /** The pages that sign a visitor in and out and report who is signed in. */
 function sessionPages(shell: Shell, console: Console): readonly InternalPage[] {
   const path = '/console/api/session';
-  const tell = (context: ShellContext, visitor: Visitor | undefined): void => {
+  const sendVisitor = (context: ShellContext, visitor: Visitor | undefined): void => {
     context.set('Cache-Control', 'no-store');
     sendJson(context, { visitor: visitor === undefined ? null : visitorAnswer(visitor) });
   };
   return [
-    page('internal.console.session', path, (context) => tell(context, visitorOf(shell, context))),
+    page('internal.console.session', path, (context) => sendVisitor(context, visitorOf(shell, context))),
     page(
       'internal.console.sign_in',
       path,
@@ -131,7 +133,7 @@ function sessionPages(shell: Shell, console: Console): readonly InternalPage[] {
         shell.admission.takeRequest(`sign-in ${senderOf(context.req, shell).address}`);
         const { token, visitor } = await enter(await bodyOf(context), console);
         setSessionCookie(shell, context, token, SESSION_LIFETIME_MS);
-        tell(context, visitor);
+        sendVisitor(context, visitor);
       },
       'POST',
     ),
@@ -143,7 +145,7 @@ function sessionPages(shell: Shell, console: Console): readonly InternalPage[] {
         const { sessionId } = visitorOf(shell, context) ?? {};
         if (sessionId !== undefined) await console.sessions.end([sessionId]);
         setSessionCookie(shell, context, '', 0);
-        tell(context, undefined);
+        sendVisitor(context, undefined);
       },
       'DELETE',
     ),
@@ -227,8 +229,8 @@ function textMember(body: Readonly<Record<string, unknown>>, name: string, maxCh
 
 /** Errors  Refusal `validation_failed` */
 function scopeMember({ scope = USUAL_SCOPE }: Readonly<Record<string, unknown>>): KeyScope {
-  const known = KEY_SCOPES.find((each) => each === scope);
-  if (known !== undefined) return known;
+  const keyScope = KEY_SCOPES.find((each) => each === scope);
+  if (keyScope !== undefined) return keyScope;
   throw new Refusal('validation_failed', `"scope" is one of ${KEY_SCOPES.join(', ')}.`, { param: 'scope' });
 }
 

@@ -42,8 +42,8 @@ export function internalPages(shell: Shell): readonly InternalPage[] {
 
 /** Makes the text at the first request, when the server's address is known, and caches it. */
 function once(make: () => string): () => string {
-  let made: string | undefined;
-  return () => (made ??= make());
+  let text: string | undefined;
+  return () => (text ??= make());
 }
 
 /** Readiness turns negative before a shutdown begins, so that load balancers send no new client. */

@@ -3,11 +3,11 @@ import { Refusal } from '../../errors.js';
 import { parseStrictJsonInTurns } from '../../json/strict.js';
 import {
   RUNS_AT_WORK_MAX_COUNT,
-  SURVEY_REQUEST_MAX_BYTES,
+  PARTIAL_RESULTS_REQUEST_MAX_BYTES,
   WORKER_WAITING_PACKS_MAX_COUNT,
 } from '../../limits.js';
 import { encodePartialResults } from '../../search/partitions/encoding.js';
-import { SURVEYS_PATH, PartialResultRequest } from '../../services/workers/partial-result-request.js';
+import { PARTIAL_RESULTS_PATH, PartialResultRequest } from '../../services/workers/partial-result-request.js';
 import { ExecutionQueue } from '../admission/execution-queue.js';
 import { readBody, requireJson } from '../body/body.js';
 import { page, sendJson, type InternalPage } from '../internal-page.js';
@@ -35,20 +35,22 @@ export function partialResultPages(shell: Shell): readonly InternalPage[] {
   const read = async ({ req, res }: ShellContext): Promise<PartialResultRequest> => {
     requireJson(req);
     const { requestMs } = shell.timeouts ?? TIMEOUTS;
-    const body = await parseStrictJsonInTurns(await readBody(req, res, SURVEY_REQUEST_MAX_BYTES, requestMs));
+    const body = await parseStrictJsonInTurns(
+      await readBody(req, res, PARTIAL_RESULTS_REQUEST_MAX_BYTES, requestMs),
+    );
     if (check(body)) return body as PartialResultRequest;
     const [{ instancePath, message }] = check.errors!;
     throw new Refusal('validation_failed', `The request is not valid: body${instancePath} ${message}.`);
   };
   return [
-    page('internal.parts.surveys', SURVEYS_PATH, (context) =>
-      asked(shell, context, async () => sendJson(context, { status: 'ok' })),
+    page('internal.parts.surveys', PARTIAL_RESULTS_PATH, (context) =>
+      admitted(shell, context, async () => sendJson(context, { status: 'ok' })),
     ),
     page(
       'internal.parts.survey',
-      SURVEYS_PATH,
+      PARTIAL_RESULTS_PATH,
       (context) =>
-        asked(shell, context, async () => {
+        admitted(shell, context, async () => {
           const { principal, requestId, signal, receivedAtMs, startDeadlineMs } = context.state;
           const request = await read(context);
           const place = (request.is_background ? packs : shell.admission.executions).takePlace(
@@ -75,7 +77,7 @@ export function partialResultPages(shell: Shell): readonly InternalPage[] {
 }
 
 /** Admits a key with scope search while there is room in the queue. */
-async function asked(shell: Shell, context: ShellContext, serve: () => Promise<void>): Promise<void> {
+async function admitted(shell: Shell, context: ShellContext, serve: () => Promise<void>): Promise<void> {
   const leave = shell.admission.enter();
   try {
     const principal = principalOfKey(shell, context.get('Authorization'));

@@ -43,12 +43,12 @@ export function authenticate(shell: Shell): Middleware {
 }
 
 /** Errors  Refusal `missing_api_key`, `invalid_api_key` */
-export function principalOfKey({ authenticate: known }: Shell, authorization: string): Principal {
+export function principalOfKey({ authenticate }: Shell, authorization: string): Principal {
   if (authorization === '') {
     throw new Refusal('missing_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
   }
   const key = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1];
-  if (key !== undefined) return known(key);
+  if (key !== undefined) return authenticate(key);
   throw new Refusal('invalid_api_key', 'The Authorization header must read "Bearer <API_KEY>".');
 }
 

@@ -38,7 +38,7 @@ export function replay(shell: Shell): Middleware {
     const request = { key, scope, fingerprint: fingerprint(state) };
     const claim = await shell.idempotency.claim(request, shell.clock.now());
     if (claim.stored !== undefined) return sendStored(context, claim.stored);
-    let kept: string | undefined;
+    let storedBody: string | undefined;
     const writes: (() => void)[] = [];
     state.keyed = {
       remember(reply) {
@@ -46,22 +46,22 @@ export function replay(shell: Shell): Middleware {
         const response = responseOf(context);
         claim.put(response, shell.clock.now());
         state.remembered = reply;
-        kept = response.body;
+        storedBody = response.body;
       },
       writeWithAnswer: (write) => void writes.push(write),
     };
     try {
       await next();
-      const isJoined = kept !== undefined || writes.length > 0;
+      const isJoined = storedBody !== undefined || writes.length > 0;
       if (shell.isResponseChecked && route.retry === 'stored') {
         assert(isJoined, `${route.operationId} must store its answer and its change together`);
       }
       // Bytes that are produced while they are sent cannot be stored. No request with a key is answered by such
       // bytes.
       const isWhole = typeof context.body === 'string' || Buffer.isBuffer(context.body);
-      if (!isWhole || (context.body === kept && writes.length === 0)) return;
+      if (!isWhole || (context.body === storedBody && writes.length === 0)) return;
       await claim
-        .keep(responseOf(context), shell.clock.now(), () => writes.forEach((write) => write()))
+        .persist(responseOf(context), shell.clock.now(), () => writes.forEach((write) => write()))
         .catch((error: unknown) => {
           if (!isAnsweredUnkept(route, writes, error)) throw error;
         });
@@ -94,10 +94,10 @@ function responseOf(context: ShellContext): StoredResponse {
   const headers = Object.entries(context.response.headers)
     .filter(([name, value]) => !NOT_STORED.has(name) && typeof value === 'string')
     .map(([name, value]) => [name, String(value)] as const);
-  const kept = { status: context.status, headers: Object.fromEntries(headers) };
+  const response = { status: context.status, headers: Object.fromEntries(headers) };
   return Buffer.isBuffer(context.body)
-    ? { ...kept, body: context.body.toString('base64'), encoding: 'base64' }
-    : { ...kept, body: String(context.body) };
+    ? { ...response, body: context.body.toString('base64'), encoding: 'base64' }
+    : { ...response, body: String(context.body) };
 }
 
 /** Sends the first response, byte for byte, with its own X-Request-ID. */

@@ -93,8 +93,8 @@ export function methodsOf(router: ShellRouter, path: string): readonly string[] 
 export function routeOfPath({ routes }: Shell, router: ShellRouter, target: string): Route | undefined {
   const path = target.replace(/^[a-z]+:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? '';
   const names = new Set(router.match(path, 'OPTIONS').path.map(({ name }) => name));
-  const found = routes.filter(({ operationId }) => names.has(operationId));
-  return found.length === 1 ? found[0] : undefined;
+  const matching = routes.filter(({ operationId }) => names.has(operationId));
+  return matching.length === 1 ? matching[0] : undefined;
 }
 
 export function pathRefusal(path: string): Refusal {

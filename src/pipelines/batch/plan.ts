@@ -38,7 +38,7 @@ export interface BatchPlan {
 /** One chunk of the queries and one partition of the targets. */
 export interface Unit {
   readonly chunk: number;
-  readonly part: number;
+  readonly partition: number;
 }
 
 const PLAN_FILE = 'plan.json';
@@ -49,7 +49,7 @@ export function batchFolder(path: string) {
     path,
     plan: join(path, PLAN_FILE),
     queries: (chunk: number): string => join(path, 'queries', `${chunk}.json`),
-    partialResult: ({ chunk, part }: Unit): string => join(path, 'surveys', `${chunk}-${part}.bin`),
+    partialResult: ({ chunk, partition }: Unit): string => join(path, 'surveys', `${chunk}-${partition}.bin`),
     rows: (chunk: number): string => join(path, 'results', `${chunk}.parquet`),
     digests: (chunk: number): string => join(path, 'results', `${chunk}.json`),
   };
@@ -98,7 +98,9 @@ export function readQueriesOf(folder: BatchFolder, chunk: number): Promise<reado
 
 /** Lists the units of a batch. Task t of n runs the units at places t, t + n, t + 2n … */
 export function unitsOf({ chunkStarts, parts }: BatchPlan): readonly Unit[] {
-  return chunkStarts.flatMap((_, chunk) => Array.from({ length: parts }, (__, part) => ({ chunk, part })));
+  return chunkStarts.flatMap((_, chunk) =>
+    Array.from({ length: parts }, (__, partition) => ({ chunk, partition })),
+  );
 }
 
 /**
@@ -110,11 +112,11 @@ export async function missingUnits(folder: BatchFolder, plan: BatchPlan): Promis
   for (const chunk of plan.chunkStarts.keys()) {
     if (await exists(folder.digests(chunk))) continue;
     const first = chunk * plan.parts;
-    const places = Array.from({ length: plan.parts }, (_, part) => first + part);
+    const places = Array.from({ length: plan.parts }, (_, partition) => first + partition);
     const areThere = await Promise.all(
-      places.map((_, part) => exists(folder.partialResult({ chunk, part }))),
+      places.map((_, partition) => exists(folder.partialResult({ chunk, partition }))),
     );
-    const left = places.filter((_, part) => !areThere[part]);
+    const left = places.filter((_, partition) => !areThere[partition]);
     missing.push(...(left.length > 0 ? left : [first]));
   }
   return missing;

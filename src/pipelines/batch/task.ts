@@ -62,7 +62,9 @@ async function runUnit(unit: Unit, work: Work): Promise<void> {
     const partialResults = await scanPartition(queries, unit, work);
     await publishFile(folder.partialResult(unit), task.name, encodePartialResults(partialResults));
   }
-  const parts = Array.from({ length: plan.parts }, (_, part) => folder.partialResult({ chunk, part }));
+  const parts = Array.from({ length: plan.parts }, (_, partition) =>
+    folder.partialResult({ chunk, partition }),
+  );
   if (!(await Promise.all(parts.map(exists))).every(Boolean)) return;
   try {
     await finish(chunk, queries, parts, work);
@@ -74,11 +76,11 @@ async function runUnit(unit: Unit, work: Work): Promise<void> {
 
 async function scanPartition(
   queries: readonly NamedQuery[],
-  { part }: Unit,
+  { partition }: Unit,
   work: Work,
 ): Promise<readonly PartialResult[]> {
   const { plan, task, settings, engine } = work;
-  const range = targetRanges(engine.release, plan.parts)[part];
+  const range = targetRanges(engine.release, plan.parts)[partition];
   const store = await openTokens(engine.release, engine.backend, range);
   try {
     return await scanRange(queries, settings, range, { ...engine, store }, task.signal);

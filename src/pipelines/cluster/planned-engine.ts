@@ -4,7 +4,7 @@ import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { openHomologSources } from '../../engine/homolog-sources.js';
 import { openWithoutTokens, type EngineWithoutTokens } from '../../engine/open-engine.js';
 import { Refusal } from '../../errors.js';
-import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
+import { backendChoiceOf, chooseBackend } from '../../kernels/choose.js';
 import { openRelease } from '../../release/open.js';
 
 /** A release with the evidence that planned work rests on. */
@@ -41,7 +41,7 @@ export async function openPlannedEngine(
     await encoder.close();
   };
   try {
-    const backend = await chooseBackend(backendWishOf(config));
+    const backend = await chooseBackend(backendChoiceOf(config));
     const { threads } = config;
     const engine = await openWithoutTokens({ release, encoder, backend, threads, homologSources });
     const { calibration, qualification } = engine;

@@ -69,26 +69,26 @@ interface ShardSession extends ShardOptions {
  */
 export async function encodeShards(
   planned: PlannedShards,
-  { slug, indexesFolder, alignments, program, wish }: ShardSession,
+  { slug, indexesFolder, alignments, program, slurmArray }: ShardSession,
   { signal, onProgress, onNotice }: PipelineEvents,
 ): Promise<PendingShards | undefined> {
   const missingShards = async (): Promise<readonly number[]> => (await shardProgress(planned)).missing;
   const missing = await missingShards();
   if (missing.length === 0) return undefined;
   const script = join(planned.folder, 'encode.sbatch');
-  const given = alignments === undefined ? [] : ['--alignments', resolve(alignments)];
+  const inputs = alignments === undefined ? [] : ['--alignments', resolve(alignments)];
   const job = {
     name: `gloaming-${slug}`,
-    command: [...program, 'index', 'shard', planned.folder, ...given],
+    command: [...program, 'index', 'shard', planned.folder, ...inputs],
     environment: { GLOAMING_INDEXES: indexesFolder },
     logFolder: planned.folder,
   };
   await writeFile(script, batchScript(job));
-  if (wish === undefined) return { slug, missing, shardCount: planned.plan.shards.length, script };
+  if (slurmArray === undefined) return { slug, missing, shardCount: planned.plan.shards.length, script };
   const report = async (): Promise<void> => onProgress?.(await encodingOf(planned));
   const onSubmit = (submitted: string, taskCount: number): void =>
     onNotice?.({ kind: 'job_submitted', job: submitted, taskCount });
-  await runArray({ script, wish, missing: missingShards, onWait: report, onSubmit, signal });
+  await runArray({ script, slurmArray, missing: missingShards, onWait: report, onSubmit, signal });
   await report();
   return undefined;
 }

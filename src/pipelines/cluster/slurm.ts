@@ -15,7 +15,7 @@ export interface ArrayJob {
 }
 
 /** Options of sbatch, each as its long flag, and the number of tasks. */
-export interface SlurmWish {
+export interface SlurmArray {
   readonly options: readonly string[];
   readonly taskCount?: number;
   /** Tasks that may run at once; absent = no limit. */
@@ -27,7 +27,7 @@ export interface Cluster {
   /** Command line that starts this program, without its arguments. */
   readonly program: readonly string[];
   /** Present where this process submits the tasks and waits; absent where a person submits the script. */
-  readonly wish?: SlurmWish;
+  readonly slurmArray?: SlurmArray;
 }
 
 /** Submissions of lost tasks, the first one included. */
@@ -79,7 +79,7 @@ export function arrayOf(tasks: readonly number[], atOnce: number | undefined): s
 export interface ArrayWork {
   /** Path of the script. */
   readonly script: string;
-  readonly wish: SlurmWish;
+  readonly slurmArray: SlurmArray;
   /** Numbers of unfinished tasks, ascending. */
   readonly missing: () => Promise<readonly number[]>;
   /** Called every few seconds while tasks run. */
@@ -112,9 +112,9 @@ export async function runArray(work: ArrayWork): Promise<void> {
   }
 }
 
-async function submit({ script, wish }: ArrayWork, tasks: readonly number[]): Promise<string> {
-  const array = `--array=${arrayOf(tasks, wish.atOnce)}`;
-  const answer = await ask('sbatch', ['--parsable', ...wish.options, array, script]);
+async function submit({ script, slurmArray }: ArrayWork, tasks: readonly number[]): Promise<string> {
+  const array = `--array=${arrayOf(tasks, slurmArray.atOnce)}`;
+  const answer = await ask('sbatch', ['--parsable', ...slurmArray.options, array, script]);
   // With several clusters, Slurm's output is `number;cluster`.
   const [job] = answer.trim().split(';');
   if (!/^\d+$/.test(job)) throw new Fault(`sbatch answered with no job: ${answer.slice(0, 200)}`);

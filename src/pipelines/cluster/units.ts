@@ -33,7 +33,7 @@ export interface DividedWork {
  */
 export async function runUnitsByTasks(
   { script, job, unitCount, missingUnits }: DividedWork,
-  { count, wish }: TaskOptions,
+  { count, slurmArray }: TaskOptions,
   { signal, onProgress, onNotice }: PipelineEvents,
 ): Promise<PendingTasks | undefined> {
   const missingTasks = async (): Promise<readonly number[]> => {
@@ -43,14 +43,14 @@ export async function runUnitsByTasks(
   const missing = await missingTasks();
   if (missing.length === 0) return undefined;
   await writeFile(script, batchScript(job));
-  if (wish === undefined) return { missing, script };
+  if (slurmArray === undefined) return { missing, script };
   const report = async (): Promise<void> => {
     const tasks = tasksOf(unitCount, count, await missingUnits());
     onProgress?.({ stage: 'compare', ...sumOf(tasks), tasks });
   };
   const onSubmit = (submitted: string, taskCount: number): void =>
     onNotice?.({ kind: 'job_submitted', job: submitted, taskCount });
-  await runArray({ script, wish, missing: missingTasks, onWait: report, onSubmit, signal });
+  await runArray({ script, slurmArray, missing: missingTasks, onWait: report, onSubmit, signal });
   await report();
   return undefined;
 }

@@ -39,6 +39,6 @@ export async function judgeListed(
       affine: { rawScore: measured.scores[at], normalizedScore: 0 },
     };
   });
-  const wish = { significance: 'if_available', targetSpace: unfilteredSpace(release) } as const;
-  return createJudge(wish, [sequence], engine)(query, scored, referenceSums?.[0], options);
+  const settings = { significance: 'if_available', targetSpace: unfilteredSpace(release) } as const;
+  return createJudge(settings, [sequence], engine)(query, scored, referenceSums?.[0], options);
 }

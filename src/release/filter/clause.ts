@@ -117,8 +117,8 @@ function unitingTest(kind: 'and' | 'or', clause: TestClause): ClauseTest | undef
   const isAny = (kind === 'or') !== clause.isNegated;
   if (clause.test === 'in') return isAny ? 'in' : undefined;
   if (clause.test !== 'contains_any' && clause.test !== 'contains_all') return undefined;
-  const wanted = isAny ? 'contains_any' : 'contains_all';
-  return clause.test === wanted || clause.values.length === 1 ? wanted : undefined;
+  const canonicalOp = isAny ? 'contains_any' : 'contains_all';
+  return clause.test === canonicalOp || clause.values.length === 1 ? canonicalOp : undefined;
 }
 
 /** The canonical predicate of a clause; reading it again gives the same clause. */

@@ -17,7 +17,7 @@ const UNKNOWN = 0;
 const IS_FALSE = 1;
 const IS_TRUE = 2;
 
-/** What a filter reads of a release. */
+/** Parts of a release that a filter reads. */
 export type FilteredRelease = Pick<Release, 'targets' | 'lineage'>;
 
 /**
@@ -119,8 +119,8 @@ function valueTest(
   const first = values[0];
   switch (test) {
     case 'in': {
-      const wanted = new Set<AttributeValue>(values);
-      return (value) => wanted.has(value);
+      const accepted = new Set<AttributeValue>(values);
+      return (value) => accepted.has(value);
     }
     case 'lt':
       return (value) => compareValues(value, first) < 0;

@@ -18,7 +18,7 @@ import type { FilterField } from '../release.js';
 export interface CanonicalFilter {
   /** Itself a valid predicate, which compiles to itself. */
   readonly predicate: Predicate;
-  /** Of the canonical JSON of the predicate. */
+  /** SHA-256 of the canonical JSON of the predicate. */
   readonly sha256: string;
 }
 
@@ -48,7 +48,7 @@ const CANONICAL_BOUNDS: FilterBounds = {
   values: 2 * FILTER_MAX_VALUES,
 };
 
-/** Of what we have made and kept. */
+/** No bounds, for stored filters: they were within the bounds when they were created. */
 const NO_BOUNDS: FilterBounds = {
   depth: Infinity,
   clauses: Infinity,

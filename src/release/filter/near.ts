@@ -12,9 +12,9 @@ const COMPARED_MAX_COUNT = 5_000;
 const COMPARED_MAX_CHARACTERS = 64;
 
 /**
- * What would have been found near a filter that lets nothing through: for each of its tests what it selects alone or,
- * where that is nothing, values that are there.
- * @param predicate in its canonical form; undefined where all is let through
+ * Explains a filter that no target passes. Each of its tests has a hint: the number of targets that pass this test
+ * alone or, if that is 0, existing values.
+ * @param predicate in its canonical form; undefined if all targets pass
  */
 export function explainEmptySelection(predicate: unknown, release: Release): readonly string[] {
   if (predicate === undefined) return [];
@@ -22,7 +22,7 @@ export function explainEmptySelection(predicate: unknown, release: Release): rea
   for (const test of testsOf(predicate as Predicate)) {
     if (hints.length === HINTS_MAX_COUNT) break;
     const count = countOf(test, release);
-    const hint = count > 0 ? `${said(test)} alone has ${formatted(count)}` : nearHint(test, release);
+    const hint = count > 0 ? `${textOf(test)} alone has ${formatted(count)}` : nearHint(test, release);
     if (hint !== undefined) hints.push(hint);
   }
   return hints;
@@ -43,12 +43,15 @@ function countOf(predicate: Predicate, release: Release): number {
 function nearHint(test: Test, release: Release): string | undefined {
   const field = release.fields.find(({ name }) => name === test.field);
   if (field === undefined) return undefined;
-  const [asked] = valuesOf(test);
-  if (asked === undefined) return `no protein has ${field.name}`;
+  const [wantedValue] = valuesOf(test);
+  if (wantedValue === undefined) return `no protein has ${field.name}`;
   if (field.isTaxonomy === true && test.op !== 'descends_from') {
-    const under = countOf({ op: 'descends_from', field: field.name, value: asked }, release);
+    const under = countOf({ op: 'descends_from', field: field.name, value: wantedValue }, release);
     if (under > 0)
-      return `${field.name} ${asked} itself has none; \`${field.name} under ${asked}\` has ${formatted(under)}`;
+      return (
+        `${field.name} ${wantedValue} itself has none; ` +
+        `\`${field.name} under ${wantedValue}\` has ${formatted(under)}`
+      );
   }
   const column = attributeColumn(release.targets, field.name);
   if (column === undefined) return undefined;
@@ -56,7 +59,7 @@ function nearHint(test: Test, release: Release): string | undefined {
   for (const code of column.codes) if (code > 0) counts[code - 1] += 1;
   const values = column.values.map((value, code) => ({ value, count: counts[code] }));
   return field.type === 'string' || field.type === 'string_list'
-    ? nearTexts(test, asked, field, values)
+    ? nearTexts(test, wantedValue, field, values)
     : rangeOf(test, field, values);
 }
 
@@ -65,26 +68,26 @@ interface Counted {
   readonly count: number;
 }
 
-/** Texts that hold what was asked for, or are held by it, else the one with the fewest other letters. */
-function nearTexts(test: Test, asked: string, field: FilterField, values: readonly Counted[]): string {
+/** Returns texts that contain the wanted text or are contained in it; otherwise the text with the fewest edits. */
+function nearTexts(test: Test, wantedText: string, field: FilterField, values: readonly Counted[]): string {
   const counts = new Map<string, number>();
   for (const { value, count } of values) {
     for (const text of typeof value === 'object' ? value : [String(value)])
       counts.set(text, (counts.get(text) ?? 0) + count);
   }
-  const lower = asked.toLowerCase();
+  const lower = wantedText.toLowerCase();
   const holding = [...counts.keys()].filter((text) => {
     const other = text.toLowerCase();
     return other !== '' && (other.includes(lower) || lower.includes(other));
   });
-  const isComparable = counts.size <= COMPARED_MAX_COUNT && asked.length <= COMPARED_MAX_CHARACTERS;
-  const nearest = isComparable ? nearestName(asked, counts.keys()) : undefined;
+  const isComparable = counts.size <= COMPARED_MAX_COUNT && wantedText.length <= COMPARED_MAX_CHARACTERS;
+  const nearest = isComparable ? nearestName(wantedText, counts.keys()) : undefined;
   const near = holding.length > 0 ? holding : nearest === undefined ? [] : [nearest];
   const best = near
     .toSorted((left, right) => (counts.get(right) ?? 0) - (counts.get(left) ?? 0))
     .slice(0, NEAR_MAX_COUNT)
     .map((text) => `${JSON.stringify(text)} (${formatted(counts.get(text) ?? 0)})`);
-  const none = `${said(test)} has none`;
+  const none = `${textOf(test)} has none`;
   if (best.length > 0) return `${none}; near: ${best.join(', ')}`;
   return `${none}; "gloaming index fields" lists the values of ${field.name}`;
 }
@@ -92,11 +95,11 @@ function nearTexts(test: Test, asked: string, field: FilterField, values: readon
 function rangeOf(test: Test, field: FilterField, values: readonly Counted[]): string | undefined {
   const numbers = values.map(({ value }) => Number(value)).filter((value) => !Number.isNaN(value));
   if (field.type === 'boolean' || field.isTaxonomy === true || numbers.length === 0) {
-    return `${said(test)} has none`;
+    return `${textOf(test)} has none`;
   }
   const least = numbers.reduce((left, right) => Math.min(left, right));
   const most = numbers.reduce((left, right) => Math.max(left, right));
-  return `${said(test)} has none; ${field.name} is ${least} to ${most} here`;
+  return `${textOf(test)} has none; ${field.name} is ${least} to ${most} here`;
 }
 
 function valuesOf(test: Test): readonly string[] {
@@ -105,7 +108,7 @@ function valuesOf(test: Test): readonly string[] {
 }
 
 /** A test in few words. */
-function said(test: Test): string {
+function textOf(test: Test): string {
   const values = valuesOf(test);
   const shown = values.slice(0, NEAR_MAX_COUNT).map((value) => JSON.stringify(value.slice(0, 64)));
   const more = values.length > shown.length ? ', …' : '';

@@ -10,7 +10,7 @@ export interface FilterBounds {
   readonly clauses: number;
   /** Entries of all `values` together. */
   readonly values: number;
-  /** Of them, those that are searched for inside of texts. */
+  /** Maximum number of values that are searched inside texts. */
   readonly substrings: number;
   readonly valueCharacters: number;
   readonly faults: number;
@@ -227,12 +227,12 @@ function readTaxon(reader: Reader, member: Member, field: FilterField | undefine
   const isName = typeof value === 'string' && !/^\s*-?\d/.test(value);
   if (!isName || field?.taxaNamed === undefined) return readText(reader, member, field);
   if (readText(reader, member, undefined) === undefined) return undefined;
-  const found = field.taxaNamed(value.trim());
-  if (found.length === 1) return String(found[0]);
+  const taxids = field.taxaNamed(value.trim());
+  if (taxids.length === 1) return String(taxids[0]);
   const message =
-    found.length === 0
+    taxids.length === 0
       ? "Expected a taxid or a scientific name of the release's taxonomy; it has no taxon of this name."
-      : `Several taxa have this name: ${found.join(', ')}. Name one by its number.`;
+      : `Several taxa have this name: ${taxids.join(', ')}. Name one by its number.`;
   return refuse(reader, place, message, { value });
 }
 

@@ -88,11 +88,11 @@ async function openSections(handle: FileHandle, counts: NamesCounts, places: Pla
     targetCount: counts.targets,
     tokenCount: counts.tokens,
     token,
-    firstToken(wanted) {
+    firstToken(text) {
       let [low, high] = [0, counts.tokens];
       while (low < high) {
         const middle = (low + high) >>> 1;
-        if (token(middle) < wanted) low = middle + 1;
+        if (token(middle) < text) low = middle + 1;
         else high = middle;
       }
       return low;

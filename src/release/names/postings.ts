@@ -87,7 +87,7 @@ function* readPiece(path: string): Generator<Entry> {
   }
 }
 
-/** Of equal tokens the earlier piece comes first, so that targets ascend. */
+/** Orders equal tokens by their piece, so that their targets ascend. */
 function* merge(sources: readonly Iterator<Entry>[]): Generator<Entry> {
   const heads = sources.map((source) => source.next());
   for (;;) {

@@ -19,7 +19,7 @@ export interface FoundTarget extends FoundName {
 }
 
 const MATCHES: readonly NameMatch[] = ['exact', 'prefix', 'token', 'similar'];
-/** What a search looks at, so that no query costs more than some milliseconds. */
+/** Limits of a search, so that every query takes at most some milliseconds. */
 const QUERY_MAX_TOKENS = 8;
 const EXPANDED_MAX_TOKENS = 64;
 const COMPARED_MAX_TOKENS = 1_024;
@@ -37,20 +37,22 @@ const SIMILARITY_MIN = 0.5;
  * undefined where it does not.
  */
 export function judgeNames(query: string, names: readonly string[]): FoundName | undefined {
-  const wanted = tokensOf(query);
-  const whole = wanted.join(' ');
+  const queryTokens = tokensOf(query);
+  const whole = queryTokens.join(' ');
   if (whole === '') return undefined;
-  const known = names.map((name) => tokensOf(name));
-  const texts = known.map((tokens) => tokens.join(' ')).filter((text) => text !== '');
+  const tokensOfNames = names.map((name) => tokensOf(name));
+  const texts = tokensOfNames.map((tokens) => tokens.join(' ')).filter((text) => text !== '');
   if (names.includes(query) || texts.includes(whole)) return { match: 'exact', similarity: 1 };
   const longer = texts.filter((text) => text.startsWith(whole)).map((text) => whole.length / text.length);
   if (longer.length > 0) return { match: 'prefix', similarity: Math.max(...longer) };
-  const words = known.flat();
-  const begun = wanted.map((token) =>
+  const words = tokensOfNames.flat();
+  const begun = queryTokens.map((token) =>
     bestOf(words, (word) => (word.startsWith(token) ? token.length / word.length : 0)),
   );
   if (!begun.includes(0)) return { match: 'token', similarity: meanOf(begun) };
-  const alike = meanOf(wanted.map((token) => bestOf(words, (word, least) => similarity(token, word, least))));
+  const alike = meanOf(
+    queryTokens.map((token) => bestOf(words, (word, least) => similarity(token, word, least))),
+  );
   return alike >= SIMILARITY_MIN ? { match: 'similar', similarity: alike } : undefined;
 }
 
@@ -77,9 +79,9 @@ export async function searchNames(
   query: string,
   limit: number,
 ): Promise<readonly FoundTarget[]> {
-  const wanted = tokensOf(query).slice(0, QUERY_MAX_TOKENS);
+  const queryTokens = tokensOf(query).slice(0, QUERY_MAX_TOKENS);
   const matches = await Promise.all(
-    wanted.map((token, place) => matchesOf(index, token, place === wanted.length - 1)),
+    queryTokens.map((token, place) => matchesOf(index, token, place === queryTokens.length - 1)),
   );
   // The rarest first: they bring the targets that the common ones then speak for.
   matches.sort((a, b) => countOf(index, a) - countOf(index, b));
@@ -90,12 +92,12 @@ export async function searchNames(
   const judged = await Promise.all(
     candidates.map(async (target): Promise<FoundTarget | undefined> => {
       const names = await index.names(target);
-      const found = judgeNames(query, names);
-      return found && { ...found, target, names };
+      const match = judgeNames(query, names);
+      return match && { ...match, target, names };
     }),
   );
   return judged
-    .filter((found) => found !== undefined)
+    .filter((target) => target !== undefined)
     .sort((a, b) => compareFound(a, b) || (a.names[0] < b.names[0] ? -1 : 1))
     .slice(0, limit);
 }
@@ -114,10 +116,10 @@ interface TokenMatch {
   readonly weight: number;
 }
 
-/** What is known as it stands needs no guess. */
+/** Similar tokens are searched only if the index lacks the token. */
 async function matchesOf(index: NamesIndex, token: string, isLast: boolean): Promise<readonly TokenMatch[]> {
-  const known = knownTokens(index, token, isLast);
-  return known.length > 0 ? known : similarTokens(index, token);
+  const matches = knownTokens(index, token, isLast);
+  return matches.length > 0 ? matches : similarTokens(index, token);
 }
 
 function countOf(index: NamesIndex, matches: readonly TokenMatch[]): number {
@@ -132,10 +134,10 @@ function knownTokens(index: NamesIndex, token: string, isPrefix: boolean): reado
     at < index.tokenCount && matches.length < EXPANDED_MAX_TOKENS;
     at += 1
   ) {
-    const found = index.token(at);
-    if (found === token) matches.push({ token: at, weight: 1 });
-    else if (isPrefix && found.startsWith(token))
-      matches.push({ token: at, weight: token.length / found.length });
+    const candidate = index.token(at);
+    if (candidate === token) matches.push({ token: at, weight: 1 });
+    else if (isPrefix && candidate.startsWith(token))
+      matches.push({ token: at, weight: token.length / candidate.length });
     else break;
   }
   return matches;
@@ -176,18 +178,18 @@ async function addMatches(
   tally: Tally,
   voice: number,
 ): Promise<void> {
-  const taken: TokenMatch[] = [];
+  const similar: TokenMatch[] = [];
   const lists: Promise<Uint32Array>[] = [];
   let left = POSTINGS_MAX_COUNT;
   for (const match of matches) {
     if (left <= 0) break;
-    taken.push(match);
+    similar.push(match);
     lists.push(index.targetsOf(match.token, left));
     left -= index.targetCountOf(match.token);
   }
   let brought = 0;
   for (const [place, targets] of (await Promise.all(lists)).entries()) {
-    const { token, weight } = taken[place];
+    const { token, weight } = similar[place];
     const gain = weight * (1 + Math.log2(index.targetCount / index.targetCountOf(token)));
     for (const target of targets) {
       if (tally.add(target, gain, voice, brought < BROUGHT_MAX_TARGETS)) brought += 1;

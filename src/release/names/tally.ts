@@ -25,7 +25,7 @@ interface Slots {
   takenCount: number;
 }
 
-/** Some 7 MB each, empty again: clearing what was taken is cheaper than making another. */
+/** Unused slots of about 7 MB each. They are cleared and reused, because clearing the used slots is cheaper. */
 const spare: Slots[] = [];
 
 export function createTally(): Tally {

@@ -42,9 +42,12 @@ export function targetRanges(
 ): readonly TargetRange[] {
   const targetCount = residueStarts.length - 1;
   const residues = residueStarts[targetCount];
-  const startOf = (part: number): number =>
-    part === count ? targetCount : firstFrom(residueStarts, (part * residues) / count);
-  return Array.from({ length: count }, (_, part) => ({ from: startOf(part), to: startOf(part + 1) }));
+  const startOf = (partition: number): number =>
+    partition === count ? targetCount : firstFrom(residueStarts, (partition * residues) / count);
+  return Array.from({ length: count }, (_, partition) => ({
+    from: startOf(partition),
+    to: startOf(partition + 1),
+  }));
 }
 
 /** Index of the first of ascending values that is at least `least`. */

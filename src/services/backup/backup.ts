@@ -84,13 +84,13 @@ async function copyMoment(
         ...objectsOf(snapshot, folders.dataFolder),
         ...(await listIndexFiles(folders.indexesFolder)),
       ];
-      const taken: (BackupFile | undefined)[] = [];
-      for (const source of sources) taken.push(await copy.take(source));
-      missing = sources.filter((_, index) => taken[index] === undefined).map(({ path }) => path);
+      const files: (BackupFile | undefined)[] = [];
+      for (const source of sources) files.push(await copy.take(source));
+      missing = sources.filter((_, index) => files[index] === undefined).map(({ path }) => path);
       if (missing.length > 0) continue;
       const path = `data/${CONTROL_FOLDER}/${DATABASE_FILE}`;
       const state = await copy.take({ path, source: join(control, DATABASE_FILE) });
-      return [...taken, state].map((file) => file as BackupFile);
+      return [...files, state].map((file) => file as BackupFile);
     } finally {
       await snapshot.close();
     }
@@ -127,8 +127,8 @@ class Copier {
   }
 
   /** undefined if the source is missing or its bytes do not have the expected digest. */
-  async take({ path, source, bytes: known }: SourceFile): Promise<BackupFile | undefined> {
-    const named = known ?? (await nameOf(source));
+  async take({ path, source, bytes: contents }: SourceFile): Promise<BackupFile | undefined> {
+    const named = contents ?? (await nameOf(source));
     if (named === undefined) return undefined;
     const outcome = await this.#bytes.put(source, named, this.#onBytes);
     if (outcome === 'missing' || outcome === 'changed') return undefined;

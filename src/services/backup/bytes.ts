@@ -72,8 +72,8 @@ export class BackupBytes {
   }
 
   async #isThere(path: string, { sha256, sizeBytes }: NamedBytes): Promise<boolean> {
-    const found = await stat(path).catch(() => undefined);
-    if (found?.size !== sizeBytes) return false;
+    const stats = await stat(path).catch(() => undefined);
+    if (stats?.size !== sizeBytes) return false;
     if (!this.#isVerifying || this.#verified.has(sha256)) return true;
     this.#verified.add(sha256);
     return (await hashFile(path)).sha256 === sha256;

@@ -73,9 +73,9 @@ async function isInPlace(
 ): Promise<boolean> {
   if (!path.startsWith('indexes/')) return false;
   const place = join(indexesFolder, path.slice('indexes/'.length));
-  const found = await stat(place).catch(() => undefined);
-  if (found === undefined) return false;
-  if (found.size === sizeBytes && (await hashFile(place)).sha256 === sha256) return true;
+  const stats = await stat(place).catch(() => undefined);
+  if (stats === undefined) return false;
+  if (stats.size === sizeBytes && (await hashFile(place)).sha256 === sha256) return true;
   throw new Refusal(
     'restore_conflict',
     `${place} has other bytes than in the backup. Move it away, or name another folder by GLOAMING_INDEXES.`,

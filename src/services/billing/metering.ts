@@ -102,13 +102,13 @@ export class Metering {
     this.#entries = [];
     const written = this.#usage
       .record(entries)
-      .catch(() => this.#keep(entries))
+      .catch(() => this.#persist(entries))
       .finally(() => this.#writing.delete(written));
     this.#writing.add(written);
   }
 
   /** Retries until the disk accepts the entries. Meanwhile the ledger refuses new ones. */
-  #keep(entries: readonly UsageEntry[]): void {
+  #persist(entries: readonly UsageEntry[]): void {
     this.#entries = [...entries, ...this.#entries];
     this.#cancel ??= this.#world.setTimer(RETRY_AFTER_MS, () => this.#write());
   }

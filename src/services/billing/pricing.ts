@@ -40,11 +40,11 @@ export class Pricing {
   }
 }
 
-function requireKnown(endpoints: PricingEstimateRequest['endpoints'], { unit_prices: known }: Prices): void {
-  const names = Object.keys(known);
+function requireKnown(endpoints: PricingEstimateRequest['endpoints'], { unit_prices: prices }: Prices): void {
+  const names = Object.keys(prices);
   const message = `is no priced endpoint; there are ${names.join(', ')}`;
   const errors = Object.entries(endpoints)
-    .filter(([endpoint]) => !Object.hasOwn(known, endpoint))
+    .filter(([endpoint]) => !Object.hasOwn(prices, endpoint))
     .map(([endpoint, value]) =>
       faultAt(['body', 'endpoints', endpoint], message, { value, bounds: { enum: names } }),
     );

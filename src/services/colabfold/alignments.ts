@@ -53,23 +53,23 @@ export async function unpairedBlock(
   signal: AbortSignal,
 ): Promise<Block> {
   const possible: PossibleRow[] = [];
-  const found = new Map<string, string>();
+  const files = new Map<string, string>();
   let lastRank = 0;
   for await (const some of candidates) {
     signal.throwIfAborted();
     for (const candidate of some) {
       lastRank = candidate.rank;
-      const row = isKept(candidate, rules) ? rowOf(candidate, sequence) : undefined;
+      const row = passesRules(candidate, rules) ? rowOf(candidate, sequence) : undefined;
       if (row === undefined) continue;
       possible.push(row);
-      found.set(candidate.target.id, candidate.target.sequence);
+      files.set(candidate.target.id, candidate.target.sequence);
     }
   }
   for await (const some of homologs) {
     signal.throwIfAborted();
     for (const homolog of some) {
       lastRank += 1;
-      const isFound = found.get(homolog.id)?.includes(homolog.residues) ?? false;
+      const isFound = files.get(homolog.id)?.includes(homolog.residues) ?? false;
       if (!isFound && isNear(homolog, rules)) possible.push(homologRow(homolog, sequence, lastRank));
     }
   }
@@ -132,12 +132,12 @@ export async function pairedBlocks(
   const species = ranked.sort(
     (a, b) => b.ranks.length - a.ranks.length || mean(a.ranks) - mean(b.ranks) || a.taxid - b.taxid,
   );
-  const kept = species.slice(0, depthWithin(maxBytes, chains, species));
+  const rowsOfSpecies = species.slice(0, depthWithin(maxBytes, chains, species));
   const pieces: Buffer[] = [];
   for (const { name, sequence, best: rows } of chains) {
     pieces.push(Buffer.from(`>${name}\n${sequence}\n`));
     const gaps = '-'.repeat(sequence.length);
-    for (const { taxid } of kept) {
+    for (const { taxid } of rowsOfSpecies) {
       if (slice.isOver) await slice.pause();
       signal.throwIfAborted();
       pieces.push(Buffer.from(rows.get(taxid)?.record ?? `>${absentHeader(taxid)}\n${gaps}\n`));
@@ -164,7 +164,7 @@ export async function bestOfSpecies(
       if (slice.isOver) await slice.pause();
       signal.throwIfAborted();
       const { taxid } = candidate.target.attributes;
-      if (typeof taxid !== 'number' || best.has(taxid) || !isKept(candidate, rules)) continue;
+      if (typeof taxid !== 'number' || best.has(taxid) || !passesRules(candidate, rules)) continue;
       const written = rowOf(candidate, sequence)?.write();
       if (written === undefined) continue;
       const record = `>${written.header}\n${written.row}\n`;
@@ -192,7 +192,7 @@ function depthWithin(
 }
 
 /** A candidate without a calibration has no E-value, and passes no bound on it. */
-function isKept({ alignment, significance }: HomologyCandidate, rules: Rules): boolean {
+function passesRules({ alignment, significance }: HomologyCandidate, rules: Rules): boolean {
   if (alignment === undefined || alignment.cigar === '') return false;
   const { expected_false_hits = Infinity } = significance.measurements;
   return isNear({ expected_false_hits, query_coverage_ratio: alignment.query_coverage_ratio }, rules);

@@ -43,7 +43,7 @@ export async function tarGz(files: readonly ArchivedFile[], signal: AbortSignal)
   return Buffer.concat(packed);
 }
 
-/** The same bytes in steps of at most STEP_BYTES. */
+/** Returns the bytes in steps of at most STEP_BYTES. */
 function* steps(pieces: readonly Buffer[]): Generator<Buffer> {
   let small: Buffer[] = [];
   let bytes = 0;

@@ -48,12 +48,12 @@ const PAIR_WORDS = new Set(['pairgreedy', 'paircomplete', 'env']);
  */
 export function readMode(route: 'msa' | 'pair', mode: string): TicketMode {
   const words = mode.split('-').filter(Boolean);
-  const known = route === 'pair' ? PAIR_WORDS : MSA_WORDS;
-  const unknown = words.find((word) => !known.has(word));
+  const modes = route === 'pair' ? PAIR_WORDS : MSA_WORDS;
+  const unknown = words.find((word) => !modes.has(word));
   if (unknown !== undefined) {
     throw new Refusal(
       'validation_failed',
-      `The mode may hold ${[...known].join(', ')}, not ${JSON.stringify(unknown.slice(0, 64))}.`,
+      `The mode may hold ${[...modes].join(', ')}, not ${JSON.stringify(unknown.slice(0, 64))}.`,
       { param: 'mode' },
     );
   }

@@ -103,19 +103,19 @@ export class ColabfoldTickets {
     const { database, environmentalDatabase } = this.#dependencies.settings;
     const isWide = mode.hasEnvironment && environmentalDatabase !== undefined;
     const databases = isWide ? [database, environmentalDatabase] : [database];
-    const found: TicketQuery[] = [];
+    const ticketQueries: TicketQuery[] = [];
     for (const query of queries) {
       const searches: TicketSearch[] = [];
       for (const slug of databases) searches.push(await this.#searchOf(query, slug, mode, context));
-      found.push({ name: query.name, searches });
+      ticketQueries.push({ name: query.name, searches });
     }
-    return this.#stateOf({ mode, queries: found }, context);
+    return this.#stateOf({ mode, queries: ticketQueries }, context);
   }
 
   /** undefined if the id is no ticket or its runs were deleted. Errors  Refusal `permission_denied` */
   status(id: string, context: RequestContext): TicketState | undefined {
     const ticket = readTicket(id);
-    return ticket && this.#isKept(ticket) ? this.#stateOf(ticket, context) : undefined;
+    return ticket && this.#hasResults(ticket) ? this.#stateOf(ticket, context) : undefined;
   }
 
   /**
@@ -124,7 +124,7 @@ export class ColabfoldTickets {
    */
   async archive(id: string, context: RequestContext): Promise<Buffer | undefined> {
     const ticket = readTicket(id);
-    if (ticket === undefined || !this.#isKept(ticket)) return undefined;
+    if (ticket === undefined || !this.#hasResults(ticket)) return undefined;
     const { status } = this.#stateOf(ticket, context);
     if (status !== 'COMPLETE')
       throw new Refusal('run_not_completed', `The ticket is ${status}; ask again when it is COMPLETE.`);
@@ -171,7 +171,7 @@ export class ColabfoldTickets {
       const claim = await idempotency.claim({ key, scope, fingerprint: key }, now());
       if (claim.stored !== undefined) {
         const run = table.get(claim.stored.body);
-        if (run !== undefined && isOfUse(run)) return run.id;
+        if (run !== undefined && isReusable(run)) return run.id;
         continue;
       }
       try {
@@ -201,7 +201,7 @@ export class ColabfoldTickets {
   ): Promise<string> {
     const { settings, runs, budgets } = this.#dependencies;
     budgets.requireFunds(context.organizationId);
-    const asked = {
+    const input = {
       query: { kind: 'protein_sequence', sequence },
       database_release_id: releaseId,
       limit: settings.maxSequences,
@@ -209,14 +209,14 @@ export class ColabfoldTickets {
     const common = { label: 'colabfold', priority: 'normal', background: true } as const;
     const request =
       endpoint === 'homology.search'
-        ? ({ endpoint, input: { ...asked, ...SEARCHED }, ...common } as const)
-        : ({ endpoint, input: asked, ...common } as const);
+        ? ({ endpoint, input: { ...input, ...SEARCHED }, ...common } as const)
+        : ({ endpoint, input: input, ...common } as const);
     const { value } = await runs.create(request, {}, context);
     return value.id;
   }
 
   /** Whether all runs are stored, with results, and of the kinds that a ticket of this server names. */
-  #isKept({ queries }: Ticket): boolean {
+  #hasResults({ queries }: Ticket): boolean {
     const { table } = this.#dependencies;
     return queries.every(({ searches }) => isTicketQuery(searches, (id) => table.get(id)));
   }
@@ -225,11 +225,11 @@ export class ColabfoldTickets {
     const runs = runIdsOf(ticket).map((id) => this.#dependencies.table.get(id) as RunRow);
     if (runs.some((run) => run.organizationId !== organizationId))
       throw new Refusal('permission_denied', 'The ticket belongs to another organization.');
-    const told = { id: writeTicket(ticket), run_ids: runs.map(({ id }) => id) };
+    const body = { id: writeTicket(ticket), run_ids: runs.map(({ id }) => id) };
     const reason = runs.map((run) => obstacleOf(run, this.#dependencies.settings)).find(Boolean);
-    if (reason !== undefined) return { ...told, status: 'ERROR', reason };
-    if (runs.every(({ status }) => status === 'completed')) return { ...told, status: 'COMPLETE' };
-    return { ...told, status: runs.some(({ status }) => status !== 'queued') ? 'RUNNING' : 'PENDING' };
+    if (reason !== undefined) return { ...body, status: 'ERROR', reason };
+    if (runs.every(({ status }) => status === 'completed')) return { ...body, status: 'COMPLETE' };
+    return { ...body, status: runs.some(({ status }) => status !== 'queued') ? 'RUNNING' : 'PENDING' };
   }
 
   async #make({ mode, queries }: Ticket, context: RequestContext): Promise<Buffer> {
@@ -291,7 +291,7 @@ function isTicketQuery(
 type RunSummary = Pick<SearchRunSummary, 'query'> & Partial<Pick<SearchRunSummary, 'evidence_summary'>>;
 
 /** A failed run, or one whose results were deleted, does not prevent a new search of its sequence. */
-function isOfUse({ status, areResultsGone }: RunRow): boolean {
+function isReusable({ status, areResultsGone }: RunRow): boolean {
   return status !== 'failed' && status !== 'cancelled' && !areResultsGone;
 }
 

@@ -8,7 +8,7 @@ import type { Catalog } from '../search/catalog.js';
 import type { Engines } from '../../engine/engines.js';
 import { closestResidues, type ClosestRequest, type ClosestResidues } from './closest.js';
 import type { Sessions } from './sessions.js';
-import { describeSystem, type SystemParts } from './system.js';
+import { describeSystem, type SystemDependencies } from './system.js';
 import { exampleProtein, proteinOf, type ConsoleProtein } from './proteins.js';
 import { AttributeValues, type CountedValue } from './values.js';
 
@@ -38,7 +38,7 @@ export interface Console {
   jobs(): readonly JobReport[];
 }
 
-export interface ConsoleParts extends SystemParts {
+export interface ConsoleDependencies extends SystemDependencies {
   readonly sessions: Sessions;
   readonly isOpen: boolean;
   readonly keys: Keys;
@@ -49,14 +49,15 @@ export interface ConsoleParts extends SystemParts {
   readonly readCalibration: (releaseId: string) => Promise<CalibrationCard | undefined>;
 }
 
-export function createConsole(parts: ConsoleParts): Console {
-  const { sessions, isOpen, keys, catalog, engines } = parts;
+export function createConsole(dependencies: ConsoleDependencies): Console {
+  const { sessions, isOpen, keys, catalog, engines } = dependencies;
   const attributeValues = new AttributeValues();
   return {
     sessions,
     isOpen,
     keys,
-    closest: (request, organizationId, signal) => closestResidues(request, organizationId, signal, parts),
+    closest: (request, organizationId, signal) =>
+      closestResidues(request, organizationId, signal, dependencies),
     async values(releaseId, field, text, isBelow, organizationId) {
       catalog.release(releaseId, organizationId);
       const { release } = await engines.open(releaseId);
@@ -65,21 +66,23 @@ export function createConsole(parts: ConsoleParts): Console {
     async protein(releaseId, id, organizationId) {
       catalog.release(releaseId, organizationId);
       const { release } = await engines.open(releaseId);
-      return id === undefined ? exampleProtein(release, parts.exampleOf(release)) : proteinOf(release, id);
+      return id === undefined
+        ? exampleProtein(release, dependencies.exampleOf(release))
+        : proteinOf(release, id);
     },
     async calibration(releaseId, organizationId) {
       catalog.release(releaseId, organizationId);
-      return parts.readCalibration(releaseId);
+      return dependencies.readCalibration(releaseId);
     },
-    calibrated: (organizationId) => calibratedReleases(organizationId, parts),
-    jobs: () => listJobs(parts.config.dataFolder),
-    system: () => describeSystem(parts, organizationsOf(keys.list())),
+    calibrated: (organizationId) => calibratedReleases(organizationId, dependencies),
+    jobs: () => listJobs(dependencies.config.dataFolder),
+    system: () => describeSystem(dependencies, organizationsOf(keys.list())),
   };
 }
 
 async function calibratedReleases(
   organizationId: string,
-  { catalog, readCalibration }: ConsoleParts,
+  { catalog, readCalibration }: ConsoleDependencies,
 ): Promise<readonly string[]> {
   const ids = catalog
     .databases(organizationId)

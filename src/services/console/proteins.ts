@@ -19,10 +19,10 @@ export function proteinOf(release: Release, id: string): ConsoleProtein {
   throw new Refusal('validation_failed', 'The release has no protein of that id.', { param: 'id' });
 }
 
-/** @param wanted id of a good first query; if the release lacks it, the first protein of a common length is taken */
-export function exampleProtein(release: Release, wanted: string): ConsoleProtein {
-  const known = release.targets.find(wanted);
-  return presented(release, known ?? exampleOf(release.targets));
+/** @param id id of a good first query; if the release lacks it, the first protein of a common length is taken */
+export function exampleProtein(release: Release, id: string): ConsoleProtein {
+  const target = release.targets.find(id);
+  return presented(release, target ?? exampleOf(release.targets));
 }
 
 function presented({ targets }: Release, target: number): ConsoleProtein {

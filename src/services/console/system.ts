@@ -7,7 +7,7 @@ import type { KernelBackend } from '../../kernels/kernels.js';
 import type { UsageTable } from '../../store/tables/usage.js';
 import { lastMaintenance } from '../backup/maintenance.js';
 
-export interface SystemParts {
+export interface SystemDependencies {
   readonly config: ApplianceConfig;
   readonly backend: KernelBackend;
   readonly usage: Pick<UsageTable, 'totals'>;
@@ -25,7 +25,7 @@ const BILLED = [
 
 /** Report of `gloaming doctor` with disk and usage, for the operator. Wire names. Errors  those of the checks */
 export async function describeSystem(
-  { config, backend, usage, serverVersion }: SystemParts,
+  { config, backend, usage, serverVersion }: SystemDependencies,
   organizations: readonly string[],
 ) {
   const { device, dataFolder, indexesFolder } = config;

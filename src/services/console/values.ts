@@ -34,14 +34,15 @@ export class AttributeValues {
     if (field === undefined) return [];
     const isTaxa = isBelow && field.isTaxonomy === true;
     const key = `${release.id} ${isTaxa ? 'below ' : ''}${name}`;
-    const known = this.#counted.get(key) ?? (isTaxa ? countTaxa(release, field) : countValues(release, name));
-    this.#counted.set(key, known);
-    known.catch(() => this.#counted.delete(key));
-    const wanted = text.toLowerCase();
-    const found = (await known).filter(({ value, name: taxon = value }) =>
-      `${value} ${taxon}`.toLowerCase().includes(wanted),
+    const counted =
+      this.#counted.get(key) ?? (isTaxa ? countTaxa(release, field) : countValues(release, name));
+    this.#counted.set(key, counted);
+    counted.catch(() => this.#counted.delete(key));
+    const lower = text.toLowerCase();
+    const matching = (await counted).filter(({ value, name: taxon = value }) =>
+      `${value} ${taxon}`.toLowerCase().includes(lower),
     );
-    return found.slice(0, ANSWER_MAX_COUNT);
+    return matching.slice(0, ANSWER_MAX_COUNT);
   }
 }
 
@@ -54,8 +55,8 @@ async function countValues({ targets }: Release, field: string): Promise<readonl
     for (const value of values) {
       if (value === undefined) continue;
       const text = String(value);
-      const known = counts.get(text);
-      if (known !== undefined || counts.size < VALUES_MAX_COUNT) counts.set(text, (known ?? 0) + 1);
+      const count = counts.get(text);
+      if (count !== undefined || counts.size < VALUES_MAX_COUNT) counts.set(text, (count ?? 0) + 1);
     }
     if (slice.isOver) await slice.pause();
   }

@@ -2,7 +2,7 @@ import type { Warning } from '../../contract/grammar/envelope.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { assert } from '../../errors.js';
 import { candidateRow } from '../msa/rows.js';
-import { decideParameters, selectRows, warningsOf, type MsaAsked } from '../msa/select-rows.js';
+import { decideParameters, selectRows, warningsOf, type MsaOptions } from '../msa/select-rows.js';
 import { a3mPieces } from '../msa/text.js';
 import { idText } from './fields.js';
 import type { ExportEncoder, ExportQuery } from './rows.js';
@@ -10,13 +10,13 @@ import { TAR_END, tarEntry } from './tar.js';
 
 /** A3M of one query, as `sequences.msa.build` writes it, under the query's own name. */
 export class A3mEncoder implements ExportEncoder {
-  readonly #asked: MsaAsked;
+  readonly #options: MsaOptions;
   #recordCount = 0;
   #leftOutCount = 0;
   #warnings: readonly Warning[] = [];
 
-  constructor(asked: MsaAsked) {
-    this.#asked = asked;
+  constructor(options: MsaOptions) {
+    this.#options = options;
   }
 
   get leftOutCount(): number {
@@ -39,7 +39,7 @@ export class A3mEncoder implements ExportEncoder {
     const possible = candidates
       .map((candidate) => candidateRow(candidate, sequence))
       .filter((row) => row !== undefined);
-    const parameters = decideParameters(possible, this.#asked);
+    const parameters = decideParameters(possible, this.#options);
     const { rows, filteredCount } = await selectRows(possible, sequence, parameters, UNENDING);
     this.#recordCount += rows.length;
     this.#leftOutCount += filteredCount;
@@ -59,8 +59,8 @@ const UNENDING = new AbortController().signal;
 export class A3mTarEncoder implements ExportEncoder {
   readonly #a3m: A3mEncoder;
 
-  constructor(asked: MsaAsked) {
-    this.#a3m = new A3mEncoder(asked);
+  constructor(options: MsaOptions) {
+    this.#a3m = new A3mEncoder(options);
   }
 
   get leftOutCount(): number {

@@ -54,11 +54,11 @@ export const EXPORT_COLUMNS: readonly ExportColumn[] = [
   column('q_value', 'number', ({ significance: { measurements } }) => measurements.q_value),
 ];
 
-/** A column above, with its name in text formats. */
+/** Returns a column of EXPORT_COLUMNS under its name in text formats. */
 function renamed(name: string, column: string): ExportColumn {
-  const found = EXPORT_COLUMNS.find((each) => each.name === column);
-  assert(found !== undefined, `${column} is a column of the exports`);
-  return { ...found, name };
+  const exported = EXPORT_COLUMNS.find((each) => each.name === column);
+  assert(exported !== undefined, `${column} is a column of the exports`);
+  return { ...exported, name };
 }
 
 /**

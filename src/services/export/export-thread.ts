@@ -7,7 +7,7 @@ const WORKER_FILE = new URL('./export-worker.js', import.meta.url);
 /** The thread holds a block of rows and a group of columns or, for a FASTA file, the ids of all its targets. */
 const HEAP = { maxOldGenerationSizeMb: 768, maxYoungGenerationSizeMb: 8 };
 
-interface Asked {
+interface PendingRequest {
   readonly resolve: (piece: ExportPiece) => void;
   readonly reject: (error: Error) => void;
 }
@@ -15,7 +15,7 @@ interface Asked {
 /** Client of the thread that writes one export. The caller sends one request at a time, and closes the thread. */
 export class ExportThread {
   readonly #worker: Worker;
-  #asked: Asked | undefined;
+  #pending: PendingRequest | undefined;
   #ended: Fault | undefined;
 
   constructor(settings: ExportSettings) {
@@ -32,7 +32,7 @@ export class ExportThread {
   write(request: ExportRequest): Promise<ExportPiece> {
     return new Promise((resolve, reject) => {
       if (this.#ended !== undefined) return reject(this.#ended);
-      this.#asked = { resolve, reject };
+      this.#pending = { resolve, reject };
       this.#worker.postMessage(request);
     });
   }
@@ -44,16 +44,17 @@ export class ExportThread {
   }
 
   #take(answer: ExportAnswer): void {
-    const asked = this.#asked;
-    this.#asked = undefined;
-    if ('piece' in answer) asked?.resolve(answer.piece);
-    else if ('failure' in answer) asked?.reject(new Fault(`An export cannot be written: ${answer.failure}`));
-    else asked?.reject(new Refusal(answer.refusal.code, answer.refusal.message, answer.refusal.details));
+    const pending = this.#pending;
+    this.#pending = undefined;
+    if ('piece' in answer) pending?.resolve(answer.piece);
+    else if ('failure' in answer)
+      pending?.reject(new Fault(`An export cannot be written: ${answer.failure}`));
+    else pending?.reject(new Refusal(answer.refusal.code, answer.refusal.message, answer.refusal.details));
   }
 
   #end(cause: unknown): void {
     this.#ended ??= new Fault('The thread that writes an export has ended.', { cause });
-    this.#asked?.reject(this.#ended);
-    this.#asked = undefined;
+    this.#pending?.reject(this.#ended);
+    this.#pending = undefined;
   }
 }

@@ -12,12 +12,12 @@ import type { RefusalCode } from '../../refusal-codes.js';
 import { unpackRows } from '../../store/tables/run-rows.js';
 import { evidenceOfPresented } from '../evidence.js';
 import { pickCutOffs, selectByEvidence } from '../select.js';
-import { formatOf, type ExportAsked } from './formats.js';
+import { formatOf, type ExportOptions } from './formats.js';
 import type { ExportedSearch, ExportQuery } from './rows.js';
 
 /** Settings of the thread. */
 export interface ExportSettings {
-  readonly asked: ExportAsked;
+  readonly options: ExportOptions;
   readonly search: ExportedSearch;
   /** The query of a run with a single query; absent if each row of the run is a query with its candidates. */
   readonly query?: ExportQuery;
@@ -57,10 +57,10 @@ export type ExportAnswer =
 
 assert(parentPort !== null, 'this file is run as a worker only');
 const port = parentPort;
-const { asked, search, query } = workerData as ExportSettings;
-const { sort = 'rank' } = asked;
-const cutOffs = pickCutOffs(asked);
-const format = formatOf(asked);
+const { options, search, query } = workerData as ExportSettings;
+const { sort = 'rank' } = options;
+const cutOffs = pickCutOffs(options);
+const format = formatOf(options);
 const encoder = format.encoder(search);
 /** Candidates of the single query, if they are written together. */
 const waiting: HomologyCandidate[] = [];
@@ -136,7 +136,7 @@ async function encode(one: ExportQuery, candidates: readonly HomologyCandidate[]
   if (sort === 'rank' && Object.keys(cutOffs).length === 0) return encoder.add(one, candidates);
   const selected = selectByEvidence(candidates, evidenceOfPresented, { cutOffs, sort });
   leftOutCount += selected.leftOutCount;
-  return encoder.add(one, selected.kept);
+  return encoder.add(one, selected.selected);
 }
 
 /** The bytes are transferred to the other thread, so they must have memory of their own. */

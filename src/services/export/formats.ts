@@ -1,5 +1,6 @@
 import type { MsaChoice } from '../../contract/msa.js';
-import type { ExportRunInput } from '../../contract/runs/run-files.js';
+import type { ExportRunInput, Missing } from '../../contract/runs/run-files.js';
+import { Refusal } from '../../errors.js';
 import { askRows } from '../msa/select-rows.js';
 import { pickCutOffs } from '../select.js';
 import { A3mEncoder, A3mTarEncoder } from './alignment-files.js';
@@ -26,7 +27,7 @@ export interface ExportFormat {
 }
 
 /** All settings that determine the format of a file. */
-export interface ExportAsked extends Omit<ExportRunInput, 'run_id' | 'path' | 'query_index' | 'msa'> {
+export interface ExportOptions extends Omit<ExportRunInput, 'run_id' | 'path' | 'query_index' | 'msa'> {
   readonly msa?: Partial<MsaChoice>;
 }
 
@@ -37,21 +38,21 @@ const TEXT = { ...PLAIN, extension: 'txt', contentType: 'text/plain; charset=utf
 const TABLE = { ...PLAIN, extension: 'tsv', contentType: `${TSV_TYPE}; charset=utf-8` };
 
 /** Writer of a contract format. Errors  Refusal `export_not_possible` for unknown columns */
-export function formatOf(asked: ExportAsked): ExportFormat {
-  const { format, outfmt = '6', format_output: formatOutput = '' } = asked;
+export function formatOf(options: ExportOptions): ExportFormat {
+  const { format, outfmt = '6', format_output: formatOutput = '', missing } = options;
   switch (format) {
     case 'fasta':
       return { ...TEXT, extension: 'fasta', encoder: fastaEncoder };
     case 'tsv':
       return { ...TABLE, encoder: (search) => wideEncoder(search, WIDE_ALIGNMENT_COLUMNS) };
     case 'm8':
-      return { ...tableFormat(M8), extension: 'm8' };
+      return { ...tableFormat(M8, missing), extension: 'm8' };
     case 'blast':
-      return tableFormat(readOutfmt(outfmt));
+      return tableFormat(readOutfmt(outfmt), missing);
     case 'mmseqs':
-      return tableFormat(readFormatOutput(formatOutput));
+      return tableFormat(readFormatOutput(formatOutput), missing);
     case 'a3m':
-      return alignmentFormat(asked);
+      return alignmentFormat(options);
     case 'parquet':
       return {
         ...PLAIN,
@@ -69,9 +70,20 @@ export function formatOf(asked: ExportAsked): ExportFormat {
   }
 }
 
-/** A table in the columns of another tool. */
-export function tableFormat(spec: TableSpec): ExportFormat {
+/**
+ * A table in the columns of another tool.
+ * Errors  Refusal `export_not_possible` for XML with a text in place of numbers
+ */
+export function tableFormat(spec: TableSpec, missing?: Missing): ExportFormat {
   if (spec.kind === 'blast_xml') {
+    if (missing !== undefined)
+      throw new Refusal(
+        'export_not_possible',
+        'The XML of outfmt 5 holds numbers only: leave out "missing".',
+        {
+          param: 'missing',
+        },
+      );
     return {
       ...PLAIN,
       extension: 'xml',
@@ -87,7 +99,7 @@ export function tableFormat(spec: TableSpec): ExportFormat {
     needsAlignments: true,
     needsQueries: fieldsOf(spec).some(({ needsQuery }) => needsQuery === true),
     needsWholeQueries: spec.kind === 'blast' && spec.hasComments,
-    encoder: (search) => tableEncoder(search, spec),
+    encoder: (search) => tableEncoder({ ...search, missing }, spec),
   };
 }
 
@@ -96,9 +108,9 @@ function alignmentFormat({
   msa,
   sort = 'rank',
   all_queries: isTar = false,
-  ...asked
-}: ExportAsked): ExportFormat {
-  const rows = askRows(pickCutOffs(asked), sort, msa);
+  ...options
+}: ExportOptions): ExportFormat {
+  const rows = askRows(pickCutOffs(options), sort, msa);
   const needs = { ...TEXT, needsAlignments: true, needsQueries: true, needsWholeQueries: true };
   if (!isTar) return { ...needs, isOfOneQuery: true, extension: 'a3m', encoder: () => new A3mEncoder(rows) };
   const contentType = 'application/x-tar';

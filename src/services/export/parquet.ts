@@ -55,10 +55,10 @@ export class ParquetEncoder implements ExportEncoder {
   }
 
   #take(): Uint8Array {
-    const taken = this.#bytes.getBytes().slice();
+    const bytes = this.#bytes.getBytes().slice();
     // `offset` continues to count, because the file's footer refers to it.
     this.#bytes.index = 0;
-    return taken;
+    return bytes;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Warning } from '../../contract/grammar/envelope.js';
+import type { Missing } from '../../contract/runs/run-files.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { RunRow } from '../../store/tables/runs.js';
 
@@ -20,8 +21,18 @@ export interface ExportedSearch {
   readonly missing?: Missing;
 }
 
-/** `count`: the number of searched targets as E-value, and 0 as bit score. */
-export type Missing = 'count' | 'nan' | 'empty';
+/** Text in the columns of other tools for values that the search does not have, by the setting. */
+export const MISSING_WRITTEN: Readonly<Record<Missing, string>> = {
+  count:
+    'the E-values written are the number of searched proteins and the bit scores 0 ("missing" names another text)',
+  nan: 'E-values and bit scores are written as nan',
+  empty: 'E-values and bit scores are left empty',
+};
+
+/** Whether a format has the columns of BLAST or MMseqs2, which have no text of their own for an absent E-value. */
+export function isTableOfAnother(format: string): format is 'm8' | 'blast' | 'mmseqs' {
+  return format === 'm8' || format === 'blast' || format === 'mmseqs';
+}
 
 /** A candidate with its query. */
 export interface ExportRow {

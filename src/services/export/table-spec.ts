@@ -21,8 +21,8 @@ export function readOutfmt(text: string): TableSpec {
       `The outfmt is 6, 7 or 5 here, and names of columns follow 6 and 7; ${quoted(text)} is not.`,
     );
   }
-  const asked = names.length === 0 ? BLAST_STANDARD : names;
-  const fields = asked.flatMap((name) => (name === 'std' ? BLAST_STANDARD : [name]));
+  const columns = names.length === 0 ? BLAST_STANDARD : names;
+  const fields = columns.flatMap((name) => (name === 'std' ? BLAST_STANDARD : [name]));
   return { kind: 'blast', hasComments: number === '7', fields: knownFields('outfmt', fields, BLAST_FIELDS) };
 }
 
@@ -41,20 +41,20 @@ export const M8: TableSpec = { kind: 'blast', hasComments: false, fields: BLAST_
 
 /** Names and columns of a table. */
 export function fieldsOf(spec: Exclude<TableSpec, { kind: 'blast_xml' }>): readonly Field[] {
-  const known = spec.kind === 'blast' ? BLAST_FIELDS : MMSEQS_FIELDS;
-  return spec.fields.map((name) => known[name]);
+  const fields = spec.kind === 'blast' ? BLAST_FIELDS : MMSEQS_FIELDS;
+  return spec.fields.map((name) => fields[name]);
 }
 
 function knownFields(
   param: string,
   names: readonly string[],
-  known: Readonly<Record<string, Field>>,
+  fields: Readonly<Record<string, Field>>,
 ): readonly string[] {
   if (names.length > EXPORT_FIELDS_MAX_COUNT)
     throw refuse(param, `A table has at most ${EXPORT_FIELDS_MAX_COUNT} columns.`);
-  const unknown = names.find((name) => !Object.hasOwn(known, name));
+  const unknown = names.find((name) => !Object.hasOwn(fields, name));
   if (unknown === undefined) return names;
-  throw refuse(param, `There is no column ${quoted(unknown)}; there are ${Object.keys(known).join(', ')}.`);
+  throw refuse(param, `There is no column ${quoted(unknown)}; there are ${Object.keys(fields).join(', ')}.`);
 }
 
 function quoted(text: string): string {

@@ -39,22 +39,22 @@ export async function diverseRows(
     if (slice.isOver) await slice.pause();
     columns.push(columnsOf(row, query.length));
   }
-  const kept = new Set<number>();
-  const keptColumns = [columnsOf(query, query.length)];
+  const diverse = new Set<number>();
+  const columnsOfRows = [columnsOf(query, query.length)];
   const depths = new Uint32Array(Math.ceil(query.length / BLOCK_COLUMNS));
-  const isWanted = (row: Columns): boolean =>
+  const isDiverse = (row: Columns): boolean =>
     diverseRowCount === 0 || blocksOf(row).some((block) => depths[block] < diverseRowCount);
   for (const bound of boundsUpTo(maximumIdentity, diverseRowCount)) {
     for (const [at, row] of columns.entries()) {
       if (slice.isOver) await slice.pause();
-      if (kept.has(at) || !isWanted(row) || keptColumns.some((other) => areAlike(row, other, bound)))
+      if (diverse.has(at) || !isDiverse(row) || columnsOfRows.some((other) => areAlike(row, other, bound)))
         continue;
-      kept.add(at);
-      keptColumns.push(row);
+      diverse.add(at);
+      columnsOfRows.push(row);
       for (const block of blocksOf(row)) depths[block] += 1;
     }
   }
-  return [...kept].sort((left, right) => left - right);
+  return [...diverse].sort((left, right) => left - right);
 }
 
 function boundsUpTo(maximum: number, diverseRowCount: number): number[] {

@@ -65,25 +65,25 @@ export class Msas {
     const content: MsaComponent = { object: 'msa_component', id, ...named };
     const createdAt = this.#now().toISOString();
     const isCacheHit = isOf(this.#tables.components.get(id), context);
-    await this.#tables.components.keep({ id, createdAt, content }, context.organizationId);
+    await this.#tables.components.persist({ id, createdAt, content }, context.organizationId);
     return { value: content, ...traces(id, [receipt_id], receipt, isCacheHit) };
   }
 
   /** Errors  the refusals of the route; the signal's reason */
   async build(request: MsaRequest, context: RequestContext): Promise<Reply<Msa>> {
-    const { receipt_id, component_ids, ...asked } = request;
+    const { receipt_id, component_ids, ...options } = request;
     const receipt = await this.#receipts.open(receipt_id, context);
     const components = component_ids?.map((id, at) => this.#componentRow(id, at + 1, receipt.query, context));
     const possible = components ?? receipt.rows;
     const aligned = possible.filter((row) => row !== undefined);
-    const parameters = decideParameters(aligned, asked);
+    const parameters = decideParameters(aligned, options);
     const inputs = [receipt_id, ...(component_ids ?? [])];
     // Equal inputs build equal alignments. The ids of components determine their rows.
     const key = canonicalSha256({ request, calibration_id: receipt.calibrationId ?? null });
     const built = this.#built.get(key);
-    const known = built === undefined ? undefined : this.#tables.msas.get(built);
+    const existing = built === undefined ? undefined : this.#tables.msas.get(built);
     // An existing alignment is granted to the organization that builds it again.
-    if (isOf(known, context)) return replyOf(known.content.manifest, inputs, receipt, true);
+    if (isOf(existing, context)) return replyOf(existing.content.manifest, inputs, receipt, true);
     const selected = await selectRows(aligned, receipt.sequence, parameters, context.signal);
     const pieces = a3mPieces(receipt.sequence, selected.rows);
     const received = await this.#objects.receive(encodePieces(pieces), Infinity);
@@ -109,7 +109,7 @@ export class Msas {
     const stored = { manifest: content, sha256, sizeBytes, jsonBytes: jsonBytesOf(pieces) };
     const row = { id: content.id, createdAt: this.#now().toISOString(), content: stored };
     const isCacheHit = isOf(this.#tables.msas.get(content.id), context);
-    await this.#tables.msas.keep(row, received, context.organizationId);
+    await this.#tables.msas.persist(row, received, context.organizationId);
     this.#built.set(key, content.id);
     return replyOf(content, inputs, receipt, isCacheHit);
   }

@@ -109,8 +109,8 @@ export class MsaReceipts {
     signal: AbortSignal,
   ): Promise<Judgements> {
     const key = `${receiptId} ${engine.calibration?.id ?? ''}`;
-    const known = this.#judged.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#judged.get(key);
+    if (cached !== undefined) return cached;
     const { sequence, normalization_id: normalizationId } = receipt.query;
     const request = { ...receipt.parameters, query: { sequence, normalizationId }, targetSpace };
     const { candidates, resultSha256 } = await search(request, engine, signal);

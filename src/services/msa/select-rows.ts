@@ -16,7 +16,7 @@ import { diverseRows } from './diverse.js';
 import type { MsaRow, PossibleRow } from './rows.js';
 
 /** Row selection of a request. */
-export type MsaAsked = Omit<MsaRequest, 'receipt_id' | 'component_ids'>;
+export type MsaOptions = Omit<MsaRequest, 'receipt_id' | 'component_ids'>;
 /** Row selection with all defaults resolved. */
 export type MsaParameters = Msa['parameters'];
 
@@ -31,7 +31,7 @@ export interface SelectedRows {
 const IDENTITY_STRATA = 10;
 
 /** Row selection for a caller that passes cut-offs only. */
-export function askRows(cutOffs: CutOffs, sort: Sort, choice: Partial<MsaChoice> = {}): MsaAsked {
+export function askRows(cutOffs: CutOffs, sort: Sort, choice: Partial<MsaChoice> = {}): MsaOptions {
   return {
     maximum_depth: MSA_DEFAULT_DEPTH,
     minimum_query_coverage_ratio: MSA_DEFAULT_QUERY_COVERAGE,
@@ -48,14 +48,14 @@ export function askRows(cutOffs: CutOffs, sort: Sort, choice: Partial<MsaChoice>
  * Resolves defaults: rows are selected by E-value if there are any, otherwise by score.
  * Errors  Refusal `significance_unavailable` if E-values are requested and there are none
  */
-export function decideParameters(rows: readonly PossibleRow[], asked: MsaAsked): MsaParameters {
-  const { maximum_expected_false_hits: maximum, minimum_normalized_score: score } = asked;
+export function decideParameters(rows: readonly PossibleRow[], options: MsaOptions): MsaParameters {
+  const { maximum_expected_false_hits: maximum, minimum_normalized_score: score } = options;
   const hasEValues = rows.some(({ evidence }) => evidence.logEValue !== undefined);
   if (maximum !== undefined && !hasEValues && rows.length > 0) throw withoutEValues();
-  if (maximum !== undefined || rows.length === 0) return asked;
+  if (maximum !== undefined || rows.length === 0) return options;
   return hasEValues
-    ? { ...asked, maximum_expected_false_hits: MSA_DEFAULT_EXPECTED_FALSE_HITS }
-    : { ...asked, minimum_normalized_score: score ?? MSA_DEFAULT_NORMALIZED_SCORE };
+    ? { ...options, maximum_expected_false_hits: MSA_DEFAULT_EXPECTED_FALSE_HITS }
+    : { ...options, minimum_normalized_score: score ?? MSA_DEFAULT_NORMALIZED_SCORE };
 }
 
 /**
@@ -71,8 +71,11 @@ export async function selectRows(
   const { maximum_sequence_identity_ratio: maximumIdentity, minimum_normalized_score: leastScore = 0 } =
     parameters;
   const { sort = 'rank' } = parameters;
-  const { kept } = selectByEvidence(candidates, ({ evidence }) => evidence, { cutOffs: parameters, sort });
-  const wanted = kept.filter(
+  const { selected } = selectByEvidence(candidates, ({ evidence }) => evidence, {
+    cutOffs: parameters,
+    sort,
+  });
+  const passing = selected.filter(
     ({ evidence, normalizedScore = Infinity }) =>
       normalizedScore >= leastScore && (evidence.alignment?.sequenceIdentityRatio ?? 0) <= maximumIdentity,
   );
@@ -84,7 +87,7 @@ export async function selectRows(
   const seen = new Set([query]);
   const distinct: MsaRow[] = [];
   let characters = query.length;
-  for (const candidate of wanted) {
+  for (const candidate of passing) {
     if (slice.isOver) await pause();
     const row = candidate.write();
     if (seen.has(row.row)) continue;
@@ -108,8 +111,8 @@ export async function selectRows(
   const rows = withinDepth(diverse, parameters);
   return {
     rows,
-    filteredCount: candidates.length - wanted.length,
-    duplicateCount: wanted.length - distinct.length,
+    filteredCount: candidates.length - passing.length,
+    duplicateCount: passing.length - distinct.length,
     redundantCount: distinct.length - diverse.length,
     beyondDepthCount: diverse.length - rows.length,
   };
@@ -142,13 +145,13 @@ function withinDepth(
   if (rows.length <= room || selection === 'rank') return rows.slice(0, room);
   const strata: MsaRow[][] = Array.from({ length: IDENTITY_STRATA }, () => []);
   for (const row of rows) strata[stratumOf(row)].push(row);
-  const kept = new Set<MsaRow>();
-  for (let turn = 0; kept.size < room; turn += 1) {
+  const diverse = new Set<MsaRow>();
+  for (let turn = 0; diverse.size < room; turn += 1) {
     for (const stratum of strata.toReversed()) {
-      if (turn < stratum.length && kept.size < room) kept.add(stratum[turn]);
+      if (turn < stratum.length && diverse.size < room) diverse.add(stratum[turn]);
     }
   }
-  return rows.filter((row) => kept.has(row));
+  return rows.filter((row) => diverse.has(row));
 }
 
 function stratumOf({ sequence_identity_ratio: identity }: MsaRow): number {

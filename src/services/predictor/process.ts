@@ -108,8 +108,8 @@ export class PredictorProcess {
 /** Writes the log, and waits until the group has ended and its output is on disk. */
 async function follow(child: ChildProcess, folder: string): Promise<CommandEnd> {
   const ending = endOf(child);
-  let told: CommandEnd | undefined;
-  child.on('message', (end) => (told = end as CommandEnd));
+  let commandEnd: CommandEnd | undefined;
+  child.on('message', (end) => (commandEnd = end as CommandEnd));
   const log = createWriteStream(join(folder, LOG_FILE));
   // A failure to write the log must not end a prediction. The stream may be closed before it is ended here.
   log.on('error', () => undefined);
@@ -124,7 +124,7 @@ async function follow(child: ChildProcess, folder: string): Promise<CommandEnd> 
   }
   const failure = await ending;
   await finished(log.end()).catch(() => undefined);
-  return told ?? { ...NO_END, ...failure };
+  return commandEnd ?? { ...NO_END, ...failure };
 }
 
 /** Resolves when all output and messages of the process have arrived, with the error if it could not be started. */

@@ -12,8 +12,13 @@ import type { ProteinQuery, SearchPlan, SearchResult } from '../../search/search
 import { NORMALIZATION_ID } from '../../sequence/protein.js';
 import type { RequestContext } from '../context.js';
 import type { Files } from '../storage/files.js';
-import { presentDatabase, presentExecution, presentFound, searchWarnings } from '../search/present-search.js';
-import { evidenceOfFound } from '../evidence.js';
+import {
+  presentDatabase,
+  presentExecution,
+  presentAnswer,
+  searchWarnings,
+} from '../search/present-search.js';
+import { evidenceOfCandidate } from '../evidence.js';
 import { passesCutOffs } from '../select.js';
 import { resolveSearch, type ResolvedSearch } from '../search/resolve-search.js';
 import { searchTraces, toolsOf } from '../search/traces.js';
@@ -27,9 +32,9 @@ import {
   unpackQueries,
   type PackedQueries,
 } from './queries.js';
-import type { SearchRunParts } from './search.js';
+import type { SearchRunDependencies } from './search.js';
 
-export interface BatchSearchRunParts extends SearchRunParts {
+export interface BatchSearchRunDependencies extends SearchRunDependencies {
   readonly files: Pick<Files, 'openManagedFile'>;
 }
 
@@ -64,19 +69,19 @@ const FIRST_PACK_QUERIES = 16;
 const PACK_MS = 4_000;
 
 /** `homology.batch_search`: many queries in packs. Each query gets the same result as on the direct route. */
-export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
+export function batchSearchRuns(dependencies: BatchSearchRunDependencies): RunKind {
   return defineRunKind<'homology.batch_search', Plan>({
     key: 'homology.batch_search',
     async prepare(input, context) {
-      const { queries, fileIds } = await readBatch(input, context, parts);
-      const resolved = await resolveSearch(input, context, parts);
+      const { queries, fileIds } = await readBatch(input, context, dependencies);
+      const resolved = await resolveSearch(input, context, dependencies);
       const packed = { normalizationId: NORMALIZATION_ID, queries: await packQueries(queries) };
       const lengths = queries.map(({ sequence }) => sequence.length);
       const plan = { ...acceptSearch(resolved, input, lengths), ...packed };
       return { plan, totalCount: queries.length, traces: searchTraces(input, resolved, fileIds) };
     },
     async *execute(plan, { context, checkpoint }) {
-      const resolved = await reopenSearch(plan, context, parts);
+      const resolved = await reopenSearch(plan, context, dependencies);
       const lines = await unpackQueries(plan.queries);
       const { engine, settings } = resolved;
       const searchPlan = planSearch(engine, settings);
@@ -99,17 +104,17 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
         const end = pack.start + pack.queries.length;
         // The next pack is computed while this one is written.
         ahead = packOf(end, nextSize(pack));
-        const rows = await presentPack(pack, resolved, plan.cutOffs, context, parts);
+        const rows = await presentPack(pack, resolved, plan.cutOffs, context, dependencies);
         done = advance(done, pack, plan.cutOffs);
         yield stepOf(rows, done);
       }
       const { policy } = searchPlan;
       // The device may have served other queries of the run. The execution names the device, this warning the retry.
-      const execution = presentExecution(engine, { policy }, parts.serverVersion);
+      const execution = presentExecution(engine, { policy }, dependencies.serverVersion);
       const summary: BatchSearchRunSummary = {
         object: 'homology_batch_search_summary',
         database: presentDatabase(resolved.release, engine, settings.targetSpace),
-        execution: { created_at: parts.now().toISOString(), ...execution },
+        execution: { created_at: dependencies.now().toISOString(), ...execution },
         query_count: lines.length,
         candidate_count: done.candidateCount,
         ...(plan.cutOffs !== undefined && { left_out_count: done.leftOutCount ?? 0 }),
@@ -131,7 +136,7 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
 async function readBatch(
   input: BatchSearchRunInput,
   context: RequestContext,
-  { files }: BatchSearchRunParts,
+  { files }: BatchSearchRunDependencies,
 ) {
   const fileIds: string[] = [];
   const queries = await readQueries(input, (url) => {
@@ -186,7 +191,7 @@ function advance(done: Checkpoint, { results }: Pack, cutOffs: CutOffs | undefin
 
 function countLeftOut(results: readonly SearchResult[], cutOffs: CutOffs): number {
   const candidates = results.flatMap((result) => result.candidates);
-  return candidates.filter((candidate) => !passesCutOffs(evidenceOfFound(candidate), cutOffs)).length;
+  return candidates.filter((candidate) => !passesCutOffs(evidenceOfCandidate(candidate), cutOffs)).length;
 }
 
 function stepOf(rows: AsyncIterable<unknown>, done: Checkpoint): RunStep {
@@ -199,24 +204,29 @@ async function presentPack(
   { engine, settings }: ResolvedSearch,
   cutOffs: CutOffs | undefined,
   context: RequestContext,
-  parts: SearchRunParts,
+  dependencies: SearchRunDependencies,
 ): Promise<AsyncIterable<HomologyQueryResult>> {
-  const createdAt = parts.now().toISOString();
+  const createdAt = dependencies.now().toISOString();
   const issued = await Promise.all(
     queries.map((query, index) =>
-      parts.receipts.issue(engine, { ...settings, query }, { result: results[index], createdAt }, context),
+      dependencies.receipts.issue(
+        engine,
+        { ...settings, query },
+        { result: results[index], createdAt },
+        context,
+      ),
     ),
   );
   return (async function* () {
     for (const [index, result] of results.entries()) {
       const query = queries[index];
       const request = { ...settings, query };
-      const { result_sha256, ...found } = await presentFound({ engine, request, result });
+      const { result_sha256, ...answer } = await presentAnswer({ engine, request, result });
       const row = {
         object: 'homology_query_result',
         query_index: start + index,
         query_id: query.id,
-        ...found,
+        ...answer,
         receipt: issued[index],
         result_sha256,
       } as const;

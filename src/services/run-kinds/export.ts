@@ -1,4 +1,5 @@
 import type { HomologyQueryResult, SearchRunSummary } from '../../contract/runs/run-kinds.js';
+import type { Warning } from '../../contract/grammar/envelope.js';
 import type { ExportRunInput, ExportRunSummary } from '../../contract/runs/run-files.js';
 import { untilAborted } from '../../abort.js';
 import { EXPORT_UNITS } from '../billing/metering.js';
@@ -11,7 +12,13 @@ import type { Traces } from '../reply.js';
 import { formatOf, type ExportFormat } from '../export/formats.js';
 import { ExportThread } from '../export/export-thread.js';
 import type { ExportPiece, ExportRequest } from '../export/export-worker.js';
-import { isBatch, LONE_QUERY_ID, type ExportedSearch } from '../export/rows.js';
+import {
+  isBatch,
+  isTableOfAnother,
+  LONE_QUERY_ID,
+  MISSING_WRITTEN,
+  type ExportedSearch,
+} from '../export/rows.js';
 import { needAlignments, pickCutOffs } from '../select.js';
 import { mapInTurns } from '../../turns.js';
 import { realWorld, type World } from '../../world.js';
@@ -59,9 +66,9 @@ async function prepareExport(
   const run = exportableRun(input.run_id, context, dependencies);
   refuseStrayMembers(input);
   const format = formatOf(input);
-  const found = await describe(run, input.query_index, table);
-  requireFormat(run, found, format, input);
-  if (format.needsQueries) sequenceOf(found, context, receipts);
+  const described = await describe(run, input.query_index, table);
+  requireFormat(run, described, format, input);
+  if (format.needsQueries) sequenceOf(described, context, receipts);
   const place = writer.placeOf(path ?? defaultPath(input, format), context);
   const plan = { ...input, path: place, baseUrl: context.baseUrl ?? '' };
   const { databaseSnapshots = [] } = (run.traces ?? {}) as Traces;
@@ -73,18 +80,18 @@ async function prepareExport(
 }
 
 async function* exportRun(
-  { path, baseUrl, ...asked }: Plan,
+  { path, baseUrl, ...options }: Plan,
   context: RequestContext,
   dependencies: ExportRunDependencies,
 ): RunSteps {
   const { table, receipts, writer, world = realWorld } = dependencies;
-  const { run_id, format: formatName, query_index: queryIndex } = asked;
-  const format = formatOf(asked);
+  const { run_id, format: formatName, query_index: queryIndex } = options;
+  const format = formatOf(options);
   const run = exportableRun(run_id, context, dependencies);
-  const found = await describe(run, queryIndex, table);
-  const sequence = format.needsQueries ? sequenceOf(found, context, receipts) : undefined;
+  const described = await describe(run, queryIndex, table);
+  const sequence = format.needsQueries ? sequenceOf(described, context, receipts) : undefined;
   const query = { index: 0, id: LONE_QUERY_ID, ...(sequence !== undefined && { sequence }) };
-  const settings = { asked, search: searchOf(run), ...(!isBatch(run) && { query }) };
+  const settings = { options, search: searchOf(run), ...(!isBatch(run) && { query }) };
   const thread = new ExportThread(settings);
   const file = writer.open(context);
   const writePiece = async (request: ExportRequest): Promise<ExportPiece> => {
@@ -102,7 +109,7 @@ async function* exportRun(
       const sequences =
         format.needsQueries && isBatch(run) && (await sequencesOf(run, at, end, context, dependencies));
       const piece = await writePiece({ ...block, ...(sequences && { sequences }) });
-      if (piece.rowCount === 0) throw gone(run);
+      if (piece.rowCount === 0) throw resultsExpired(run);
       at += piece.rowCount;
       doneCount = at - start;
       candidateCount += piece.candidateCount;
@@ -123,7 +130,7 @@ async function* exportRun(
       record_count,
       omitted_count: candidateCount - record_count,
       left_out_count: leftOutCount,
-      warnings: [...warnings],
+      warnings: [...warningsOf(options, described), ...warnings],
       file: presentRunFile(put(at), baseUrl),
     });
     return { rows: [], doneCount, summarise, billableUnits: EXPORT_UNITS };
@@ -146,7 +153,7 @@ function requireBlock(
   { rows }: Pick<RunTable, 'rows'>,
 ): NonNullable<ExportRequest> {
   const block = rows.packedBlockAt(run.id, at);
-  if (block === undefined) throw gone(run);
+  if (block === undefined) throw resultsExpired(run);
   const { firstRow, packed } = block;
   return { packed: Uint8Array.from(packed), start: at - firstRow, end: end - firstRow };
 }
@@ -198,7 +205,7 @@ async function describe(run: RunRow, queryIndex = 0, { rows }: Pick<RunTable, 'r
     );
   if (!isBatch(run)) return run.summary as SearchRunSummary;
   const block = await rows.blockAt(run.id, queryIndex);
-  if (block === undefined) throw gone(run);
+  if (block === undefined) throw resultsExpired(run);
   return block.rows[queryIndex - block.firstRow] as HomologyQueryResult;
 }
 
@@ -212,32 +219,47 @@ function refuseStrayMembers(input: ExportRunInput): void {
       `${member} applies to the format ${format} only, and the request names ${input.format}.`,
     );
   }
+  if (input.missing !== undefined && !isTableOfAnother(input.format))
+    throw notPossible('missing', 'missing applies to the formats m8, blast and mmseqs only.');
   if (input.all_queries === true && input.query_index !== undefined)
     throw notPossible('all_queries', 'Either the query of query_index is exported, or all are.');
 }
 
-function requireFormat(
-  run: RunRow,
-  { evidence_summary: evidence }: Described,
-  format: ExportFormat,
-  input: ExportRunInput,
-): void {
+function requireFormat(run: RunRow, described: Described, format: ExportFormat, input: ExportRunInput): void {
   const needsAlignments = format.needsAlignments || needAlignments(pickCutOffs(input));
-  if (needsAlignments && evidence.requested !== 'pairwise_sequence_alignment') {
+  if (needsAlignments && described.evidence_summary.requested !== 'pairwise_sequence_alignment') {
     throw notPossible(
       'format',
       'The request needs alignments, and the run has none. Search with evidence "pairwise_sequence_alignment".',
     );
   }
-  const { reason } = evidence.significance;
-  const hasNoEValues = reason === 'not_requested' || reason === 'no_qualified_calibration';
-  if (input.maximum_expected_false_hits !== undefined && hasNoEValues)
+  if (input.maximum_expected_false_hits !== undefined && hasNoEValues(described))
     throw notPossible('maximum_expected_false_hits', 'The run has no E-values that could be bounded.');
   if (format.isOfOneQuery && isBatch(run) && input.query_index === undefined)
     throw notPossible(
       'query_index',
       'A3M holds the alignment of one query: name one of the batch with query_index, or ask for all_queries.',
     );
+}
+
+/** Tables of other tools hold a text in place of E-values that the run does not have. */
+function warningsOf(
+  { format, missing = 'count' }: Pick<Plan, 'format' | 'missing'>,
+  described: Described,
+): Warning[] {
+  if (!hasNoEValues(described) || !isTableOfAnother(format)) return [];
+  return [
+    {
+      code: 'no_e_values',
+      message: `The run has no E-values; ${MISSING_WRITTEN[missing]}.`,
+      details: { missing },
+    },
+  ];
+}
+
+/** Whether no candidate of the run can have an E-value. */
+function hasNoEValues({ evidence_summary: { significance } }: Described): boolean {
+  return significance.reason === 'not_requested' || significance.reason === 'no_qualified_calibration';
 }
 
 function searchOf({ summary }: RunRow): ExportedSearch {
@@ -254,7 +276,7 @@ async function sequencesOf(
   { table, receipts }: ExportRunDependencies,
 ): Promise<readonly string[]> {
   const block = await table.rows.blockAt(run.id, at);
-  if (block === undefined) throw gone(run);
+  if (block === undefined) throw resultsExpired(run);
   const rows = block.rows.slice(at - block.firstRow, end - block.firstRow) as readonly HomologyQueryResult[];
   return mapInTurns(rows, (row) => sequenceOf(row, context, receipts));
 }
@@ -276,7 +298,7 @@ function defaultPath(
   return `exports/${id}${index === undefined ? '' : `.query-${index}`}.${format.extension}`;
 }
 
-function gone({ id }: RunRow): Refusal {
+function resultsExpired({ id }: RunRow): Refusal {
   return new Refusal('result_expired', `The results of ${id} were deleted meanwhile.`);
 }
 

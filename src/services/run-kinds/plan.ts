@@ -7,7 +7,7 @@ import type { CatalogRelease } from '../search/catalog.js';
 import type { RequestContext } from '../context.js';
 import { evidenceOfPresented } from '../evidence.js';
 import { needAlignments, pickCutOffs, selectByEvidence } from '../select.js';
-import { resolveSearch, type ResolvedSearch, type ResolveParts } from '../search/resolve-search.js';
+import { resolveSearch, type ResolvedSearch, type ResolveDependencies } from '../search/resolve-search.js';
 
 /** A resolved search as JSON, fixed when its run was accepted. Later defaults and filters do not affect it. */
 export interface AcceptedSearch extends Omit<SearchSettings, 'targetSpace'> {
@@ -24,11 +24,11 @@ export interface AcceptedSearch extends Omit<SearchSettings, 'targetSpace'> {
  */
 export function acceptSearch(
   { release, settings, engine }: ResolvedSearch,
-  asked: CutOffs,
+  requestedCutOffs: CutOffs,
   queryLengths: readonly number[],
 ): AcceptedSearch {
   refuseWithoutSignificance(settings.significance, queryLengths, engine.calibration);
-  const cutOffs = pickCutOffs(asked);
+  const cutOffs = pickCutOffs(requestedCutOffs);
   refuseVainCutOffs(cutOffs, settings, engine);
   const { targetSpace, ...searched } = settings;
   const { databaseId, releaseId, slug } = release;
@@ -69,7 +69,7 @@ export function withinCutOffs<Row extends { readonly candidates: readonly Homolo
 ): Row & { readonly left_out_count?: number } {
   if (cutOffs === undefined) return row;
   const selected = selectByEvidence(row.candidates, evidenceOfPresented, { cutOffs, sort: 'rank' });
-  return { ...row, candidates: selected.kept, left_out_count: selected.leftOutCount };
+  return { ...row, candidates: selected.selected, left_out_count: selected.leftOutCount };
 }
 
 /**
@@ -79,14 +79,14 @@ export function withinCutOffs<Row extends { readonly candidates: readonly Homolo
 export async function reopenSearch(
   plan: AcceptedSearch,
   context: RequestContext,
-  parts: ResolveParts,
+  dependencies: ResolveDependencies,
 ): Promise<ResolvedSearch> {
-  const { release, targetSpaceId, cutOffs: _, ...asked } = plan;
+  const { release, targetSpaceId, cutOffs: _, ...settings } = plan;
   const selector =
     targetSpaceId === undefined
       ? { database_release_id: release.releaseId }
       : { target_space_id: targetSpaceId };
-  const resolved = await resolveSearch({ ...asked, ...selector }, context, parts);
+  const resolved = await resolveSearch({ ...settings, ...selector }, context, dependencies);
   // Several databases may hold the release. The run keeps the database name of its request.
   return {
     ...resolved,

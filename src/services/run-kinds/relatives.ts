@@ -22,27 +22,27 @@ interface Plan {
   readonly limit: number;
 }
 
-interface HomologsRunDeps {
+interface HomologsRunDependencies {
   readonly catalog: Pick<Catalog, 'defaultRelease' | 'release'>;
   readonly engines: Pick<Engines, 'open'>;
 }
 
 /** `sequences.relatives`: the homologs that make up a query's homolog set, with their alignments. */
-export function homologsRuns({ catalog, engines }: HomologsRunDeps): RunKind {
+export function homologsRuns({ catalog, engines }: HomologsRunDependencies): RunKind {
   return defineRunKind<'sequences.relatives', Plan>({
     key: 'sequences.relatives',
     async prepare(input, { organizationId }) {
       const query = readProteinQuery(input.query.sequence);
-      const { database_release_id: asked, database, limit } = input as Required<HomologsRunInput>;
+      const { database_release_id: requestedRelease, database, limit } = input as Required<HomologsRunInput>;
       const release =
-        asked === undefined
+        requestedRelease === undefined
           ? catalog.defaultRelease(database, organizationId)
-          : catalog.release(asked, organizationId);
+          : catalog.release(requestedRelease, organizationId);
       if (!givesHomologs(release.manifest)) throw withoutHomologs(release.slug);
       const { databaseId, releaseId, slug } = release;
       const traces = {
         databaseSnapshots: [releaseSnapshot(release)],
-        inputRefs: [database, asked].filter((ref) => ref !== undefined),
+        inputRefs: [database, requestedRelease].filter((ref) => ref !== undefined),
         objectRefs: [releaseId],
       };
       return { plan: { query, release: { databaseId, releaseId, slug }, limit }, totalCount: 1, traces };
@@ -52,8 +52,8 @@ export function homologsRuns({ catalog, engines }: HomologsRunDeps): RunKind {
       // The release may have been deleted or made private meanwhile.
       const { manifest } = catalog.release(releaseId, context.organizationId);
       const engine = await engines.open(releaseId);
-      const found = await engine.profileEncoder?.list?.(query.sequence, limit, { signal: context.signal });
-      if (found === undefined) throw withoutHomologs(slug);
+      const homologs = await engine.profileEncoder?.list?.(query.sequence, limit, { signal: context.signal });
+      if (homologs === undefined) throw withoutHomologs(slug);
       const { sequence, normalizationId } = query;
       const summary: HomologsRunSummary = {
         object: 'protein_relatives_summary',
@@ -62,13 +62,13 @@ export function homologsRuns({ catalog, engines }: HomologsRunDeps): RunKind {
           kind: 'protein_sequence',
           normalization_id: normalizationId,
           normalized_length: sequence.length,
-          relative_count: found.length,
+          relative_count: homologs.length,
           sha256: sha256Hex(sequence),
         },
         warnings: [],
       };
       return {
-        rows: found.map((homolog) => presentHomolog(homolog, sequence)),
+        rows: homologs.map((homolog) => presentHomolog(homolog, sequence)),
         doneCount: 1,
         summarise: () => summary,
         billableUnits: RELATIVES_UNITS,

@@ -4,12 +4,12 @@ import type { ProteinQuery } from '../../search/search-types.js';
 import { readProteinQuery } from '../search/protein-query.js';
 import { presentExecuted } from '../search/present-search.js';
 import type { Receipts } from '../search/receipts.js';
-import { resolveSearch, type ResolveParts } from '../search/resolve-search.js';
+import { resolveSearch, type ResolveDependencies } from '../search/resolve-search.js';
 import { searchTraces, toolsOf } from '../search/traces.js';
 import { defineRunKind, type RunKind } from '../runs/run-kind.js';
 import { acceptSearch, reopenSearch, withinCutOffs, type AcceptedSearch } from './plan.js';
 
-export interface SearchRunParts extends ResolveParts {
+export interface SearchRunDependencies extends ResolveDependencies {
   readonly receipts: Receipts;
   readonly serverVersion: string;
   readonly now: () => Date;
@@ -20,23 +20,29 @@ interface Plan extends AcceptedSearch {
 }
 
 /** `homology.search`: the work of the direct route as a run, with up to 10,000 stored candidates. */
-export function searchRuns(parts: SearchRunParts): RunKind {
+export function searchRuns(dependencies: SearchRunDependencies): RunKind {
   return defineRunKind<'homology.search', Plan>({
     key: 'homology.search',
     async prepare(input, context) {
       const query = readProteinQuery(input.query.sequence);
-      const resolved = await resolveSearch(input, context, parts);
+      const resolved = await resolveSearch(input, context, dependencies);
       const plan = { ...acceptSearch(resolved, input, [query.sequence.length]), query };
       return { plan, totalCount: 1, traces: searchTraces(input, resolved) };
     },
     // One query is one piece of work, so there is no piece before the end.
     async *execute({ query, ...plan }, { context }) {
-      const { release, engine, settings } = await reopenSearch(plan, context, parts);
+      const { release, engine, settings } = await reopenSearch(plan, context, dependencies);
       const request = { ...settings, query };
       const result = await search(request, engine, context.signal);
-      const createdAt = parts.now().toISOString();
-      const receipt = await parts.receipts.issue(engine, request, { result, createdAt }, context);
-      const searched = { database: release, engine, request, result, serverVersion: parts.serverVersion };
+      const createdAt = dependencies.now().toISOString();
+      const receipt = await dependencies.receipts.issue(engine, request, { result, createdAt }, context);
+      const searched = {
+        database: release,
+        engine,
+        request,
+        result,
+        serverVersion: dependencies.serverVersion,
+      };
       const executed = await presentExecuted(searched, createdAt, receipt);
       const { candidates: rows, ...answer } = withinCutOffs(executed, plan.cutOffs);
       const summary: SearchRunSummary = { object: 'homology_search_summary', ...answer };

@@ -35,18 +35,18 @@ export function streamEvents(
     });
   }
   // An id in another format is none of this server and counts as no event.
-  const seen = /^\d{1,9}$/.test(lastEventId ?? '') ? Number(lastEventId) : 0;
-  return follow(run.id, seen, { table, watch, now }, signal);
+  const lastSent = /^\d{1,9}$/.test(lastEventId ?? '') ? Number(lastEventId) : 0;
+  return follow(run.id, lastSent, { table, watch, now }, signal);
 }
 
 async function* follow(
   runId: string,
-  seen: number,
+  lastSent: number,
   { table, watch, now }: RunSources,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const changes = watch.open(runId);
-  let lastSequence = seen;
+  let lastSequence = lastSent;
   let lastProgress = '';
   try {
     while (!signal.aborted) {

@@ -33,7 +33,7 @@ interface Attempt {
   steps: RunSteps | undefined;
   controller: AbortController;
   /** Writes work that is done and not on disk yet. Called again if the disk refuses it. */
-  keep?: () => Promise<RunTurn | undefined>;
+  persist?: () => Promise<RunTurn | undefined>;
   /** Time spent on stored pieces, of this and earlier attempts. */
   workMs: number;
 }
@@ -153,9 +153,9 @@ export class RunExecutor {
   }
 
   async #advance(attempt: Attempt): Promise<RunTurn | undefined> {
-    attempt.keep ??= await this.#work(attempt);
-    const turn = await attempt.keep();
-    attempt.keep = undefined;
+    attempt.persist ??= await this.#work(attempt);
+    const turn = await attempt.persist();
+    attempt.persist = undefined;
     return turn;
   }
 
@@ -173,7 +173,7 @@ export class RunExecutor {
     const piece = pieceOf(value, blocks, attempt.workMs);
     return done === true
       ? () => this.#finish(run.id, { ...endOf(value, run.traces), claim, piece })
-      : () => this.#keep(attempt, value, piece);
+      : () => this.#persist(attempt, value, piece);
   }
 
   /** Starts the same attempt again, which did not fail itself. Errors  those of #start */
@@ -184,11 +184,11 @@ export class RunExecutor {
     return this.#start(this.#table.get(attempt.run.id) ?? attempt.run, attempt.controller.signal);
   }
 
-  async #keep(attempt: Attempt, value: RunStep, piece: RunPiece): Promise<RunTurn | undefined> {
+  async #persist(attempt: Attempt, value: RunStep, piece: RunPiece): Promise<RunTurn | undefined> {
     const { run, claim } = attempt;
-    const kept = await this.#table.keep(run.id, claim, piece);
+    const persisted = await this.#table.persist(run.id, claim, piece);
     this.#watch.notify(run.id);
-    if (kept !== undefined) return { after: value.resumeAfter };
+    if (persisted !== undefined) return { after: value.resumeAfter };
     // The run was cancelled meanwhile, or another process has taken it over.
     attempt.controller.abort(new Interrupted());
     await cleanUp(attempt).catch(() => undefined);
@@ -201,7 +201,7 @@ export class RunExecutor {
     const finish = (): Promise<undefined> =>
       this.#finish(runId, { to: 'failed', claim, fail: () => failureOf(error) });
     const attempt = this.#attempts.get(runId);
-    if (attempt !== undefined) attempt.keep = finish;
+    if (attempt !== undefined) attempt.persist = finish;
     return finish();
   }
 

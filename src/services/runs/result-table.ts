@@ -9,7 +9,7 @@ import { readFormatOutput, readOutfmt } from '../export/table-spec.js';
 import type { Receipts } from '../search/receipts.js';
 
 /** The requested columns; default: Gloaming's own. */
-export interface TableAsked {
+export interface TableRequest {
   readonly outfmt?: string | undefined;
   readonly format_output?: string | undefined;
 }
@@ -18,7 +18,7 @@ export interface TableAsked {
  * Table format for a page of results.
  * Errors  Refusal `export_not_possible` for unknown columns, and for formats of whole files
  */
-export function pageFormat({ outfmt, format_output: formatOutput }: TableAsked): ExportFormat {
+export function pageFormat({ outfmt, format_output: formatOutput }: TableRequest): ExportFormat {
   if (outfmt !== undefined && formatOutput !== undefined)
     throw notPossible('format_output', 'Name the columns by outfmt or by format_output.');
   if (formatOutput !== undefined) return tableFormat(readFormatOutput(formatOutput));

@@ -18,7 +18,7 @@ import { RunExecutor } from './executor.js';
 import { outputsOf, rowCountOf, warningsOf } from './outputs.js';
 import { preferenceApplied, presentRun, resultPage, waitOf } from './present.js';
 import { RunQueue } from './queue.js';
-import { pageFormat, tableOfPage, type TableAsked } from './result-table.js';
+import { pageFormat, tableOfPage, type TableRequest } from './result-table.js';
 import type { RunKind } from './run-kind.js';
 import { RunWatch } from './watch.js';
 
@@ -91,8 +91,8 @@ export class Runs {
     const onAccepted = (queued: RunRow): void => {
       accepted = remembered(replyTo(queued), context);
     };
-    const asked = { ...request, background: waitSeconds === 0 };
-    const run = await acceptRun(asked, onAccepted, context, this.#kinds, this.#dependencies);
+    const creation = { ...request, background: waitSeconds === 0 };
+    const run = await acceptRun(creation, onAccepted, context, this.#kinds, this.#dependencies);
     // Before the start, the run is on disk, and `start` enqueues it.
     if (this.#listeners !== undefined) this.#enqueue(run);
     if (waitSeconds === 0) return accepted ?? replyTo(run);
@@ -120,8 +120,8 @@ export class Runs {
   async get(runId: string, headers: RunHeaders, context: RequestContext): Promise<Reply<Run>> {
     const run = this.#find(runId, context);
     const waitSeconds = waitOf(headers.Prefer) ?? 0;
-    const known = waitSeconds === 0 ? run : await this.#waitForEnd(runId, waitSeconds, context);
-    return { ...replyOf(known, [runId]), headers: preferenceApplied(headers.Prefer, waitSeconds) };
+    const current = waitSeconds === 0 ? run : await this.#waitForEnd(runId, waitSeconds, context);
+    return { ...replyOf(current, [runId]), headers: preferenceApplied(headers.Prefer, waitSeconds) };
   }
 
   /** Errors  those of get; Refusal `run_already_finished` */
@@ -156,17 +156,17 @@ export class Runs {
    */
   async resultTable(
     runId: string,
-    asked: PageRequest & TableAsked,
+    request: PageRequest & TableRequest,
     context: RequestContext,
   ): Promise<BytesReply> {
     const run = this.#find(runId, context);
     const { pages, receipts } = this.#dependencies;
-    const format = pageFormat(asked);
-    const page = await this.#world.aside(resultPage(run, asked, this.#table, pages));
+    const format = pageFormat(request);
+    const page = await this.#world.aside(resultPage(run, request, this.#table, pages));
     const whole = await tableOfPage(run, page.data, format, receipts, context);
     return {
       headers:
-        page.next_cursor === null ? {} : { Link: nextLink(runId, { ...asked, cursor: page.next_cursor }) },
+        page.next_cursor === null ? {} : { Link: nextLink(runId, { ...request, cursor: page.next_cursor }) },
       bytes: {
         contentType: format.contentType,
         sizeBytes: whole.length,
@@ -204,8 +204,8 @@ export class Runs {
   unfinishedCounts(): readonly { readonly kind: string; readonly status: string; readonly count: number }[] {
     const counts = new Map<string, { kind: string; status: string; count: number }>();
     for (const { endpoint: kind, status } of this.#table.unfinished()) {
-      const known = counts.get(`${kind} ${status}`)?.count ?? 0;
-      counts.set(`${kind} ${status}`, { kind, status, count: known + 1 });
+      const count = counts.get(`${kind} ${status}`)?.count ?? 0;
+      counts.set(`${kind} ${status}`, { kind, status, count: count + 1 });
     }
     return [...counts.values()];
   }
@@ -271,9 +271,9 @@ async function* oncePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /** Link to the next page. Source  RFC 8288 */
-function nextLink(runId: string, asked: PageRequest & TableAsked): string {
+function nextLink(runId: string, request: PageRequest & TableRequest): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(asked)) query.set(name, String(value));
+  for (const [name, value] of Object.entries(request)) query.set(name, String(value));
   return `</v1/runs/${runId}/results?${query.toString()}>; rel="next"`;
 }
 

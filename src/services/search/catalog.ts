@@ -67,8 +67,8 @@ export function createCatalog(table: ReleaseTable<ReleaseManifest>): Catalog {
     organizationId: string,
     param = 'database_release_id',
   ): CatalogRelease => {
-    const found = find(releaseId, organizationId);
-    if (found !== undefined) return found;
+    const release = find(releaseId, organizationId);
+    if (release !== undefined) return release;
     if (table.holders(releaseId).length === 0)
       throw new Refusal('release_not_found', `No release has the id ${releaseId}.`, { param });
     throw new Refusal('permission_denied', 'The release is private to other organizations.');

@@ -18,7 +18,7 @@ import { openPropagation, propagateSearch, refuseWithoutStart, type Propagation 
 import { readProteinQuery } from './protein-query.js';
 import type { Receipts } from './receipts.js';
 import type { Reply } from '../reply.js';
-import { resolveSearch, type ResolveParts } from './resolve-search.js';
+import { resolveSearch, type ResolveDependencies } from './resolve-search.js';
 import { createSearchTally, type SearchTally } from './tally.js';
 
 /** A finished execution, which an equal later request may reuse. */
@@ -37,7 +37,7 @@ export interface Homology {
   readonly tally: Pick<SearchTally, 'counts'>;
 }
 
-export interface HomologyParts extends ResolveParts {
+export interface HomologyDependencies extends ResolveDependencies {
   readonly receipts: Receipts;
   readonly serverVersion: string;
   /** Id of this worker if a fallback backend served: `native:avx2`. */
@@ -53,7 +53,7 @@ interface Resolved {
   readonly plan: SearchPlan;
 }
 
-export function createHomology(parts: HomologyParts): Homology {
+export function createHomology(dependencies: HomologyDependencies): Homology {
   const cache = new LRUCache<string, Execution>({
     maxSize: SEARCH_CACHE_MAX_CANDIDATES,
     // A response without candidates also takes space.
@@ -63,30 +63,35 @@ export function createHomology(parts: HomologyParts): Homology {
   return {
     tally,
     async search(wire, context) {
-      const resolved = await resolve(wire, context, parts);
+      const resolved = await resolve(wire, context, dependencies);
       const propagation = await propagationOf(wire, resolved);
       const key = cacheKey(resolved);
       const startedAt = performance.now();
-      const known = cache.get(key);
-      const execution = known ?? (await execute(resolved, context, parts));
+      const cached = cache.get(key);
+      const execution = cached ?? (await execute(resolved, context, dependencies));
       cache.set(key, execution);
-      const receipt = await parts.receipts.issue(resolved.engine, resolved.request, execution, context);
-      const searchMs = known === undefined ? performance.now() - startedAt : 0;
+      const receipt = await dependencies.receipts.issue(
+        resolved.engine,
+        resolved.request,
+        execution,
+        context,
+      );
+      const searchMs = cached === undefined ? performance.now() - startedAt : 0;
       tally.add({
         database: resolved.release.slug,
         guarantee: resolved.request.guarantee,
-        isCacheHit: known !== undefined,
+        isCacheHit: cached !== undefined,
         seconds: searchMs / 1000,
       });
       const { relatives: homologs } = execution.result;
-      const answer = await present(resolved, execution, receipt, context, parts.serverVersion);
+      const answer = await present(resolved, execution, receipt, context, dependencies.serverVersion);
       const finished = {
         ...answer,
         ...(propagation && { propagation: presentWalk(resolved, execution.result, propagation) }),
         performance: {
-          is_cache_hit: known !== undefined,
+          is_cache_hit: cached !== undefined,
           queue_wait_ms: wholeMs(context.queueWaitMs ?? 0),
-          ...(homologs && { relatives_search_ms: known === undefined ? wholeMs(homologs.elapsedMs) : 0 }),
+          ...(homologs && { relatives_search_ms: cached === undefined ? wholeMs(homologs.elapsedMs) : 0 }),
           search_execution_ms: wholeMs(searchMs),
           server_total_ms: wholeMs(performance.now() - context.receivedAtMs),
         },
@@ -97,9 +102,9 @@ export function createHomology(parts: HomologyParts): Homology {
       return {
         value: finished,
         json,
-        isCacheHit: known !== undefined,
+        isCacheHit: cached !== undefined,
         rowCount: finished.candidates.length,
-        ...(retry && { headers: { 'X-Service-Served-From': parts.workerOn(retry.servedBy) } }),
+        ...(retry && { headers: { 'X-Service-Served-From': dependencies.workerOn(retry.servedBy) } }),
       };
     },
   };
@@ -112,10 +117,10 @@ export function createHomology(parts: HomologyParts): Homology {
 async function resolve(
   wire: HomologyRequest,
   context: RequestContext,
-  parts: HomologyParts,
+  dependencies: HomologyDependencies,
 ): Promise<Resolved> {
   const query = readProteinQuery(wire.query.sequence);
-  const { release, engine, settings } = await resolveSearch(wire, context, parts);
+  const { release, engine, settings } = await resolveSearch(wire, context, dependencies);
   return { release, engine, request: { ...settings, query }, plan: planSearch(engine, settings) };
 }
 
@@ -158,7 +163,7 @@ function cacheKey({ release, engine, request, plan }: Resolved): string {
 async function execute(
   { engine, request, plan }: Resolved,
   context: RequestContext,
-  { now }: HomologyParts,
+  { now }: HomologyDependencies,
 ): Promise<Execution> {
   const result = await search(request, engine, context.signal, plan);
   return Object.freeze({ result, createdAt: now().toISOString() });

@@ -2,11 +2,11 @@ import type { HomologyCandidateSet } from '../../contract/search/candidate-set.j
 import type { SearchRequest, SearchResult } from '../../search/search-types.js';
 
 /** Members of a request that its evidence summary needs. */
-type SearchAsked = Pick<SearchRequest, 'evidence' | 'significance'>;
+type RequestedEvidence = Pick<SearchRequest, 'evidence' | 'significance'>;
 type EvidenceSummary = HomologyCandidateSet['evidence_summary'];
 
 /** Evidence requested beyond the ranking, and whether every candidate has it. */
-export function summariseEvidence(request: SearchAsked, result: SearchResult): EvidenceSummary {
+export function summariseEvidence(request: RequestedEvidence, result: SearchResult): EvidenceSummary {
   const alignment = summariseAlignment(request, result);
   const significance = summariseSignificance(request, result);
   return {
@@ -19,7 +19,7 @@ export function summariseEvidence(request: SearchAsked, result: SearchResult): E
 }
 
 function summariseAlignment(
-  request: SearchAsked,
+  request: RequestedEvidence,
   { candidates }: SearchResult,
 ): EvidenceSummary['alignment'] {
   if (request.evidence === 'candidate_measurement') {
@@ -39,7 +39,7 @@ function summariseAlignment(
 }
 
 function summariseSignificance(
-  request: SearchAsked,
+  request: RequestedEvidence,
   { candidates }: SearchResult,
 ): EvidenceSummary['significance'] {
   const requirement = request.significance;

@@ -19,14 +19,14 @@ import { semanticProfileId } from './semantic-profile.js';
 type CandidateSet = HomologyCandidateSet;
 
 /** One query and its search result. */
-interface Found {
+interface FinishedSearch {
   readonly engine: SearchEngine;
   readonly request: Pick<SearchRequest, 'query' | 'targetSpace' | 'evidence' | 'significance'>;
   readonly result: SearchResult;
 }
 
 /** A finished search: everything that its response is made of. */
-export interface Searched extends Found {
+export interface Searched extends FinishedSearch {
   readonly database: SearchedDatabase;
   readonly serverVersion: string;
 }
@@ -50,7 +50,7 @@ type ExecutedAnswer = FoundAnswer &
   Pick<CandidateSet, 'database' | 'execution' | 'ranking' | 'receipt' | 'warnings'>;
 
 /** Members of one query of a batch. Its run has the members that all queries share. Errors  the signal's reason */
-export async function presentFound({ engine, request, result }: Found): Promise<FoundAnswer> {
+export async function presentAnswer({ engine, request, result }: FinishedSearch): Promise<FoundAnswer> {
   const { candidates, queryLength } = result;
   return {
     query: presentQuery(request.query, result),
@@ -66,16 +66,16 @@ export async function presentFound({ engine, request, result }: Found): Promise<
 /** All members that depend neither on the caller nor on the time. Errors  the signal's reason */
 export async function presentSearch(searched: Searched): Promise<LastingAnswer> {
   const { database, engine, request, result, serverVersion } = searched;
-  const found = await presentFound(searched);
+  const answer = await presentAnswer(searched);
   return {
-    candidates: found.candidates,
+    candidates: answer.candidates,
     database: presentDatabase(database, engine, request.targetSpace),
-    evidence_summary: found.evidence_summary,
+    evidence_summary: answer.evidence_summary,
     execution: presentExecution(engine, result, serverVersion),
-    is_result_limit_reached: found.is_result_limit_reached,
-    query: found.query,
+    is_result_limit_reached: answer.is_result_limit_reached,
+    query: answer.query,
     ranking: presentRanking(result.policy),
-    result_sha256: found.result_sha256,
+    result_sha256: answer.result_sha256,
     warnings: searchWarnings(engine, request.targetSpace, result.kernelRetry?.servedBy),
   };
 }

@@ -33,13 +33,13 @@ export function createReceipts(table: ReceiptTable, catalog: Pick<Catalog, 'find
   const issued = new WeakMap<object, HomologyCandidateSet['receipt']>();
   return {
     async issue(engine, request, execution, { organizationId }) {
-      const known = issued.get(execution);
-      if (known !== undefined && table.isKeptLately(known.id, organizationId)) return known;
+      const cached = issued.get(execution);
+      if (cached !== undefined && table.isRecent(cached.id, organizationId)) return cached;
       const { result, createdAt } = execution;
       const content = receiptContent(engine, request, result);
       const { sha256, bytes } = await canonicalDigestInTurns(content);
       const id = `rcpt_${sha256}`;
-      await table.keep({ id, createdAt, content, bytes }, organizationId);
+      await table.persist({ id, createdAt, content, bytes }, organizationId);
       const receipt = Object.freeze({ bytes, id, sha256 });
       issued.set(execution, receipt);
       return receipt;

@@ -9,7 +9,7 @@ import type { TargetSpaces } from './target-spaces.js';
 /** Members of a request besides its queries. Direct searches and runs share them. */
 export type SearchWire = Omit<HomologyRequest, 'query'>;
 
-export interface ResolveParts {
+export interface ResolveDependencies {
   readonly catalog: Catalog;
   readonly engines: Engines;
   readonly targetSpaces: TargetSpaces;
@@ -29,10 +29,10 @@ export interface ResolvedSearch {
 export async function resolveSearch(
   wire: SearchWire,
   context: RequestContext,
-  parts: ResolveParts,
+  dependencies: ResolveDependencies,
 ): Promise<ResolvedSearch> {
-  const { release, targetSpaceOf } = selectRelease(wire, context, parts);
-  const engine = await parts.engines.open(release.releaseId);
+  const { release, targetSpaceOf } = selectRelease(wire, context, dependencies);
+  const engine = await dependencies.engines.open(release.releaseId);
   const targetSpace = await targetSpaceOf(engine);
   const { limit, evidence, guarantee, significance, relatives: homologs } = wire;
   const { startDeadlineMs } = context;
@@ -48,8 +48,12 @@ interface Selection {
   readonly targetSpaceOf: (engine: SearchEngine) => Promise<TargetSpace>;
 }
 
-function selectRelease(wire: SearchWire, context: RequestContext, parts: ResolveParts): Selection {
-  const { catalog, targetSpaces } = parts;
+function selectRelease(
+  wire: SearchWire,
+  context: RequestContext,
+  dependencies: ResolveDependencies,
+): Selection {
+  const { catalog, targetSpaces } = dependencies;
   const { organizationId } = context;
   if (wire.target_space_id !== undefined) {
     const stored = targetSpaces.find(wire.target_space_id, organizationId);

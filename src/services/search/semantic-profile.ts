@@ -2,12 +2,12 @@ import { valueId } from '../../ids.js';
 import type { ReleaseManifest } from '../../release/release.js';
 
 /** Cached ids: an open release has one manifest, and every response of a search names its profile. */
-const known = new WeakMap<ReleaseManifest, string>();
+const profileIds = new WeakMap<ReleaseManifest, string>();
 
 /** Id of everything that defines a search's numbers: letters, encoder, quantisation, scores. */
 export function semanticProfileId(manifest: ReleaseManifest): string {
-  const id = known.get(manifest) ?? profileId(manifest);
-  known.set(manifest, id);
+  const id = profileIds.get(manifest) ?? profileId(manifest);
+  profileIds.set(manifest, id);
   return id;
 }
 

@@ -36,21 +36,21 @@ export interface TargetSpaces {
   ): Promise<Reply<TargetSpaceCompilation>>;
 }
 
-export interface TargetSpaceParts {
+export interface TargetSpaceDependencies {
   readonly table: TargetSpaceTable;
   readonly catalog: Catalog;
   readonly engines: Engines;
 }
 
-export function createTargetSpaces({ table, catalog, engines }: TargetSpaceParts): TargetSpaces {
+export function createTargetSpaces({ table, catalog, engines }: TargetSpaceDependencies): TargetSpaces {
   const cache = new LRUCache<string, TargetSpace>({
     maxSize: TARGET_SPACE_CACHE_MAX_TARGETS,
     sizeCalculation: ({ eligible }) => (eligible?.length ?? 0) + 1,
   });
   const evaluate = (release: Release, filter: CanonicalFilter): TargetSpace => {
     const id = targetSpaceId(release, filter);
-    const known = cache.get(id);
-    if (known !== undefined) return known;
+    const cached = cache.get(id);
+    if (cached !== undefined) return cached;
     const space = compileTargetSpace(release, filter);
     cache.set(id, space);
     return space;
@@ -63,9 +63,9 @@ export function createTargetSpaces({ table, catalog, engines }: TargetSpaceParts
       return evaluate(release, canonical);
     },
     find(id, organizationId) {
-      const found = table.find(id, organizationId);
-      if (found.status === 'found') return found.space;
-      if (found.status === 'forbidden') {
+      const row = table.find(id, organizationId);
+      if (row.status === 'found') return row.space;
+      if (row.status === 'forbidden') {
         throw new Refusal('permission_denied', 'The target space belongs to another organization.');
       }
       throw new Refusal('target_space_not_found', `No target space has the id ${id}.`, {

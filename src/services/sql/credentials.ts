@@ -10,7 +10,7 @@ import { Refusal } from '../../errors.js';
 import {
   SQL_CREDENTIAL_CHECK_INTERVAL_MS,
   SQL_CREDENTIALS_MAX_COUNT,
-  SQL_PASSWORD_BELIEF_MS,
+  SQL_PASSWORD_CACHE_MS,
 } from '../../limits.js';
 import type { SqlCredentialRow, SqlCredentialTable } from '../../store/tables/sql-credentials.js';
 import { realWorld, type World } from '../../world.js';
@@ -47,7 +47,7 @@ export class SqlCredentials {
   readonly #world: World;
   readonly #passwords = new PasswordCheck();
   /** Verified passwords by credential, for a limited time, so that a stream of statements derives the key once. */
-  readonly #believed = new LRUCache<string, Buffer>({ max: 1_000, ttl: SQL_PASSWORD_BELIEF_MS });
+  readonly #verified = new LRUCache<string, Buffer>({ max: 1_000, ttl: SQL_PASSWORD_CACHE_MS });
   readonly #watch: LoginWatch;
 
   constructor({ table, pages, now, world = realWorld }: SqlCredentialsDependencies) {
@@ -128,14 +128,14 @@ export class SqlCredentials {
     const row = this.#table.findByUsername(username);
     const active = row?.revokedAt === undefined ? row : undefined;
     const digest = createHash('sha256').update(password).digest();
-    const believed = active && this.#believed.get(active.passwordHash);
-    const isBelieved = believed !== undefined && timingSafeEqual(believed, digest);
-    const isRight = isBelieved || (await this.#passwords.isRight(password, active?.passwordHash));
+    const cachedDigest = active && this.#verified.get(active.passwordHash);
+    const isVerified = cachedDigest !== undefined && timingSafeEqual(cachedDigest, digest);
+    const isRight = isVerified || (await this.#passwords.isRight(password, active?.passwordHash));
     if (!isRight || active === undefined) throw wrongCredential();
     const login = loginOf(active);
     // The credential may have been revoked while the key was derived.
     if (!this.#holds(login)) throw wrongCredential();
-    this.#believed.set(login.passwordHash, digest);
+    this.#verified.set(login.passwordHash, digest);
     return login;
   }
 

@@ -7,8 +7,8 @@ import {
   SQL_STATEMENTS_WAITING_MAX_COUNT,
 } from '../../limits.js';
 import { startEngine, type SqlEngine } from '../../sql/engine/engine.js';
-import type { EngineLimits } from '../../sql/engine/world.js';
-import type { NamedWorld, SqlWorlds } from './worlds.js';
+import type { EngineLimits } from '../../sql/engine/open-tables.js';
+import type { NamedTables, OrganizationTables } from './organization-tables.js';
 
 /** A turn at the SQL engine of an organization. */
 export interface SqlTurn {
@@ -28,13 +28,13 @@ interface Seat {
 
 /** SQL engines by organization. An engine starts at the first statement and ends when idle. */
 export class SqlEngines {
-  readonly #worlds: Pick<SqlWorlds, 'worldOf'>;
+  readonly #tables: Pick<OrganizationTables, 'tablesOf'>;
   readonly #limits: EngineLimits;
   /** Least recently used first. */
   readonly #seats = new Map<string, Seat>();
 
-  constructor(worlds: Pick<SqlWorlds, 'worldOf'>, limits: EngineLimits) {
-    this.#worlds = worlds;
+  constructor(tables: Pick<OrganizationTables, 'tablesOf'>, limits: EngineLimits) {
+    this.#tables = tables;
     this.#limits = limits;
   }
 
@@ -56,8 +56,8 @@ export class SqlEngines {
     };
     try {
       // The first copy of a large release takes long. It continues after an abort, for later callers.
-      const named = await untilAborted(this.#worlds.worldOf(organizationId), signal);
-      return { engine: await this.#openWorld(seat, named), leave };
+      const named = await untilAborted(this.#tables.tablesOf(organizationId), signal);
+      return { engine: await this.#openTables(seat, named), leave };
     } catch (error) {
       leave();
       throw error;
@@ -76,9 +76,9 @@ export class SqlEngines {
     for (const [organizationId, seat] of this.#seats) this.#end(organizationId, seat);
   }
 
-  async #openWorld(seat: Seat, { key, world }: NamedWorld): Promise<SqlEngine> {
+  async #openTables(seat: Seat, { key, tables }: NamedTables): Promise<SqlEngine> {
     const engine = this.#engineOf(seat);
-    if (seat.opened?.key !== key) seat.opened = { key, done: engine.open(world) };
+    if (seat.opened?.key !== key) seat.opened = { key, done: engine.open(tables) };
     try {
       await seat.opened.done;
     } catch (error) {

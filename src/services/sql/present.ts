@@ -82,7 +82,7 @@ export async function arrowReply(cursor: SqlCursor): Promise<BytesReply> {
  * Returns the whole Arrow stream in memory, because the response is stored under its Idempotency-Key.
  * Errors  those of the cursor; Refusal `response_too_large`
  */
-export async function keptArrowReply(cursor: SqlCursor): Promise<BytesReply> {
+export async function storedArrowReply(cursor: SqlCursor): Promise<BytesReply> {
   const pieces: Uint8Array[] = [];
   let sizeBytes = 0;
   try {

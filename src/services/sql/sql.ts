@@ -8,8 +8,8 @@ import type { RequestContext } from '../context.js';
 import type { BytesReply, WrittenReply } from '../reply.js';
 import type { SqlCredentials, SqlLogin } from './credentials.js';
 import type { SqlEngines, SqlTurn } from './engines.js';
-import { arrowReply, jsonEncoding, jsonReply, keptArrowReply } from './present.js';
-import type { SqlWorlds } from './worlds.js';
+import { arrowReply, jsonEncoding, jsonReply, storedArrowReply } from './present.js';
+import type { OrganizationTables } from './organization-tables.js';
 
 /** One statement, for the audit log. */
 interface SqlStatementRecord {
@@ -39,7 +39,7 @@ export interface SqlListeners {
 interface SqlDependencies {
   readonly credentials: SqlCredentials;
   readonly engines: SqlEngines;
-  readonly worlds: Pick<SqlWorlds, 'start'>;
+  readonly tables: Pick<OrganizationTables, 'start'>;
   readonly timeoutMs: number;
 }
 
@@ -47,26 +47,26 @@ interface SqlDependencies {
 export class Sql {
   readonly #credentials: SqlCredentials;
   readonly #engines: SqlEngines;
-  readonly #worlds: Pick<SqlWorlds, 'start'>;
+  readonly #tables: Pick<OrganizationTables, 'start'>;
   readonly #longestMs: number;
   #listeners: SqlListeners | undefined;
 
-  constructor({ credentials, engines, worlds, timeoutMs }: SqlDependencies) {
+  constructor({ credentials, engines, tables, timeoutMs }: SqlDependencies) {
     this.#credentials = credentials;
     this.#engines = engines;
-    this.#worlds = worlds;
+    this.#tables = tables;
     this.#longestMs = timeoutMs;
   }
 
   /**
    * Executes a statement and returns its response.
-   * @param isKept whether the response is stored under an Idempotency-Key
+   * @param isStored whether the response is stored under an Idempotency-Key
    * Errors  those of execute; Refusal `response_too_large`
    */
   async query(
     { sql, parameters = [], limit, timeout_seconds: seconds }: SqlQueryRequest,
     mediaType: string,
-    isKept: boolean,
+    isStored: boolean,
     context: RequestContext,
   ): Promise<WrittenReply | BytesReply> {
     const login = this.#credentials.resume(context.keyId);
@@ -79,7 +79,7 @@ export class Sql {
       signal: context.signal,
     });
     if (!isArrow) return jsonReply(cursor, limit);
-    return isKept ? keptArrowReply(cursor) : arrowReply(cursor);
+    return isStored ? storedArrowReply(cursor) : arrowReply(cursor);
   }
 
   /**
@@ -134,11 +134,12 @@ export class Sql {
   }
 
   /**
-   * Starts to report each finished statement and internal failures to the listeners. Errors  those of SqlWorlds.start
+   * Starts to report each finished statement and internal failures to the listeners.
+   * Errors  those of OrganizationTables.start
    */
   async start(listeners: SqlListeners): Promise<void> {
     this.#listeners = listeners;
-    await this.#worlds.start(listeners.onFault);
+    await this.#tables.start(listeners.onFault);
   }
 
   /** Ends the engines and running statements. */

@@ -5,7 +5,7 @@ import type { FileRow } from '../../store/storage/files.js';
 export type Headers = Readonly<Record<string, string | undefined>>;
 
 /** Requested content of a file: all of it, bytes [start, end), or nothing because the client's copy is current. */
-type Wanted =
+type RequestedRange =
   { readonly status: 200 | 206; readonly start: number; readonly end: number } | { readonly status: 304 };
 
 /**
@@ -13,7 +13,7 @@ type Wanted =
  * Errors  Refusal `precondition_failed`, `range_not_satisfiable`
  * Source  RFC 9110, sections 13.2.2 (order of preconditions) and 14.2 (ranges)
  */
-export function wantedOf(file: FileRow, headers: Headers, now?: Date): Wanted {
+export function requestedRange(file: FileRow, headers: Headers, now?: Date): RequestedRange {
   const modifiedMs = Math.floor(Date.parse(file.updatedAt) / 1000) * 1000;
   const isNewerThan = (text: string | undefined): boolean | undefined => {
     const time = dateOf(text);
@@ -44,12 +44,12 @@ export function etagOf({ sha256 }: Pick<FileRow, 'sha256'>): string {
   return `"${sha256}"`;
 }
 
-function whole({ sizeBytes }: FileRow): Wanted {
+function whole({ sizeBytes }: FileRow): RequestedRange {
   return { status: 200, start: 0, end: sizeBytes };
 }
 
 /** A single range is served. Anything else gets the whole file, as the RFC allows. */
-function rangeOf(text: string, file: FileRow): Wanted {
+function rangeOf(text: string, file: FileRow): RequestedRange {
   const { sizeBytes } = file;
   const [, first, last] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(text) ?? [];
   if (first === undefined || (first === '' && last === '')) return whole(file);

@@ -128,7 +128,7 @@ class OpenFile {
     this.#isOpen = false;
     this.#giveBack();
     const { sha256, sizeBytes } = received;
-    return { sha256, sizeBytes, release: await received.keep() };
+    return { sha256, sizeBytes, release: await received.persist() };
   }
 
   /** Removes the file. No-op after `end`. */

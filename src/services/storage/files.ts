@@ -11,7 +11,7 @@ import type { FileRow, FileTable } from '../../store/storage/files.js';
 import type { Objects } from '../../store/objects/objects.js';
 import type { RequestContext } from '../context.js';
 import { notFound, presentAcl, requireOwned, requireReadable } from './file-access.js';
-import { etagOf, wantedOf, type Headers } from './file-ranges.js';
+import { etagOf, requestedRange, type Headers } from './file-ranges.js';
 import { absoluteUrl, fileNameOf, filePath, findByUrl } from './file-urls.js';
 import type { BytesReply, EmptyReply, Reply } from '../reply.js';
 import { signedUrlId, type SignedUrls } from './signed-urls.js';
@@ -71,10 +71,10 @@ export class Files {
     if (wantsVersion && query.version !== file.version) {
       throw new Refusal('url_expired', 'The file has been replaced since the URL was made.');
     }
-    const wanted = wantedOf(file, headers, this.#dependencies.now());
-    const common = { status: wanted.status, headers: fileHeaders(file) };
-    if (wanted.status === 304) return common;
-    const { start, end, status } = wanted;
+    const requested = requestedRange(file, headers, this.#dependencies.now());
+    const common = { status: requested.status, headers: fileHeaders(file) };
+    if (requested.status === 304) return common;
+    const { start, end, status } = requested;
     const range = { 'Content-Range': `bytes ${start}-${end - 1}/${file.sizeBytes}` };
     return {
       ...common,
@@ -129,9 +129,9 @@ export class Files {
   async delete(text: string, context: RequestContext): Promise<Reply<StorageFileMutation>> {
     const { objects, now, onChange } = this.#dependencies;
     const { path, isFolder } = normaliseTarget(text, 'path');
-    const choose = (found: readonly FileRow[]): readonly FileRow[] =>
+    const choose = (files: readonly FileRow[]): readonly FileRow[] =>
       deletable(
-        found.filter((file) => !isFolder || file.path !== path),
+        files.filter((file) => !isFolder || file.path !== path),
         context,
       );
     const deleted = await this.#table.remove(context.organizationId, path, choose, now());
@@ -183,8 +183,8 @@ export class Files {
 const NAMED_MAX_COUNT = 100;
 
 /** Returns all of the files or refuses. Files that are hidden from the key count as absent. */
-function deletable(found: readonly FileRow[], context: RequestContext): readonly FileRow[] {
-  return found.filter((file) => {
+function deletable(files: readonly FileRow[], context: RequestContext): readonly FileRow[] {
+  return files.filter((file) => {
     try {
       requireOwned(file, context);
       return true;

@@ -39,11 +39,12 @@ export class SignedUrls {
   /** Returns the version in the URL. Errors  Refusal `signature_invalid`, `url_expired` */
   verify({ method, path, query }: SignedRequest): string {
     const { version = '', expires = '', signature = '' } = query;
-    const given = Buffer.from(signature, 'base64url');
+    const signatureBytes = Buffer.from(signature, 'base64url');
     // HEAD returns no more than GET does.
     const seal = this.#sealOf(method === 'HEAD' ? 'GET' : method, path, version, Number(expires) || 0);
-    const isWhole = given.toString('base64url') === signature && given.length === seal.length;
-    if (!isWhole || !timingSafeEqual(given, seal)) {
+    const isWhole =
+      signatureBytes.toString('base64url') === signature && signatureBytes.length === seal.length;
+    if (!isWhole || !timingSafeEqual(signatureBytes, seal)) {
       throw new Refusal('signature_invalid', 'This server has not signed this URL for this method.');
     }
     if (this.#now().getTime() >= Number(expires) * 1000) {

@@ -30,8 +30,8 @@ export class UploadCompletions {
 
   /** Errors  the refusals of storage.uploads.complete */
   async complete(uploadId: string, { organizationId, keyId }: Asker): Promise<UploadRow> {
-    const known = this.#running.get(uploadId);
-    if (known !== undefined) return known;
+    const running = this.#running.get(uploadId);
+    if (running !== undefined) return running;
     // Independent of the request: a client that disconnects finds the completed upload at its next request.
     const completing = completeUpload(uploadId, { organizationId, keyId }, this.#dependencies);
     this.#running.set(uploadId, completing);
@@ -52,12 +52,12 @@ async function completeUpload(
   if (begun.upload.status === 'completed') return begun.upload;
   if (begun.result === undefined) throw notOpen(begun.upload);
   if (begun.upload.status !== 'completing') throw missingParts(begun.upload, begun.result);
-  const found = begun.result.map(({ acknowledged }) => acknowledged as PartBytes);
-  const segments = found.map(({ sha256 }) => sha256);
+  const parts = begun.result.map(({ acknowledged }) => acknowledged as PartBytes);
+  const segments = parts.map(({ sha256 }) => sha256);
   const release = objects.pin(segments);
   try {
     // A single part has the digest of the whole.
-    const sha256 = found.length === 1 ? segments[0] : await world.aside(hashes.finish(uploadId, found));
+    const sha256 = parts.length === 1 ? segments[0] : await world.aside(hashes.finish(uploadId, parts));
     requireAnnounced(begun.upload, sha256);
     const { upload, result } = await table.complete({
       upload: begun.upload,
@@ -91,8 +91,8 @@ function requireAnnounced({ announcedSha256 }: UploadRow, sha256: string): void 
 /** Bound on part numbers that a refusal lists. */
 const LISTED_MAX_COUNT = 100;
 
-function missingParts({ partCount }: UploadRow, found: readonly UploadPart[]): Refusal {
-  const there = new Set(found.filter(({ acknowledged }) => acknowledged).map(({ number }) => number));
+function missingParts({ partCount }: UploadRow, parts: readonly UploadPart[]): Refusal {
+  const there = new Set(parts.filter(({ acknowledged }) => acknowledged).map(({ number }) => number));
   const missing = Array.from({ length: partCount }, (_, index) => index + 1).filter(
     (part) => !there.has(part),
   );

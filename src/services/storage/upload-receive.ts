@@ -36,7 +36,7 @@ export async function receivePart(
   try {
     const received = await objects.receive(bytes, expectedBytes);
     await requirePromised(part, received, expectedBytes, promised);
-    const release = await received.keep();
+    const release = await received.persist();
     try {
       const { sha256, sizeBytes } = received;
       const change = await table.keepPart(upload.id, part, { sha256, sizeBytes }, now());

@@ -118,9 +118,9 @@ export class Uploads {
     if (upload === undefined || upload.status === 'aborted') throw uploadAbsent(uploadId);
     requireOpen(upload, this.#dependencies.now());
     const part = requirePart(upload, Number(partNumber));
-    const kept = await receivePart(upload, part, body, headers, this.#dependencies);
-    const value = presentPart(uploadId, part, kept, false);
-    return { value, headers: { ETag: `"${kept.sha256}"` }, inputRefs: [uploadId] };
+    const received = await receivePart(upload, part, body, headers, this.#dependencies);
+    const value = presentPart(uploadId, part, received, false);
+    return { value, headers: { ETag: `"${received.sha256}"` }, inputRefs: [uploadId] };
   }
 
   /** Errors  those of partUrls; Refusal `part_not_uploaded`, `checksum_mismatch` */
@@ -187,8 +187,8 @@ function requireAcknowledged(
   checksum: string | undefined,
   { acknowledged, received }: Omit<UploadPart, 'number'>,
 ): PartBytes {
-  const known = acknowledged ?? received;
-  if (checksum !== undefined && known !== undefined && acknowledged?.sha256 !== checksum) {
+  const bytes = acknowledged ?? received;
+  if (checksum !== undefined && bytes !== undefined && acknowledged?.sha256 !== checksum) {
     throw new Refusal('checksum_mismatch', `Part ${part} has other bytes than those of this checksum.`, {
       param: 'checksum',
       checksum: (received ?? acknowledged)?.sha256,
@@ -198,9 +198,9 @@ function requireAcknowledged(
   throw new Refusal('part_not_uploaded', `No bytes of part ${part} have come. PUT it at its URL first.`);
 }
 
-function partSizeOf({ size_bytes: sizeBytes, part_size_bytes: asked }: FileUploadRequest): number {
-  let partSizeBytes = asked ?? PART_DEFAULT_BYTES;
-  while (asked === undefined && sizeBytes > partSizeBytes * UPLOAD_MAX_PARTS) partSizeBytes *= 2;
+function partSizeOf({ size_bytes: sizeBytes, part_size_bytes: requestedBytes }: FileUploadRequest): number {
+  let partSizeBytes = requestedBytes ?? PART_DEFAULT_BYTES;
+  while (requestedBytes === undefined && sizeBytes > partSizeBytes * UPLOAD_MAX_PARTS) partSizeBytes *= 2;
   if (sizeBytes <= partSizeBytes * UPLOAD_MAX_PARTS) return partSizeBytes;
   const fitting = Math.ceil(sizeBytes / UPLOAD_MAX_PARTS);
   throw new Refusal(

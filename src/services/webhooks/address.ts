@@ -88,15 +88,15 @@ export class AddressRules {
   async resolve(hostname: string): Promise<PinnedAddress> {
     // URL has normalised literals already. Brackets belong to the URL, not to the address.
     const literal = hostname.replace(/^\[(.*)\]$/, '$1');
-    const found =
+    const addresses =
       isIP(literal) > 0 ? [{ address: literal, family: isIP(literal) }] : await this.#lookup(hostname);
-    const forbidden = found.find(({ address }) => !this.#isAllowed(address));
+    const forbidden = addresses.find(({ address }) => !this.#isAllowed(address));
     if (forbidden !== undefined) {
       throw new ForbiddenAddress(
         `${hostname} has the address ${forbidden.address}, to which deliveries are not sent.`,
       );
     }
-    const [first] = found;
+    const [first] = addresses;
     if (first === undefined) throw new ForbiddenAddress(`${hostname} has no address.`);
     return { address: first.address, family: first.family === 6 ? 6 : 4 };
   }

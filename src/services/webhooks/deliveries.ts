@@ -63,7 +63,7 @@ export class WebhookDeliveries {
   readonly #turns = new Turns({
     endpoint: WEBHOOK_ATTEMPTS_PER_ENDPOINT_MAX_COUNT,
     organization: WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT,
-    heardFrom: WEBHOOK_ATTEMPTS_FOR_ANSWERING_COUNT,
+    ofAnswering: WEBHOOK_ATTEMPTS_FOR_ANSWERING_COUNT,
     all: WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT,
   });
   /** Attempts in progress, by id of their delivery. */
@@ -186,7 +186,7 @@ export class WebhookDeliveries {
 
   #want(lane: Lane): void {
     const { lastSuccessAt, silence } = this.#table.endpoint(lane.endpointId) ?? {};
-    this.#turns.want({ ...lane, isHeardFrom: lastSuccessAt !== undefined && silence === undefined });
+    this.#turns.want({ ...lane, hasAnswered: lastSuccessAt !== undefined && silence === undefined });
   }
 
   #serveWaiting(): void {

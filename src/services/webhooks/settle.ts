@@ -19,7 +19,7 @@ interface Settlement {
   readonly endpoint: Partial<WebhookEndpointRow>;
 }
 
-const HEARD_FROM = { silence: undefined } as const;
+const NO_SILENCE = { silence: undefined } as const;
 
 /**
  * Effect of an attempt: a response affects its delivery. A missing response affects the endpoint, whose deliveries all
@@ -34,20 +34,20 @@ export function settle(attempt: Attempt, at: Date, random: () => number): Settle
   if (status !== undefined && status >= 200 && status < 300) {
     return {
       delivery: { ...attempted, status: 'delivered', deliveredAt: time },
-      endpoint: { ...HEARD_FROM, lastSuccessAt: time },
+      endpoint: { ...NO_SILENCE, lastSuccessAt: time },
     };
   }
   const failed = { ...attempted, lastError: error ?? `The receiver answered with status ${status}.` };
-  const heard = status === undefined ? silenceAfter(attempt, at) : HEARD_FROM;
+  const endpointChange = status === undefined ? silenceAfter(attempt, at) : NO_SILENCE;
   const waitMs = status === 410 ? undefined : waitAfterAttempt(attempted.scheduledAttemptCount, random);
   if (waitMs !== undefined) {
     const nextAttemptAt = new Date(at.getTime() + waitMs).toISOString();
-    return { delivery: { ...failed, nextAttemptAt }, endpoint: heard };
+    return { delivery: { ...failed, nextAttemptAt }, endpoint: endpointChange };
   }
   const reason = status === 410 ? 'gone' : lastingFailure(attempt);
   return {
     delivery: givenUp(failed, at),
-    endpoint: { ...heard, ...(reason !== undefined && { disabledReason: reason, updatedAt: time }) },
+    endpoint: { ...endpointChange, ...(reason !== undefined && { disabledReason: reason, updatedAt: time }) },
   };
 }
 

@@ -3,7 +3,7 @@ export interface Lane {
   readonly organizationId: string;
   readonly endpointId: string;
   /** Whether its receiver responded to the latest attempt. */
-  readonly isHeardFrom?: boolean;
+  readonly hasAnswered?: boolean;
 }
 
 /** Bounds on concurrent deliveries: per endpoint, per organization, in total. */
@@ -11,7 +11,7 @@ interface Shares {
   readonly endpoint: number;
   readonly organization: number;
   /** Share of an organization's deliveries that is reserved for responsive endpoints. Default 0. */
-  readonly heardFrom?: number;
+  readonly ofAnswering?: number;
   readonly all: number;
 }
 
@@ -52,11 +52,11 @@ export class Turns {
   next(): Lane | undefined {
     if (this.#atWorkCount >= this.#shares.all) return undefined;
     for (const [organizationId, lanes] of this.#waiting) {
-      const { organization, heardFrom = 0 } = this.#shares;
+      const { organization, ofAnswering = 0 } = this.#shares;
       const left = organization - this.atWork(organizationId);
       if (left <= 0) continue;
       for (const lane of lanes.values()) {
-        if (left <= heardFrom && lane.isHeardFrom !== true) continue;
+        if (left <= ofAnswering && lane.hasAnswered !== true) continue;
         if (this.atWork(lane.endpointId) < this.#shares.endpoint) return lane;
       }
     }

@@ -7,7 +7,7 @@ import {
 } from '../../limits.js';
 
 /** Path on which a worker serves partial results. It is internal and no part of the contract. */
-export const SURVEYS_PATH = '/parts/surveys';
+export const PARTIAL_RESULTS_PATH = '/parts/surveys';
 
 const Count = Type.Integer({ minimum: 1, maximum: RETAINED_MAX_CANDIDATES });
 

@@ -23,7 +23,7 @@ export interface PartitionResults {
   partialResult(request: PartialResultRequest, context: RequestContext): Promise<readonly PartialResult[]>;
 }
 
-export interface PartitionResultsDeps {
+export interface PartitionResultsDependencies {
   readonly catalog: Pick<Catalog, 'release'>;
   readonly engines: Pick<Engines, 'open'>;
   readonly targetSpaces: Pick<TargetSpaces, 'unfiltered' | 'reopen'>;
@@ -33,7 +33,7 @@ export function createPartitionResults({
   catalog,
   engines,
   targetSpaces,
-}: PartitionResultsDeps): PartitionResults {
+}: PartitionResultsDependencies): PartitionResults {
   return {
     async partialResult(request, { organizationId, signal }) {
       const { part, part_count: count, filter, limit, sampled, is_background: isLowPriority } = request;
@@ -42,7 +42,7 @@ export function createPartitionResults({
       }
       const queries = request.sequences.map(readProteinQuery);
       const { releaseId } = catalog.release(request.release_id, organizationId, 'release_id');
-      const engine = await engines.open(releaseId, { part: part - 1, count });
+      const engine = await engines.open(releaseId, { index: part - 1, count });
       const { release, backend, threads } = engine;
       if (backend.version !== request.kernels_version) {
         throw new Refusal(

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { Fault, Refusal } from '../../errors.js';
 import { WORKER_REFUSAL_MAX_BYTES, WORKER_RETRY_MAX_SECONDS } from '../../limits.js';
 import type { WorkerNode } from '../../config.js';
-import { SURVEYS_PATH } from './partial-result-request.js';
+import { PARTIAL_RESULTS_PATH } from './partial-result-request.js';
 
 /** A response of a worker with a status other than 200. */
 export class WorkerRefusal extends Error {
@@ -74,7 +74,13 @@ export function connectWorker({ url, keyFile, authorityFile }: WorkerNode): Work
         ...(startDeadlineMs !== undefined && { 'Service-Request-Timeout': secondsUntil(startDeadlineMs) }),
       };
       const method = body === undefined ? 'GET' : 'POST';
-      const sending = request(url + SURVEYS_PATH, { method, headers, agent, signal, ...(isTls && tls) });
+      const sending = request(url + PARTIAL_RESULTS_PATH, {
+        method,
+        headers,
+        agent,
+        signal,
+        ...(isTls && tls),
+      });
       sending.on('response', (response) => readResponse(response, maxBytes).then(resolve, reject));
       // Without this listener the promise would never settle after a protocol upgrade.
       sending.on('upgrade', ({ statusCode }, socket) => {

@@ -53,7 +53,7 @@ export interface WorkerFailure {
   /** Address of the worker. */
   readonly worker: string;
   /** Number of the partition; ≥ 1. */
-  readonly part: number;
+  readonly partition: number;
   readonly cause: unknown;
 }
 
@@ -241,7 +241,7 @@ async function requestPartition(
     if (!signal.aborted) {
       worker.deprioritisedUntilMs = world.monotonicMs() + WORKER_DEPRIORITISED_MS;
       coordinator.count(url, 'failed');
-      coordinator.report({ worker: url, part: partition.number, cause });
+      coordinator.report({ worker: url, partition: partition.number, cause });
     } else if (signal.reason instanceof Superseded) {
       // The true response time is longer. Without such lower bounds the hedging delay would shrink without end.
       times.add(world.monotonicMs() - startedMs);

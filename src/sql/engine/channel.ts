@@ -82,10 +82,11 @@ export class EngineChannel {
   }
 
   #take(answer: EngineAnswer): void {
-    const asked = this.#pending.get(answer.id);
+    const pending = this.#pending.get(answer.id);
     this.#pending.delete(answer.id);
-    if ('failure' in answer) asked?.reject(new StatementFailure(answer.failure.kind, answer.failure.message));
-    else asked?.resolve(answer.value as never);
+    if ('failure' in answer)
+      pending?.reject(new StatementFailure(answer.failure.kind, answer.failure.message));
+    else pending?.resolve(answer.value as never);
   }
 }
 

@@ -10,8 +10,8 @@ import type {
   SqlParameter,
   StatementShape,
 } from './messages.js';
-import type { EngineLimits } from './world.js';
-import type { SqlWorld } from '../world.js';
+import type { EngineLimits } from './open-tables.js';
+import type { SqlTables } from '../tables.js';
 
 const MEMORY_LOOK_INTERVAL_MS = 100;
 
@@ -77,13 +77,13 @@ export class SqlEngine {
   }
 
   /** Opens a snapshot for the statements that follow. Errors  Fault if it cannot be opened */
-  async open(world: SqlWorld): Promise<void> {
+  async open(tables: SqlTables): Promise<void> {
     const late = setTimeout(
       () => this.#channel.end(new Fault('A SQL engine did not open its tables in time.')),
       SQL_ENGINE_START_MAX_MS,
     );
     try {
-      await this.#channel.ask({ kind: 'open', world, limits: this.#limits });
+      await this.#channel.ask({ kind: 'open', tables, limits: this.#limits });
     } catch (cause) {
       throw new Fault('A SQL engine could not open its tables.', { cause });
     } finally {
@@ -150,7 +150,7 @@ export class SqlEngine {
     const stop = (reason: unknown): void => {
       if (stopped !== undefined) return;
       stopped = reason;
-      this.#tell({ kind: 'interrupt', statementId });
+      this.#send({ kind: 'interrupt', statementId });
       grace = setTimeout(() => this.#channel.end(reason as Error), SQL_INTERRUPT_GRACE_MS);
     };
     const leave = budget.enter(stop);
@@ -171,11 +171,11 @@ export class SqlEngine {
     if (!statement.isOpen) return;
     statement.isOpen = false;
     this.#statementCount -= 1;
-    this.#tell({ kind: 'close', statementId: statement.id });
+    this.#send({ kind: 'close', statementId: statement.id });
   }
 
   /** Sends a request whose answer is ignored. */
-  #tell(request: Extract<EngineRequest, { readonly kind: 'interrupt' | 'close' }>): void {
+  #send(request: Extract<EngineRequest, { readonly kind: 'interrupt' | 'close' }>): void {
     if (!this.#channel.isEnded) this.#channel.ask(request).catch(() => undefined);
   }
 

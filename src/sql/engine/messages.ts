@@ -1,6 +1,6 @@
 import type { StatementFailureKind } from './failure.js';
-import type { EngineLimits } from './world.js';
-import type { SqlWorld } from '../world.js';
+import type { EngineLimits } from './open-tables.js';
+import type { SqlTables } from '../tables.js';
 
 /* Messages between the server and the process of an engine. Each request has one answer with the same id. */
 
@@ -23,7 +23,7 @@ export interface SqlColumn {
 }
 
 export type EngineRequest =
-  | { readonly kind: 'open'; readonly world: SqlWorld; readonly limits: EngineLimits }
+  | { readonly kind: 'open'; readonly tables: SqlTables; readonly limits: EngineLimits }
   | { readonly kind: 'describe'; readonly statementId: number; readonly sql: string }
   | {
       readonly kind: 'start';

@@ -3,7 +3,7 @@ import { getPriority, setPriority } from 'node:os';
 import { statementFailure } from './failure.js';
 import type { EngineAnswer, EngineAnswers, EngineCall, EngineRequest } from './messages.js';
 import { Statements } from './statements.js';
-import { openWorld } from './world.js';
+import { openTables } from './open-tables.js';
 
 /** In steps of nice(1). Each step gives a tenth less of a contended core. */
 const LOWER_BY = 5;
@@ -16,7 +16,7 @@ const statements = new Statements();
 async function answer(request: EngineRequest): Promise<EngineAnswers[keyof EngineAnswers]> {
   switch (request.kind) {
     case 'open':
-      statements.open(await openWorld(request.world, request.limits));
+      statements.open(await openTables(request.tables, request.limits));
       return true;
     case 'describe':
       return statements.describe(request.statementId, request.sql);

@@ -7,15 +7,15 @@ import {
   type RunningStatement,
   type StatementPlace,
 } from './statement.js';
-import type { OpenWorld } from './world.js';
+import type { OpenTables } from './open-tables.js';
 
-interface HeldWorld {
-  readonly world: OpenWorld;
+interface HeldTables {
+  readonly tables: OpenTables;
   statementCount: number;
 }
 
 interface HeldStatement {
-  readonly held: HeldWorld;
+  readonly held: HeldTables;
   /** Aborts at an interrupt, also before the statement has a connection. */
   readonly interruption: AbortController;
   connection?: DuckDBConnection;
@@ -27,12 +27,12 @@ interface HeldStatement {
  */
 export class Statements {
   readonly #statements = new Map<number, HeldStatement>();
-  #current: HeldWorld | undefined;
+  #current: HeldTables | undefined;
 
   /** Opens a snapshot for the statements that follow. The previous snapshot closes with its last statement. */
-  open(world: OpenWorld): void {
+  open(tables: OpenTables): void {
     const before = this.#current;
-    this.#current = { world, statementCount: 0 };
+    this.#current = { tables, statementCount: 0 };
     if (before !== undefined) this.#release(before);
   }
 
@@ -98,25 +98,25 @@ export class Statements {
 
   /** Registers the statement before it connects, so that an interrupt finds it. The caller must close it. */
   #enter(id: number): HeldStatement {
-    const held = this.#current as HeldWorld;
+    const held = this.#current as HeldTables;
     held.statementCount += 1;
     const statement = { held, interruption: new AbortController() };
     this.#statements.set(id, statement);
     return statement;
   }
 
-  #release(held: HeldWorld): void {
-    if (held !== this.#current && held.statementCount === 0) held.world.close();
+  #release(held: HeldTables): void {
+    if (held !== this.#current && held.statementCount === 0) held.tables.close();
   }
 }
 
 async function connect(statement: HeldStatement): Promise<StatementPlace> {
-  const { world } = statement.held;
-  const connection = await world.connect();
+  const { tables } = statement.held;
+  const connection = await tables.connect();
   statement.connection = connection;
   const { signal } = statement.interruption;
   signal.throwIfAborted();
-  return { connection, gate: world.gate, signal };
+  return { connection, gate: tables.gate, signal };
 }
 
 function interrupted(): StatementFailure {

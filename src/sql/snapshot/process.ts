@@ -1,7 +1,7 @@
 import { snapshotNeighbours, type NeighboursJob } from './neighbours.js';
 import { snapshotRecords, type RecordsJob } from './records.js';
 import { snapshotRelease, type ReleaseJob } from './release.js';
-import type { SqlRecords } from '../world.js';
+import type { SqlRecords } from '../tables.js';
 
 /*
  * Entry point of the process that writes Parquet files. It runs one job, sends one answer and ends. The server's event

@@ -15,9 +15,9 @@ import {
   type CandidateRow,
   type RunSummary,
 } from './record-columns.js';
-import type { SqlRecords } from '../world.js';
+import type { SqlRecords } from '../tables.js';
 
-/** What to write for an organization. */
+/** Inputs of an organization's snapshot. */
 export interface RecordsJob {
   readonly kind: 'records';
   readonly dataFolder: string;
@@ -151,12 +151,12 @@ async function writeUsage(
 /** Age at which a dropped file is removed. Every statement that could read the file has ended by then. */
 const REMOVAL_AGE_MS = 2 * SQL_TIMEOUT_MAX_SECONDS * 1000;
 
-function removeOld(folder: string, below: string, kept: ReadonlySet<string>): void {
+function removeOld(folder: string, below: string, current: ReadonlySet<string>): void {
   const before = Date.now() - REMOVAL_AGE_MS;
   const entries = readdirSync(join(folder, below), { recursive: true, withFileTypes: true });
   for (const entry of entries.filter((each) => each.isFile())) {
     const path = join(entry.parentPath, entry.name);
     const file = path.slice(folder.length + 1);
-    if (!kept.has(file) && statSync(path).mtimeMs < before) rmSync(path, { force: true });
+    if (!current.has(file) && statSync(path).mtimeMs < before) rmSync(path, { force: true });
   }
 }

@@ -4,9 +4,9 @@ import { ATTRIBUTES_FILE, TARGETS_FILE } from '../../release/format.js';
 import type { FilterField } from '../../release/release.js';
 import { readTableBatches } from '../../release/table-file.js';
 import { writeParquet, type ParquetColumn } from './parquet.js';
-import { attributeColumn } from '../world.js';
+import { attributeColumn } from '../tables.js';
 
-/** What to write for a release. */
+/** Inputs of the Parquet file of a release. */
 export interface ReleaseJob {
   readonly kind: 'release';
   /** Folder of the release. */

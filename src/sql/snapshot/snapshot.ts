@@ -5,7 +5,7 @@ import type { NeighboursJob } from './neighbours.js';
 import type { RecordsJob } from './records.js';
 import type { SnapshotAnswer, SnapshotJob } from './process.js';
 import type { ReleaseJob } from './release.js';
-import type { SqlRecords } from '../world.js';
+import type { SqlRecords } from '../tables.js';
 
 /** The compiled entry point of the process, beside this file. */
 const PROCESS_FILE = new URL('./process.js', import.meta.url);

@@ -55,14 +55,14 @@ async function checkObject(
   sizeBytes: number,
 ): Promise<void> {
   const { report, snapshot } = check;
-  const found = await hashFile(path, check.onBytes);
-  if (found?.sha256 === sha256 && found.sizeBytes === sizeBytes) return;
+  const content = await hashFile(path, check.onBytes);
+  if (content?.sha256 === sha256 && content.sizeBytes === sizeBytes) return;
   // The object was deleted during the check.
   if (!snapshot.isThereNow('objects', sha256)) return;
-  if (found === undefined) report('object_missing', sha256, `${path} does not exist.`);
-  else if (found.sizeBytes !== sizeBytes) {
-    report('object_size_wrong', sha256, `${path} has ${found.sizeBytes} bytes; ${sizeBytes} were stored.`);
-  } else report('object_changed', sha256, `${path} has the SHA-256 ${found.sha256} now.`);
+  if (content === undefined) report('object_missing', sha256, `${path} does not exist.`);
+  else if (content.sizeBytes !== sizeBytes) {
+    report('object_size_wrong', sha256, `${path} has ${content.sizeBytes} bytes; ${sizeBytes} were stored.`);
+  } else report('object_changed', sha256, `${path} has the SHA-256 ${content.sha256} now.`);
 }
 
 async function reportStrangers(

@@ -20,10 +20,10 @@ export function checkRuns(check: Check): void {
     if (!isFinal(run.status) && !rows.has('run-plans', id)) {
       report('reference_dangling', `runs ${id}`, `It is ${run.status}, but its plan is missing.`);
     }
-    const kept = run.areResultsGone ? 0 : run.rowCount;
-    const found = blocks.get(id) ?? 0;
-    if (kept !== found) {
-      report('run_rows_damaged', `runs ${id}`, `It has ${kept} rows of results; ${found} can be read.`);
+    const rowCount = run.areResultsGone ? 0 : run.rowCount;
+    const counted = blocks.get(id) ?? 0;
+    if (rowCount !== counted) {
+      report('run_rows_damaged', `runs ${id}`, `It has ${rowCount} rows of results; ${counted} can be read.`);
     }
   }
   checkPlans(check);

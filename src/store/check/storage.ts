@@ -135,13 +135,13 @@ function checkObjects(check: Check, objects: Counts): void {
 }
 
 function checkUsage({ rows, report }: Check, expected: ReadonlyMap<string, StorageUsage>): void {
-  const known = new Map(rows.of<StorageUsage>('storage-usage'));
-  for (const organizationId of new Set([...known.keys(), ...expected.keys()])) {
-    const kept = known.get(organizationId) ?? NOTHING;
+  const usages = new Map(rows.of<StorageUsage>('storage-usage'));
+  for (const organizationId of new Set([...usages.keys(), ...expected.keys()])) {
+    const stored = usages.get(organizationId) ?? NOTHING;
     const sum = expected.get(organizationId) ?? NOTHING;
     for (const name of Object.keys(NOTHING) as (keyof StorageUsage)[]) {
-      if (kept[name] === sum[name]) continue;
-      const message = `${name} is ${kept[name]}, but the sum over its files and uploads is ${sum[name]}.`;
+      if (stored[name] === sum[name]) continue;
+      const message = `${name} is ${stored[name]}, but the sum over its files and uploads is ${sum[name]}.`;
       report('total_wrong', `storage-usage ${organizationId}`, message);
     }
   }
@@ -156,8 +156,9 @@ function refer({ rows, report }: Check, objects: Counts, from: string, { sha256,
   report('reference_dangling', from, `Its object ${sha256} of ${sizeBytes} bytes ${has}.`);
 }
 
-function expectCount({ report }: Check, subject: string, kept: number, found: number): void {
-  if (kept !== found) report('count_wrong', subject, `${kept} references are counted, but ${found} exist.`);
+function expectCount({ report }: Check, subject: string, stored: number, counted: number): void {
+  if (stored !== counted)
+    report('count_wrong', subject, `${stored} references are counted, but ${counted} exist.`);
 }
 
 const NOTHING: StorageUsage = { fileBytes: 0, fileCount: 0, uploadBytes: 0, uploadCount: 0 };

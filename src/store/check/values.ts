@@ -72,13 +72,13 @@ export function checkTotals({ rows, report }: Check): void {
     const sum = sums.get(key) ?? { calls: 0, units: 0 };
     sums.set(key, { calls: sum.calls + 1, units: sum.units + units });
   }
-  const kept = new Map(rows.of<UsageTotals>('usage-totals'));
-  for (const key of new Set([...sums.keys(), ...kept.keys()])) {
-    const [sum, total] = [sums.get(key), kept.get(key)];
+  const totalsOfKeys = new Map(rows.of<UsageTotals>('usage-totals'));
+  for (const key of new Set([...sums.keys(), ...totalsOfKeys.keys()])) {
+    const [sum, total] = [sums.get(key), totalsOfKeys.get(key)];
     if (sum?.calls === total?.calls && sum?.units === total?.units) continue;
-    const told = `${total?.calls ?? 0} calls of ${total?.units ?? 0} units`;
-    const found = `${sum?.calls ?? 0} of ${sum?.units ?? 0}`;
-    report('total_wrong', `usage-totals ${key}`, `It has ${told}, but the ledger has ${found}.`);
+    const totals = `${total?.calls ?? 0} calls of ${total?.units ?? 0} units`;
+    const counted = `${sum?.calls ?? 0} of ${sum?.units ?? 0}`;
+    report('total_wrong', `usage-totals ${key}`, `It has ${totals}, but the ledger has ${counted}.`);
   }
   checkUsageOrder({ rows, report });
   checkIdempotency({ rows, report });
@@ -107,7 +107,7 @@ function checkUsageOrder({ rows, report }: Check): void {
   }
 }
 
-interface KeptResponse {
+interface StoredResponseRow {
   readonly expiresAtMs: number;
   readonly bytes: number;
   /** Rows that were written before version 3. */
@@ -116,7 +116,7 @@ interface KeptResponse {
 
 function checkIdempotency({ rows, report }: Check): void {
   let [responses, bytes] = [0, 0];
-  for (const [scope, row] of rows.of<KeptResponse>('idempotency')) {
+  for (const [scope, row] of rows.of<StoredResponseRow>('idempotency')) {
     responses += 1;
     bytes += row.bytes;
     const place = `${String(row.expiresAtMs).padStart(15, '0')}:${scope}`;
@@ -137,8 +137,8 @@ function checkIdempotency({ rows, report }: Check): void {
   }
   const total = rows.get<{ responses: number; bytes: number }>('idempotency-usage', 'usage');
   if ((total?.responses ?? 0) === responses && (total?.bytes ?? 0) === bytes) return;
-  const kept = `${total?.responses ?? 0} responses of ${total?.bytes ?? 0} bytes`;
-  report('total_wrong', 'idempotency-usage', `It has ${kept}, but there are ${responses} of ${bytes}.`);
+  const stored = `${total?.responses ?? 0} responses of ${total?.bytes ?? 0} bytes`;
+  report('total_wrong', 'idempotency-usage', `It has ${stored}, but there are ${responses} of ${bytes}.`);
 }
 
 /** A delivery is deleted before its event. The check ignores deliveries and events of about the last hour. */

@@ -47,9 +47,9 @@ export class ContentTable {
   /** Counts one more file with this content, whose segments must exist. Only inside a transaction. */
   addReference(content: Content, segments: readonly string[]): void {
     const { sha256, sizeBytes, segmentBytes } = content;
-    const known = this.#rows.get(sha256);
-    if (known !== undefined) {
-      this.#rows.putSync(sha256, { ...known, referenceCount: known.referenceCount + 1 });
+    const row = this.#rows.get(sha256);
+    if (row !== undefined) {
+      this.#rows.putSync(sha256, { ...row, referenceCount: row.referenceCount + 1 });
       return;
     }
     assert(segments.length === segmentCountOf(content), 'the segments make the whole');

@@ -7,7 +7,7 @@ const WORKER_FILE = new URL('./joined-hash-worker.js', import.meta.url);
 /** The thread holds one buffer and some hashes. */
 const HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
 
-interface Asked {
+interface PendingHash {
   readonly resolve: (sha256: string | undefined) => void;
   readonly reject: (fault: Fault) => void;
 }
@@ -16,14 +16,14 @@ interface Asked {
 export class HashThread {
   #worker: Worker | undefined;
   /** Open requests, in the order of their responses. */
-  #asked: Asked[] = [];
+  #pending: PendingHash[] = [];
 
   /** Sends a request. Errors  Fault if the bytes cannot be read or the thread ends, which loses its hashes */
   ask(request: HashRequest): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
       this.#worker ??= this.#start();
       this.#worker.ref();
-      this.#asked.push({ resolve, reject });
+      this.#pending.push({ resolve, reject });
       this.#worker.postMessage(request);
     });
   }
@@ -41,8 +41,8 @@ export class HashThread {
   }
 
   #take(answer: HashAnswer, from: Worker): void {
-    const first = this.#asked.shift();
-    if (this.#asked.length === 0) from.unref();
+    const first = this.#pending.shift();
+    if (this.#pending.length === 0) from.unref();
     if ('failure' in answer) first?.reject(new Fault(`Stored bytes cannot be hashed: ${answer.failure}`));
     else first?.resolve(answer.sha256);
   }
@@ -51,8 +51,8 @@ export class HashThread {
   #end(cause: unknown, ended: Worker): void {
     if (this.#worker !== ended) return;
     this.#worker = undefined;
-    const waiting = this.#asked;
-    this.#asked = [];
+    const waiting = this.#pending;
+    this.#pending = [];
     for (const { reject } of waiting) reject(new Fault('The thread that hashes has ended.', { cause }));
   }
 }

@@ -63,14 +63,14 @@ export class JoinedHashes {
    * Errors  Fault if an object cannot be read
    */
   async finish(name: string, segments: readonly Segment[]): Promise<string> {
-    const known = this.#hashes.get(name);
-    if (known !== undefined) {
-      known.isFinishing = true;
-      await known.working;
+    const existing = this.#hashes.get(name);
+    if (existing !== undefined) {
+      existing.isFinishing = true;
+      await existing.working;
     }
-    const isGood = known !== undefined && !known.isForgotten && startsWith(segments, known);
+    const isGood = existing !== undefined && !existing.isForgotten && startsWith(segments, existing);
     if (!isGood) this.forget(name);
-    const joined = isGood ? known : this.#begin(name);
+    const joined = isGood ? existing : this.#begin(name);
     joined.isFinishing = true;
     try {
       for (const segment of segments.slice(joined.count)) await this.#add(joined, segment);

@@ -33,11 +33,11 @@ export async function writeAll(
     for await (const chunk of bytes) {
       hash.update(chunk);
       sizeBytes += chunk.length;
-      for (let taken = 0; taken < chunk.length;) {
-        const piece = chunk.subarray(taken, taken + block.length - filled);
+      for (let offset = 0; offset < chunk.length;) {
+        const piece = chunk.subarray(offset, offset + block.length - filled);
         block.set(piece, filled);
         filled += piece.length;
-        taken += piece.length;
+        offset += piece.length;
         if (filled === block.length) await flush();
       }
       if (sizeBytes > maxBytes) break;

@@ -28,7 +28,7 @@ export interface Received {
    * Renames the bytes to their digest, and pins them until the returned function is called. Before that call a
    * transaction must have counted a reference. Otherwise the bytes are garbage.
    */
-  keep(): Promise<() => void>;
+  persist(): Promise<() => void>;
   discard(): Promise<void>;
 }
 
@@ -82,7 +82,7 @@ export class Objects {
     const discard = (): Promise<void> => discardFile(this.#disk, handle, path);
     try {
       const written = await writeAll(handle, bytes, maxBytes);
-      return { ...written, keep: () => this.#keep(handle, path, written.sha256), discard };
+      return { ...written, persist: () => this.#persist(handle, path, written.sha256), discard };
     } catch (error) {
       await discard();
       throw asStorageFailure(error);
@@ -171,7 +171,7 @@ export class Objects {
     return bavail * bsize;
   }
 
-  async #keep(handle: FileHandle, path: string, sha256: string): Promise<() => void> {
+  async #persist(handle: FileHandle, path: string, sha256: string): Promise<() => void> {
     const unpin = this.pin([sha256]);
     try {
       await handle.sync();
@@ -202,10 +202,10 @@ export class Objects {
       // A row read outside of a transaction is committed. The transaction that drops it makes the object garbage.
       if (this.#rows.get(sha256) !== undefined) this.#unclaimed.delete(sha256);
     }
-    const given = [...this.#unclaimed].filter((sha256) => !this.#pins.has(sha256));
-    if (given.length === 0) return;
+    const unpinned = [...this.#unclaimed].filter((sha256) => !this.#pins.has(sha256));
+    if (unpinned.length === 0) return;
     await this.#store.freeing(() => {
-      for (const sha256 of given) if (this.#removeUnneeded(sha256)) this.#unclaimed.delete(sha256);
+      for (const sha256 of unpinned) if (this.#removeUnneeded(sha256)) this.#unclaimed.delete(sha256);
     });
   }
 

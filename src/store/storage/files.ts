@@ -48,7 +48,7 @@ interface FilePlace {
   readonly id: string;
 }
 
-interface FileTableParts {
+interface FileTableDependencies {
   readonly contents: ContentTable;
   readonly usage: StorageUsageTable;
   readonly events: EventTable;
@@ -68,7 +68,7 @@ export class FileTable {
   /** `<time> <id>` → id. "!" sorts after the ids of a time. */
   readonly #expiries: Table<string>;
 
-  constructor(store: ControlStore, { contents, usage, events }: FileTableParts) {
+  constructor(store: ControlStore, { contents, usage, events }: FileTableDependencies) {
     this.#store = store;
     this.#contents = contents;
     this.#usage = usage;
@@ -130,7 +130,7 @@ export class FileTable {
       fileBytes: file.sizeBytes - (before?.sizeBytes ?? 0),
       fileCount: before === undefined ? 1 : 0,
     });
-    this.#tell(file, 'file.completed', time);
+    this.#notify(file, 'file.completed', time);
     return file;
   }
 
@@ -148,7 +148,7 @@ export class FileTable {
   remove(
     organizationId: string,
     path: string,
-    choose: (found: readonly FileRow[]) => readonly FileRow[],
+    choose: (files: readonly FileRow[]) => readonly FileRow[],
     at: Date,
   ): Promise<readonly FileRow[]> {
     return this.#store.freeing(() => {
@@ -179,12 +179,12 @@ export class FileTable {
     this.#byPath.removeSync(`${row.organizationId}/${row.path}`);
     this.#contents.dropReference(row.sha256);
     this.#usage.add(row.organizationId, { fileBytes: -row.sizeBytes, fileCount: -1 });
-    this.#tell(row, 'file.deleted', at.toISOString());
+    this.#notify(row, 'file.deleted', at.toISOString());
     const expiry = new Date(at.getTime() + UPLOAD_MEMORY_MS).toISOString();
     this.#expiries.putSync(`${expiry} ${row.id}`, row.id);
   }
 
-  #tell(file: FileRow, type: string, timestamp: string): void {
+  #notify(file: FileRow, type: string, timestamp: string): void {
     const { id: subjectId, organizationId, path, sizeBytes, sha256, version } = file;
     const data = {
       file_id: subjectId,

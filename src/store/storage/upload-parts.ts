@@ -39,7 +39,7 @@ export class UploadPartTable {
   }
 
   /** Stores bytes that arrived, and drops earlier bytes that were not acknowledged. */
-  keep(uploadId: string, number: number, bytes: PartBytes): UploadPart {
+  persist(uploadId: string, number: number, bytes: PartBytes): UploadPart {
     const { received, acknowledged } = this.get(uploadId, number);
     this.#objects.addReference(bytes.sha256, bytes.sizeBytes);
     this.#release(received);

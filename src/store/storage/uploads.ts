@@ -57,7 +57,7 @@ interface Completion {
   readonly check: () => void;
 }
 
-interface UploadTableParts {
+interface UploadTableDependencies {
   readonly objects: Objects;
   readonly files: FileTable;
   readonly usage: StorageUsageTable;
@@ -77,7 +77,7 @@ export class UploadTable {
   /** Current key of an upload in `#expiries`. */
   readonly #expiryKeys: Table<string>;
 
-  constructor(store: ControlStore, { objects, files, usage }: UploadTableParts) {
+  constructor(store: ControlStore, { objects, files, usage }: UploadTableDependencies) {
     this.#store = store;
     this.#files = files;
     this.#usage = usage;
@@ -123,7 +123,7 @@ export class UploadTable {
   keepPart(id: string, part: number, bytes: PartBytes, now: Date): Promise<UploadChange<UploadPart>> {
     return this.#change(id, now, isUploadOpen, (upload) => {
       if (upload.status === 'initiated') this.#put({ ...upload, status: 'uploading' });
-      return this.#parts.keep(id, part, bytes);
+      return this.#parts.persist(id, part, bytes);
     });
   }
 
@@ -141,14 +141,14 @@ export class UploadTable {
   beginCompletion(id: string, now: Date): Promise<UploadChange<readonly UploadPart[]>> {
     const isAllowed = (status: UploadStatus): boolean => !isUploadEnded(status);
     return this.#change(id, now, isAllowed, (upload) => {
-      const found = this.#parts.list(id);
-      const isWhole = found.length === upload.partCount && found.every(({ acknowledged }) => acknowledged);
+      const parts = this.#parts.list(id);
+      const isWhole = parts.length === upload.partCount && parts.every(({ acknowledged }) => acknowledged);
       if (isWhole && canUploadBecome(upload.status, 'completing')) {
         this.#put({ ...upload, status: 'completing' });
         const graceEndsAt = now.getTime() + UPLOAD_COMPLETION_GRACE_MS;
         this.#schedule(id, Math.max(Date.parse(upload.expiresAt), graceEndsAt));
       }
-      return found;
+      return parts;
     });
   }
 
@@ -248,8 +248,8 @@ export class UploadTable {
   }
 
   #schedule(id: string, at: number): void {
-    const known = this.#expiryKeys.get(id);
-    if (known !== undefined) this.#expiries.removeSync(known);
+    const expiryKey = this.#expiryKeys.get(id);
+    if (expiryKey !== undefined) this.#expiries.removeSync(expiryKey);
     const key = `${new Date(at).toISOString()} ${id}`;
     this.#expiries.putSync(key, id);
     this.#expiryKeys.putSync(id, key);

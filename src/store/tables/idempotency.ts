@@ -34,7 +34,7 @@ interface Claim {
    * Stores the response in a transaction of its own. `beside` writes in the same transaction.
    * Errors  those of the disk; then no response is stored
    */
-  keep(response: StoredResponse, now: Date, beside?: () => void): Promise<void>;
+  persist(response: StoredResponse, now: Date, beside?: () => void): Promise<void>;
   /** Lets the next request with this key execute, unless a response was stored. */
   release(): void;
 }
@@ -121,7 +121,7 @@ export class IdempotencyTable {
     }
     return {
       put: (response, at) => this.#sealed(request, response)(at),
-      keep: (response, at, beside) => this.#keep(request, response, at, beside),
+      persist: (response, at, beside) => this.#persist(request, response, at, beside),
       release: () => this.#release(scope),
     };
   }
@@ -139,7 +139,7 @@ export class IdempotencyTable {
     this.#running.delete(scope);
   }
 
-  #keep(request: KeyedRequest, response: StoredResponse, now: Date, beside = nothing): Promise<void> {
+  #persist(request: KeyedRequest, response: StoredResponse, now: Date, beside = nothing): Promise<void> {
     // Sealed before the transaction: a response may have megabytes, and other writers wait for the transaction.
     const put = this.#sealed(request, response);
     return this.#store.transaction(() => {
@@ -210,7 +210,7 @@ export class IdempotencyTable {
 function nothing(): void {}
 
 function answered(stored: StoredResponse): Claim {
-  return { stored, put: nothing, keep: async () => undefined, release: nothing };
+  return { stored, put: nothing, persist: async () => undefined, release: nothing };
 }
 
 function requireSame(first: string, fingerprint: string): void {

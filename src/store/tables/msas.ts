@@ -100,14 +100,18 @@ class MsaTable<Manifest> {
   }
 
   /** Stores the alignment with its bytes. The received bytes are stored or discarded in any case. */
-  async keep(row: NewRow<MsaContent<Manifest>>, received: Received, organizationId: string): Promise<void> {
+  async persist(
+    row: NewRow<MsaContent<Manifest>>,
+    received: Received,
+    organizationId: string,
+  ): Promise<void> {
     if (this.#rows.get(row.id) !== undefined) {
       await received.discard();
-      return this.#rows.keep(row, organizationId);
+      return this.#rows.persist(row, organizationId);
     }
-    const unpin = await received.keep();
+    const unpin = await received.persist();
     try {
-      await this.#rows.keep(row, organizationId);
+      await this.#rows.persist(row, organizationId);
     } finally {
       unpin();
     }
@@ -157,7 +161,7 @@ class NamedTable<Content> {
   }
 
   /** Stores a value. A repeated call writes nothing. */
-  async keep(row: NewRow<Content>, organizationId: string): Promise<void> {
+  async persist(row: NewRow<Content>, organizationId: string): Promise<void> {
     if (this.#rows.get(row.id)?.organizationIds.includes(organizationId)) return;
     await this.#tally.transaction(() => {
       const present = this.#rows.get(row.id);

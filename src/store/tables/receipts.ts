@@ -23,7 +23,7 @@ export class ReceiptTable {
   /** Keyed by time and id, so that the first key is the oldest receipt. */
   readonly #byAge: Table<string>;
   readonly #maxCount: number;
-  readonly #keptFor = new LRUCache<string, true>({ max: KEPT_LATELY_MAX_COUNT });
+  readonly #recent = new LRUCache<string, true>({ max: KEPT_LATELY_MAX_COUNT });
   readonly #tally: Tally;
 
   readonly #passing: PassingRows;
@@ -43,15 +43,15 @@ export class ReceiptTable {
   }
 
   /** Whether this process stored it for the organization recently. Does not read the row, which may be large. */
-  isKeptLately(id: string, organizationId: string): boolean {
-    return this.#keptFor.has(`${id} ${organizationId}`) && this.#rows.doesExist(id);
+  isRecent(id: string, organizationId: string): boolean {
+    return this.#recent.has(`${id} ${organizationId}`) && this.#rows.doesExist(id);
   }
 
   /** Stores a receipt for an organization. Deletes the oldest when there are too many. */
-  async keep(row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void> {
-    const known = this.#rows.get(row.id);
-    if (!known?.organizationIds.includes(organizationId)) await this.#add(row, organizationId);
-    this.#keptFor.set(`${row.id} ${organizationId}`, true);
+  async persist(row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void> {
+    const stored = this.#rows.get(row.id);
+    if (!stored?.organizationIds.includes(organizationId)) await this.#add(row, organizationId);
+    this.#recent.set(`${row.id} ${organizationId}`, true);
   }
 
   #add(row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void> {

@@ -81,8 +81,8 @@ export class ReleaseTable<Manifest = unknown> {
       this.#holdersAt = commit;
       this.#store.refresh();
     }
-    const known = this.#holders.get(releaseId);
-    if (known !== undefined) return known;
+    const cached = this.#holders.get(releaseId);
+    if (cached !== undefined) return cached;
     const range = { start: `${releaseId} `, end: `${releaseId}!` };
     const rows = [...this.#releases.getRange(range)].map(({ value }) => value);
     // Only existing releases are cached, because requests may name any number of absent ones.

@@ -49,10 +49,10 @@ export class RunRowTable {
 
   /** Block that holds this row; undefined if the run has no such row. */
   async blockAt(runId: string, row: number): Promise<FoundBlock | undefined> {
-    const found = this.packedBlockAt(runId, row);
-    if (found === undefined) return undefined;
-    const { firstRow } = found;
-    const rows = await unpackRows(found.packed);
+    const packed = this.packedBlockAt(runId, row);
+    if (packed === undefined) return undefined;
+    const { firstRow } = packed;
+    const rows = await unpackRows(packed.packed);
     return row < firstRow + rows.length ? { firstRow, rows } : undefined;
   }
 
@@ -61,9 +61,9 @@ export class RunRowTable {
    */
   packedBlockAt(runId: string, row: number): PackedBlock | undefined {
     const range = { start: keyOf(runId, row), end: `${runId} `, reverse: true, limit: 1 };
-    const [found] = [...this.#blocks.getRange(range)];
-    if (found === undefined) return undefined;
-    return { firstRow: Number(found.key.slice(runId.length + 1)), packed: found.value };
+    const [block] = [...this.#blocks.getRange(range)];
+    if (block === undefined) return undefined;
+    return { firstRow: Number(block.key.slice(runId.length + 1)), packed: block.value };
   }
 
   /** Only inside a transaction. */

@@ -149,7 +149,7 @@ export class RunTable {
       this.#plans.putSync(run.id, plan);
       this.#byOrganization.putSync(placeOf(run), run.id);
       this.#unfinished.putSync(placeOf(run), run.id);
-      this.#tell(queued, run.createdAt);
+      this.#notify(queued, run.createdAt);
       onAccepted(queued);
       return { status: 'created', run: queued };
     });
@@ -173,19 +173,19 @@ export class RunTable {
 
   /** Newest first, after the position of an earlier page. */
   list(organizationId: string, filter: RunFilter, limit: number, position?: string): RunListPage {
-    const found: RunRow[] = [];
+    const runs: RunRow[] = [];
     const start = position ?? `${organizationId}!`;
     const range = { start, end: `${organizationId} `, reverse: true, exclusiveStart: true };
     let scanned = 0;
     let last: string | undefined;
     for (const { key, value: id } of this.#byOrganization.getRange(range)) {
-      if (found.length === limit || scanned === RUN_LIST_MAX_SCANNED) return { runs: found, position: last };
+      if (runs.length === limit || scanned === RUN_LIST_MAX_SCANNED) return { runs: runs, position: last };
       const run = this.#runs.get(id) as RunRow;
-      if (matches(run, filter)) found.push(run);
+      if (matches(run, filter)) runs.push(run);
       scanned += 1;
       last = key;
     }
-    return { runs: found };
+    return { runs: runs };
   }
 
   /** Assigns a run to an execution. undefined if it has ended. */
@@ -202,13 +202,13 @@ export class RunTable {
         ? { status: 'running' as const, startedAt: at.toISOString(), stage: 'starting' }
         : {};
       const claimed = this.#put({ ...run, ...counts, ...started, claim, claimedAt: at.toISOString() });
-      if (isStart) this.#tell(claimed, at.toISOString());
+      if (isStart) this.#notify(claimed, at.toISOString());
       return claimed;
     });
   }
 
   /** Stores a piece of an execution. undefined if the execution has lost the run. */
-  keep(id: string, claim: string, piece: RunPiece): Promise<RunRow | undefined> {
+  persist(id: string, claim: string, piece: RunPiece): Promise<RunRow | undefined> {
     return this.#store.transaction(() => {
       const run = this.#runs.get(id);
       const isHeld = run?.status === 'running' && run.claim === claim;
@@ -231,9 +231,9 @@ export class RunTable {
       const finishedAt = at.toISOString();
       const expiresAt = new Date(at.getTime() + RUN_RETENTION_MS).toISOString();
       const whole = piece === undefined ? run : this.#withPiece(run, piece);
-      const { claim: _, checkpoint: __, ...kept } = whole;
+      const { claim: _, checkpoint: __, ...publicRow } = whole;
       const ended = this.#put({
-        ...kept,
+        ...publicRow,
         ...facts,
         ...outcome,
         status: to,
@@ -244,7 +244,7 @@ export class RunTable {
       this.#plans.removeSync(id);
       this.#unfinished.removeSync(placeOf(run));
       this.#expiries.putSync(`${expiresAt} ${id}`, id);
-      this.#tell(ended, finishedAt);
+      this.#notify(ended, finishedAt);
       if (ended.status === 'completed') this.#observers.onCompleted?.(ended);
       return ended;
     });
@@ -282,11 +282,12 @@ export class RunTable {
     return run;
   }
 
-  #tell(run: RunRow, timestamp: string): void {
+  #notify(run: RunRow, timestamp: string): void {
     const { id: subjectId, organizationId, endpoint, status, webhookEndpointId } = run;
     const data = { run_id: subjectId, endpoint, status };
-    const told = isFinal(status) && webhookEndpointId !== undefined && { toldEndpointId: webhookEndpointId };
-    this.events.append({ type: `run.${status}`, organizationId, subjectId, timestamp, data, ...told });
+    const notified = isFinal(status) &&
+      webhookEndpointId !== undefined && { toldEndpointId: webhookEndpointId };
+    this.events.append({ type: `run.${status}`, organizationId, subjectId, timestamp, data, ...notified });
   }
 
   #fullness(organizationId: string): CreatedRun | undefined {

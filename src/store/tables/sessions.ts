@@ -93,11 +93,11 @@ export class SessionTable {
 
   #add(row: SessionRow, bounds: SessionBounds): void {
     this.#sweep(row.createdAt);
-    const kept = this.list().toSorted((a, b) => (a.expiresAt < b.expiresAt ? -1 : 1));
-    const own = kept.filter(({ keyId }) => keyId === row.keyId);
+    const sessions = this.list().toSorted((a, b) => (a.expiresAt < b.expiresAt ? -1 : 1));
+    const own = sessions.filter(({ keyId }) => keyId === row.keyId);
     const surplus = own.slice(0, Math.max(0, own.length + 1 - bounds.perKey));
-    if (surplus.length === 0 && kept.length >= bounds.total)
-      surplus.push(...ofGreatestHolder(kept).slice(0, 1));
+    if (surplus.length === 0 && sessions.length >= bounds.total)
+      surplus.push(...ofGreatestHolder(sessions).slice(0, 1));
     for (const { id } of surplus) this.#sessions.removeSync(id);
     this.#sessions.putSync(row.id, row);
   }

@@ -50,9 +50,9 @@ export class SqlCredentialTable {
    */
   add(row: SqlCredentialRow, maxCount: number, beside: () => void = () => undefined): Promise<boolean> {
     return this.#store.transaction(() => {
-      const known = this.list(row.organizationId);
-      if (known.filter(({ revokedAt }) => revokedAt === undefined).length >= maxCount) return false;
-      const revoked = known.filter(({ revokedAt }) => revokedAt !== undefined).sort(latestRevokedFirst);
+      const credentials = this.list(row.organizationId);
+      if (credentials.filter(({ revokedAt }) => revokedAt === undefined).length >= maxCount) return false;
+      const revoked = credentials.filter(({ revokedAt }) => revokedAt !== undefined).sort(latestRevokedFirst);
       for (const { id, username } of revoked.slice(maxCount)) {
         this.#rows.removeSync(id);
         this.#byUsername.removeSync(username);

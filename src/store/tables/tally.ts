@@ -21,7 +21,7 @@ export class Tally {
       try {
         work();
       } finally {
-        // Also reverts work that failed half-way.
+        // Work that failed half-way is counted too, so that a revert subtracts its changes.
         [count, bytes] = [this.count - before.count, this.bytes - before.bytes];
       }
     };

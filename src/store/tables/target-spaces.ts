@@ -51,8 +51,8 @@ export class TargetSpaceTable {
     if (this.find(space.id, organizationId).status === 'found') return;
     if (organizationId === OPEN_ORGANIZATION) return void this.#open.set(space.id, space);
     await this.#store.transaction(() => {
-      const known = this.#rows.get(space.id)?.organizationIds ?? [];
-      const organizationIds = [...new Set([...known, organizationId])].sort();
+      const owners = this.#rows.get(space.id)?.organizationIds ?? [];
+      const organizationIds = [...new Set([...owners, organizationId])].sort();
       this.#rows.putSync(space.id, { ...space, organizationIds });
     });
   }

@@ -174,8 +174,8 @@ export class WebhookTable {
   enqueue(event: EventRow): void {
     const { organizationId, timestamp } = event;
     for (const endpoint of this.#endpointsOf(organizationId)) {
-      const isTold = endpoint.id === event.toldEndpointId && endpoint.disabledReason === undefined;
-      if (!isTold && !takes(endpoint, event.type)) continue;
+      const isNotified = endpoint.id === event.toldEndpointId && endpoint.disabledReason === undefined;
+      if (!isNotified && !takes(endpoint, event.type)) continue;
       const delivery = firstDelivery(this.#store.world.newId('whd'), event, endpoint.id);
       this.#put(delivery);
       this.#byOrganization.putSync(`${organizationId} ${timestamp} ${delivery.id}`, delivery.id);
@@ -189,20 +189,20 @@ export class WebhookTable {
 
   /** Newest first, after the position of an earlier page. */
   deliveries(organizationId: string, filter: DeliveryFilter, limit: number, position?: string): DeliveryPage {
-    const found: WebhookDeliveryRow[] = [];
+    const deliveries: WebhookDeliveryRow[] = [];
     const start = position ?? `${organizationId}!`;
     const range = { start, end: `${organizationId} `, reverse: true, exclusiveStart: true };
     let scanned = 0;
     let last: string | undefined;
     for (const { key, value: id } of this.#byOrganization.getRange(range)) {
-      if (found.length === limit || scanned === LIST_MAX_SCANNED)
-        return { deliveries: found, position: last };
+      if (deliveries.length === limit || scanned === LIST_MAX_SCANNED)
+        return { deliveries: deliveries, position: last };
       const row = this.#deliveries.get(id) as WebhookDeliveryRow;
-      if (matches(row, filter)) found.push(row);
+      if (matches(row, filter)) deliveries.push(row);
       scanned += 1;
       last = key;
     }
-    return { deliveries: found };
+    return { deliveries: deliveries };
   }
 
   /**
@@ -283,10 +283,10 @@ export class WebhookTable {
 
   #settle(delivery: WebhookDeliveryRow, endpoint: Partial<WebhookEndpointRow>): void {
     const { id, endpointId, attemptCount, scheduleStartedAt } = delivery;
-    const known = this.#deliveries.get(id);
+    const stored = this.#deliveries.get(id);
     // The clock may have been set back between the two starts.
-    const isAnew = known !== undefined && known.scheduleStartedAt !== scheduleStartedAt;
-    if (known !== undefined) this.#put(isAnew ? { ...known, attemptCount } : delivery);
+    const isAnew = stored !== undefined && stored.scheduleStartedAt !== scheduleStartedAt;
+    if (stored !== undefined) this.#put(isAnew ? { ...stored, attemptCount } : delivery);
     this.#change(endpointId, endpoint);
   }
 

@@ -20,7 +20,7 @@ describe('marks', () => {
 });
 
 describe('words of a name', () => {
-  it('leave out words of unrelated proteins', () => {
+  it('exclude words in the names of unrelated proteins', () => {
     expect(wordsOf('Probable ABC transporter ATP-binding protein YheS')).toEqual(['transporter', 'yhes']);
     expect(wordsOf('Uncharacterized protein')).toEqual([]);
     expect(wordsOf('')).toEqual([]);

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { repeatProbabilities } from '#bench/calibration/repeats.js';
 
-/** What Debian's `tantan -p -f1` 40 prints for this made-up protein of two repeats and no repeat. */
+/** Output of Debian's `tantan -p -f1` 40 for this made-up protein with two repeats and a stretch without repeats. */
 const PROTEIN = 'MAEQKTSWNDVGPPGPPGPPGPPGPPGKDWQNARTLMEHCFYVIKSSSSSSSSTNDEWLRQAGHIFKMPCVY';
 const TANTAN = [
   0, 0.000146, 0.000367, 0.00673, 0.0132, 0.0223, 0.0355, 0.0491, 0.0875, 0.128, 0.17, 0.286, 0.408, 0.585,
@@ -14,17 +14,17 @@ const TANTAN = [
 ];
 
 describe('repeats', () => {
-  it('the probability of a repeat is what tantan says, to its three digits', () => {
-    const found = repeatProbabilities(PROTEIN);
-    expect(found.length).toBe(TANTAN.length);
-    found.forEach((probability, at) => expect(probability).toBeCloseTo(TANTAN[at], 2));
+  it('the probability of a repeat equals that of tantan to three digits', () => {
+    const probabilities = repeatProbabilities(PROTEIN);
+    expect(probabilities.length).toBe(TANTAN.length);
+    probabilities.forEach((probability, at) => expect(probability).toBeCloseTo(TANTAN[at], 2));
   });
 
   it('the longest protein of one letter neither overflows nor loses a residue', () => {
-    const found = repeatProbabilities('W'.repeat(65_535));
-    expect(found.length).toBe(65_535);
-    expect(found.every((probability) => probability >= 0 && probability <= 1)).toBe(true);
-    expect(found[30_000]).toBeGreaterThan(0.999);
+    const probabilities = repeatProbabilities('W'.repeat(65_535));
+    expect(probabilities.length).toBe(65_535);
+    expect(probabilities.every((probability) => probability >= 0 && probability <= 1)).toBe(true);
+    expect(probabilities[30_000]).toBeGreaterThan(0.999);
   });
 
   it('a protein of unknown letters repeats nothing, and an empty one has no residues', () => {

@@ -29,13 +29,13 @@ describe('a ranking', () => {
     const ranking = createRanking(1_000);
     for (const { score, isTrue } of pairs) ranking.add(score, isTrue);
     const sorted = [...pairs].sort((a, b) => b.score - a.score || Number(a.isTrue) - Number(b.isTrue));
-    let [found, wrong] = [0, 0];
+    let [right, wrong] = [0, 0];
     for (const { isTrue } of sorted) {
-      if (isTrue) found += 1;
+      if (isTrue) right += 1;
       else if ((wrong += 1) === 1_000) break;
     }
-    expect(found).toBeGreaterThan(300);
-    expect(ranking.sensitivity(170_000)).toBe(found / 170_000);
+    expect(right).toBeGreaterThan(300);
+    expect(ranking.sensitivity(170_000)).toBe(right / 170_000);
   });
 });
 

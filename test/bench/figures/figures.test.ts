@@ -30,7 +30,7 @@ describe('the measured figures', () => {
     expect(readFileSync(README_PATH, 'utf8')).toBe(renderFigures(figures));
   });
 
-  it('the tables of README and manual, and the plots, are what the same command writes', () => {
+  it('the figures command reproduces the tables of README and manual and the plots', () => {
     for (const [path, text] of writtenFiles(figures))
       expect([path, readFileSync(path, 'utf8')]).toEqual([path, text]);
   });
@@ -53,6 +53,17 @@ describe('the measured figures', () => {
   it('a page without a table of that name is refused', () => {
     const page = '<!-- figures: unknown -->\n<!-- end of figures -->';
     expect(() => withTables(page, figures.tables ?? [])).toThrow('has the table unknown');
+  });
+
+  it('tables of published figures name their source, and no command of ours', () => {
+    const table = { id: 't', question: 'q', title: 'T', columns: ['program'], rows: [['theirs']], ...ORIGIN };
+    const page = '<!-- figures: t -->\n<!-- end of figures -->';
+    const published = { ...table, command: 'From their files', source: 'published', commit: '' } as const;
+    expect(withTables(page, [published])).toContain('\n*From their files, 2026-11-24.*\n');
+    const measured = { ...table, source: 'typed' } as const;
+    expect(withTables(page, [measured])).toContain(
+      '`npm run bench -- peers demo`, a CPU, 2026-11-24, commit',
+    );
   });
 
   it('a plot refuses a cell that is no number', () => {

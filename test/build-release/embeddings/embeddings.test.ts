@@ -197,7 +197,7 @@ describe('a build from embeddings', () => {
     expect([...first]).toEqual([...raw].map((value) => Math.round(Math.fround(value / norm) * 173)));
   });
 
-  it('gives another release than the encoder alone, and the same each time', async () => {
+  it('gives the same release in every build, with another id than a build by the encoder', async () => {
     const fasta = { P00001: SEQUENCES.P00001, P00002: SEQUENCES.P00002 };
     const [plain, first, second] = [
       await build(fasta, undefined),

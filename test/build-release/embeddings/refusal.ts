@@ -1,6 +1,6 @@
 import { Refusal } from '#src/errors.js';
 
-/** What the work is refused with; anything else that it throws, and its success, are errors of the test. */
+/** Returns the refusal of the work. Throws if the work succeeds or throws something else. */
 export async function refusal(work: () => Promise<unknown>): Promise<Refusal> {
   const error: unknown = await work().then(
     () => new Error('nothing was refused'),

@@ -14,9 +14,9 @@ import { scratchFiles } from '../scratch-files.js';
 
 const { folder, file } = scratchFiles('input-files');
 
-async function build(given: InputFiles) {
+async function build(files: InputFiles) {
   const recognised: string[] = [];
-  const input = await filesInput(given, { onRecognised: (line) => recognised.push(line) });
+  const input = await filesInput(files, { onRecognised: (line) => recognised.push(line) });
   const indexesFolder = mkdtempSync(join(folder, 'indexes-'));
   const report = await buildRelease({ indexesFolder, slug: 'db', encoder: fakeEncoder(), input });
   const { targets, fields } = await openRelease(report.release.directory);
@@ -28,8 +28,8 @@ async function build(given: InputFiles) {
   return { report, recognised, proteins, fields };
 }
 
-async function refusal(given: InputFiles): Promise<Refusal> {
-  const error: unknown = await build(given).then(
+async function refusal(files: InputFiles): Promise<Refusal> {
+  const error: unknown = await build(files).then(
     () => new Error('nothing was refused'),
     (cause: unknown) => cause,
   );
@@ -284,7 +284,7 @@ describe('standard input', () => {
   const isThere = spawnSync('blastdbcmd', ['-version']).status === 0;
   if (!isThere) console.log('skipped: no blastdbcmd (apt-get install ncbi-blast+)');
 
-  it.skipIf(!isThere)("takes what NCBI's own blastdbcmd prints of a database of makeblastdb", async () => {
+  it.skipIf(!isThere)('reads the output of blastdbcmd for a database of makeblastdb', async () => {
     const database = join(folder, 'blast');
     const fasta = file(
       '>sp|P0AA25|THIO_ECOLI Thioredoxin 1 OS=Escherichia coli OX=83333 GN=trxA\nMSDKIIHLTDDSFDTDVLKADG\n' +

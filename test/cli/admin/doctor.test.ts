@@ -11,13 +11,13 @@ import { gpuLines, register } from '#src/cli/admin/doctor.js';
 import { CUDA_IS_VERIFIED, gpuReport } from '#src/kernels/cuda.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
 
-/* What `gloaming doctor` says of GPUs, where there is none. */
+/* The report of `gloaming doctor` about GPUs on a machine without one. */
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-doctor-'));
 const hasGpu = gpuReport().obstacle === undefined;
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function doctor(device: string): Promise<{ said: string; failure: unknown }> {
+async function doctor(device: string): Promise<{ report: string; failure: unknown }> {
   const stdout = new PassThrough();
   const environment = {
     GLOAMING_DATA: join(folder, 'data'),
@@ -31,26 +31,26 @@ async function doctor(device: string): Promise<{ said: string; failure: unknown 
     .then(() => undefined)
     .catch((error: unknown) => error);
   stdout.end();
-  return { said: await text(stdout), failure };
+  return { report: await text(stdout), failure };
 }
 
-test.skipIf(hasGpu)('doctor says why the CPU serves and no GPU does', async () => {
-  const { said, failure } = await doctor('auto');
+test.skipIf(hasGpu)('doctor names the reason why searches use the CPU and no GPU', async () => {
+  const { report, failure } = await doctor('auto');
   expect(failure).toBeUndefined();
-  expect(said).toMatch(/^GPU {10}No GPU is used: .+\.$/m);
-  if (!CUDA_IS_VERIFIED) expect(said).toMatch(/^CUDA {9}This backend has not been verified on a GPU yet/m);
-  expect(said).toMatch(/^maxsim +native /m);
+  expect(report).toMatch(/^GPU {10}No GPU is used: .+\.$/m);
+  if (!CUDA_IS_VERIFIED) expect(report).toMatch(/^CUDA {9}This backend has not been verified on a GPU yet/m);
+  expect(report).toMatch(/^maxsim +native /m);
 });
 
 test.skipIf(hasGpu)('where the configured device cannot run, doctor says why before it fails', async () => {
-  const { said, failure } = await doctor('cuda');
-  expect(said).toMatch(/^GPU {10}No GPU is used: .+\.$/m);
+  const { report, failure } = await doctor('cuda');
+  expect(report).toMatch(/^GPU {10}No GPU is used: .+\.$/m);
   expect(failure).toMatchObject({
     message: expect.stringMatching(/^The device is cuda, but .+\.$/) as string,
   });
 });
 
-test('doctor names each GPU, what is in the way of others, and who knows what lies there', () => {
+test('doctor names each usable GPU, and the reason why another GPU is unusable', () => {
   expect(gpuLines('cuda', emulatedAddon().gpus()).slice(0, 4)).toEqual([
     'GPU 0        Emulated (9.0), 64.0 GiB, 32.0 free, driver for CUDA 13.0, hopper kernels',
     'GPU 1        Old has compute capability 7.0, 8.0 is needed; it is not used',

@@ -28,7 +28,7 @@ describe('gloaming encoder', () => {
     expect(await run('list')).toMatch(/^baseline-1 +64 +package +.*untrained placeholder/m);
   });
 
-  it('add installs a model and says how fast it is and what to do next; list shows it', async () => {
+  it('add installs a model and prints its speed and the next command; list shows it', async () => {
     const [model, card] = [join(folder, 'm.onnx'), join(folder, 'c.json')];
     writeFileSync(model, writeEsmModel({ layers: 1, width: 40, heads: 2, positions: 512, seed: 1 }));
     writeFileSync(
@@ -43,15 +43,15 @@ describe('gloaming encoder', () => {
         tokenizer: ESM_TOKENIZER,
       }),
     );
-    const said = await run('add', model, '--card', card, '--projection-dimension', '32');
-    expect(said).toMatch(
+    const output = await run('add', model, '--card', card, '--projection-dimension', '32');
+    expect(output).toMatch(
       /Installed mine in .*\n32 components per residue; [\d,]+ residues per second and core\./,
     );
-    expect(said).toContain('--encoder mine');
+    expect(output).toContain('--encoder mine');
     expect(await run('list')).toMatch(/^mine +32 +indexes +Mine$/m);
   });
 
-  it('compare counts what another device gives otherwise; a device is its own equal', async () => {
+  it('compare counts differences between two devices; a device equals itself', async () => {
     const fasta = join(folder, 'proteins.fasta');
     writeFileSync(fasta, '>a\nMKVLAAGIT\n>b\nACDEFGH\n>c\nWWWW\n');
     const words = ['compare', fasta, '--encoder', 'baseline-1', '--device', 'cpu', '--proteins', '2'];

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { PROGRAM } from '../../tools/paths.js';
 
-/* What an administrator does in the first hour, as it is typed. */
+/* The commands of an administrator's first hour. */
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-first-hour-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -14,13 +14,13 @@ afterAll(() => rmSync(folder, { recursive: true }));
 // Each command is a process that has to start, on machines that are busy with other tests.
 vi.setConfig({ testTimeout: 180_000 });
 
-interface Said {
+interface Output {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
-function gloaming(words: readonly string[], environment: Record<string, string> = {}): Said {
+function gloaming(words: readonly string[], environment: Record<string, string> = {}): Output {
   const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...words], {
     env: { ...process.env, GLOAMING_DATA: undefined, GLOAMING_INDEXES: undefined, ...environment },
     encoding: 'utf8',
@@ -96,7 +96,7 @@ describe('gloaming init', () => {
     expect(code).toBe(0);
   });
 
-  it.skipIf(!hasOpenssl)('takes files for TLS, both or none', () => {
+  it.skipIf(!hasOpenssl)('requires both files for TLS, or neither', () => {
     const place = mkdtempSync(join(folder, 'files-'));
     const [certificate, key] = [join(place, 'lab.crt'), join(place, 'lab.key')];
     const words = ['init', join(place, 'lab'), '--port', '18126', '--certificate', certificate];
@@ -113,7 +113,7 @@ describe('gloaming init', () => {
     expect(settings).toMatchObject({ tls: { certificate_file: certificate, key_file: key } });
   });
 
-  it('leaves nothing behind where no certificate could be made', () => {
+  it('leaves no file if the certificate cannot be created', () => {
     const lab = join(folder, 'no-openssl');
     const { code, err } = gloaming(['init', lab, '--tls', 'self-signed'], { PATH: '' });
     expect([code, err]).toEqual([
@@ -150,7 +150,7 @@ describe('settings that are wrong', () => {
 });
 
 describe('gloaming doctor --json', () => {
-  it('names each thing that it looked at, and ends with 0 where nothing is bad', () => {
+  it('lists each check, and exits with 0 if no check is bad', () => {
     const { code, out } = gloaming(['doctor', '--json'], settingsIn('good', { port: 0 }));
     const { is_good, findings } = JSON.parse(out) as { is_good: boolean; findings: { topic: string }[] };
     expect([code, is_good]).toEqual([0, true]);
@@ -169,7 +169,7 @@ describe('gloaming doctor --json', () => {
     ]);
   });
 
-  it('ends with 2 and one sentence where another program has the port', async () => {
+  it('exits with 2 and one sentence if another program uses the port', async () => {
     const squatter = createServer();
     await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
     const { port } = squatter.address() as AddressInfo;
@@ -180,7 +180,7 @@ describe('gloaming doctor --json', () => {
     expect(err).toMatch(/^gloaming: 127\.0\.0\.1:\d+ cannot be listened on: another program does so/);
   });
 
-  it('knows the last backup and the last fsck', () => {
+  it('reports the times of the last backup and the last fsck', () => {
     const environment = settingsIn('kept', { port: 0 });
     gloaming(['keys', 'create', 'me'], environment);
     expect(gloaming(['backup', join(folder, 'backup')], environment).code).toBe(0);

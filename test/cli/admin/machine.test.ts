@@ -17,7 +17,7 @@ import type { FoundRelease } from '#src/release/catalog.js';
 import { recordMaintenance } from '#src/services/backup/maintenance.js';
 import { ROOT } from '../../tools/paths.js';
 
-/* What doctor looks at of a machine, each as it is when it is wrong. */
+/* Each check of a machine by doctor, with a machine that fails this check. */
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-machine-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -30,7 +30,7 @@ function configOf(changed: Partial<ApplianceConfig> = {}): ApplianceConfig {
 }
 
 describe('the clock', () => {
-  it('is bad where something was done here later than it says, and tells when', async () => {
+  it('is bad if a record has a later time, and the message has that time', async () => {
     const dataFolder = mkdtempSync(join(folder, 'clock-'));
     const at = '2026-11-23T08:00:00.000Z';
     recordMaintenance(dataFolder, 'backup', { at: '2026-11-01T08:00:00.000Z', outcome: 'done' });
@@ -50,12 +50,12 @@ describe('the encoders', () => {
   const release = (id: string): FoundRelease =>
     ({ slug: 'lab', id: `dbr_${'1'.repeat(64)}`, manifest: { encoder: { id } } }) as FoundRelease;
 
-  it('are good where builds and databases have theirs', async () => {
-    const found = await examineEncoders(configOf(), [release('baseline-1')]);
-    expect(found).toEqual([{ topic: 'encoder', state: 'good', message: 'gloaming-1 is installed' }]);
+  it('are good if the encoders of builds and databases are installed', async () => {
+    const findings = await examineEncoders(configOf(), [release('baseline-1')]);
+    expect(findings).toEqual([{ topic: 'encoder', state: 'good', message: 'gloaming-1 is installed' }]);
   });
 
-  it('that are not installed are named, with who needs them and with those that are', async () => {
+  it('that are missing are listed with their users and with the installed ones', async () => {
     const [chosen, needed] = await examineEncoders(configOf({ encoder: 'esm2' }), [release('prot-t5')]);
     const there = 'there are baseline-1, gloaming-1, and gloaming encoder add brings others';
     expect(chosen).toMatchObject({
@@ -70,7 +70,7 @@ describe('the encoders', () => {
 });
 
 describe.skipIf(gpuReport().obstacle === undefined)('the GPU', () => {
-  it('is bad where the settings want one and none can serve, and no matter else', () => {
+  it('is bad if the settings require a GPU and none works; otherwise it is not', () => {
     expect(examineGpu(configOf({ device: 'cuda' }))).toMatchObject({
       state: 'bad',
       message: expect.stringMatching(
@@ -108,9 +108,9 @@ describe.skipIf(!has('openssl', 'version'))('TLS', () => {
 
   it('is bad where the key is that of another certificate', async () => {
     make(30);
-    const kept = readFileSync(tls.certificateFile);
+    const certificate = readFileSync(tls.certificateFile);
     make(30);
-    writeFileSync(tls.certificateFile, kept);
+    writeFileSync(tls.certificateFile, certificate);
     expect(await examine(new Date())).toMatchObject({
       state: 'bad',
       message: expect.stringMatching(
@@ -130,7 +130,7 @@ describe.skipIf(!has('openssl', 'version'))('TLS', () => {
 });
 
 describe('a server at the configured address', () => {
-  it('is told from another program, and from none', async () => {
+  it('is distinguished from another program and from a free port', async () => {
     const others = createServer((_request, response) => response.end('hello'));
     expect(await isFoundAt(others)).toBe(false);
     expect(await answersThere(configOf({ port: 1 }))).toBe(false);

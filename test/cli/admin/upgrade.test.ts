@@ -34,30 +34,30 @@ async function upgrade(data: string, ...args: string[]): Promise<string> {
 }
 
 describe('gloaming upgrade', () => {
-  it('says of the oldest data what will change, and changes nothing', async () => {
+  it('lists the migrations of the oldest data with --check, and changes nothing', async () => {
     const data = dataFolder('old');
     const before = readFileSync(join(data, 'control', 'data.mdb'));
-    const said = await upgrade(data, '--check');
-    expect(said).toContain(
+    const report = await upgrade(data, '--check');
+    expect(report).toContain(
       `control state: version 1 becomes ${latestVersion()}; an older program will not open it`,
     );
     for (let version = 2; version <= latestVersion(); version += 1)
-      expect(said).toMatch(new RegExp(`^  ${version}: `, 'm'));
-    expect(said).toContain(`will lie in ${copyPath(data, 1)}`);
-    expect(said).toContain('that copy holds secrets in clear');
-    expect(said).toMatch(/^contract: [\d.]+, digest \S+…; which one was served before is not known$/m);
+      expect(report).toMatch(new RegExp(`^  ${version}: `, 'm'));
+    expect(report).toContain(`will lie in ${copyPath(data, 1)}`);
+    expect(report).toContain('that copy holds secrets in clear');
+    expect(report).toMatch(/^contract: [\d.]+, digest \S+…; which one was served before is not known$/m);
     expect(readFileSync(join(data, 'control', 'data.mdb')).equals(before)).toBe(true);
     expect(existsSync(join(data, 'before-upgrade'))).toBe(false);
   });
 
-  it('does it, keeps a copy of before, and then has nothing to do', async () => {
+  it('migrates, leaves a copy of the earlier state, and has nothing to do afterwards', async () => {
     const data = dataFolder('brought');
     const before = readFileSync(join(data, 'control', 'data.mdb'));
     expect(await upgrade(data)).toMatch(/Done\.\n$/);
     expect(readFileSync(copyPath(data, 1)).equals(before)).toBe(true);
-    const said = await upgrade(data, '--check');
-    expect(said).toContain(`control state: version ${latestVersion()}, which this program writes\n`);
-    expect(said).toMatch(/^contract: .*, as before$/m);
+    const report = await upgrade(data, '--check');
+    expect(report).toContain(`control state: version ${latestVersion()}, which this program writes\n`);
+    expect(report).toMatch(/^contract: .*, as before$/m);
   });
 
   it('refuses data of a newer program in one sentence', async () => {
@@ -68,7 +68,7 @@ describe('gloaming upgrade', () => {
     await expect(upgrade(data, '--check')).rejects.toThrow(/was written by a newer Gloaming: [^.]+\.$/);
   });
 
-  it('says where there are no data yet', async () => {
+  it('reports a folder without data', async () => {
     expect(await upgrade(join(folder, 'none'), '--check')).toContain('has none yet; it begins with version');
   });
 });

@@ -63,20 +63,16 @@ beforeAll(() => {
 }, 240_000);
 
 describe('a batch without a server', () => {
-  it(
-    'finds for each query what a search finds, and leaves nothing but its file',
-    { timeout: 240_000 },
-    () => {
-      const { stdout } = gloaming('search', path('queries.fasta'), ...SETTINGS, '--format', 'json');
-      const results = stdout.trim().split('\n');
-      expect(results).toHaveLength(300);
-      const digests = results.map((line) => (JSON.parse(line) as { result_sha256: string }).result_sha256);
-      expect(digests.reduce((chain, each) => sha256Hex(chain + each), sha256Hex(''))).toBe(digest);
-      expect(readdirSync(folder).sort()).toEqual(
-        ['data', 'here.parquet', 'indexes', 'queries.fasta', 'targets.fasta'].sort(),
-      );
-    },
-  );
+  it('gives each query the result of a search, and leaves only its output file', { timeout: 240_000 }, () => {
+    const { stdout } = gloaming('search', path('queries.fasta'), ...SETTINGS, '--format', 'json');
+    const results = stdout.trim().split('\n');
+    expect(results).toHaveLength(300);
+    const digests = results.map((line) => (JSON.parse(line) as { result_sha256: string }).result_sha256);
+    expect(digests.reduce((chain, each) => sha256Hex(chain + each), sha256Hex(''))).toBe(digest);
+    expect(readdirSync(folder).sort()).toEqual(
+      ['data', 'here.parquet', 'indexes', 'queries.fasta', 'targets.fasta'].sort(),
+    );
+  });
 
   it(
     'may be done by tasks, some of them lost and some doubled, over parts of the database',
@@ -128,7 +124,7 @@ describe('a batch without a server', () => {
     }
   });
 
-  it('writes surveys that say the same when they are read, and says which file is damaged', async () => {
+  it('reads partial results as they were written, and names a damaged file', async () => {
     const partialResult = {
       targets: Uint32Array.of(1, 4_000_000_000),
       queryToTarget: Int32Array.of(-7, 2 ** 31 - 1),
@@ -152,7 +148,7 @@ describe('a batch without a server', () => {
 });
 
 describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? 'they run here'})`, () => {
-  it('search a batch whose tasks are killed, to the byte of one machine', { timeout: 400_000 }, async () => {
+  it('give the bytes of one machine after tasks were killed', { timeout: 400_000 }, async () => {
     const slurm = await startSlurm(path('slurm'), 3);
     try {
       const held = holdTasks(path('slurm'));
@@ -160,9 +156,9 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
       const child = spawn(process.execPath, [main, ...command], {
         env: { ...environment, ...slurm.environment, ...held.environment },
       });
-      let said = '';
+      let output = '';
       for (const stream of [child.stdout, child.stderr]) {
-        stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+        stream.setEncoding('utf8').on('data', (text: string) => (output += text));
       }
       const ended = new Promise((resolve) => child.once('exit', resolve));
       let killed = '';
@@ -173,10 +169,10 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
       }
       await cancelTask(slurm, killed);
       held.release();
-      expect(await ended, said).toBe(0);
-      expect(said).toMatch(/Job \d+: 6 tasks\./);
-      expect(said).toMatch(/Job \d+: 1 tasks\./);
-      expect(said).toContain(digest);
+      expect(await ended, output).toBe(0);
+      expect(output).toMatch(/Job \d+: 6 tasks\./);
+      expect(output).toMatch(/Job \d+: 1 tasks\./);
+      expect(output).toContain(digest);
       expect(readFileSync(path('slurm.parquet')).equals(bytes)).toBe(true);
     } finally {
       await slurm.stop();

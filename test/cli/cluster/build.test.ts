@@ -50,7 +50,7 @@ function contents(name: string): Record<string, string> {
 }
 
 let built = false;
-/** What one machine builds. */
+/** Builds the release on one machine, as the reference. */
 function whole(): Record<string, string> {
   if (!built) expect(gloaming('whole', ...BUILD).status).toBe(0);
   built = true;
@@ -58,38 +58,42 @@ function whole(): Record<string, string> {
 }
 
 describe('a build that is divided', () => {
-  it('writes a script whose tasks encode, and is gathered by the same command', { timeout: 240_000 }, () => {
-    const first = gloaming('script', ...BUILD, '--shards', '3');
-    expect(first.stdout).toContain('3 of 3 shards of db are to be encoded');
-    const [, tasks, script] = /sbatch --array=(\S+) (\S+)/.exec(first.stdout)!;
-    expect(tasks).toBe('0-2');
-    // The script is bash with Slurm directives as comments. The test runs it as a task of the array.
-    const run = (task: string) =>
-      spawnSync('bash', [script], { env: { ...process.env, SLURM_ARRAY_TASK_ID: task }, encoding: 'utf8' });
-    expect(run('1').stdout).toMatch(/^Shard 1: [\d,]+ residues encoded/);
-    expect(run('1').stdout).toBe('Shard 1: 0 residues encoded.\n');
-    expect(gloaming('script', ...BUILD, '--shards', '3').stdout).toContain('sbatch --array=0,2 ');
-    expect([run('0').status, run('2').status, run('3').status]).toEqual([0, 0, 2]);
-    expect(gloaming('script', ...BUILD, '--shards', '3').stdout).toContain('Built db.');
-    expect(contents('script')).toEqual(whole());
-  });
+  it(
+    'writes a script whose tasks encode, and the same command gathers their shards',
+    { timeout: 240_000 },
+    () => {
+      const first = gloaming('script', ...BUILD, '--shards', '3');
+      expect(first.stdout).toContain('3 of 3 shards of db are to be encoded');
+      const [, tasks, script] = /sbatch --array=(\S+) (\S+)/.exec(first.stdout)!;
+      expect(tasks).toBe('0-2');
+      // The script is bash with Slurm directives as comments. The test runs it as a task of the array.
+      const run = (task: string) =>
+        spawnSync('bash', [script], { env: { ...process.env, SLURM_ARRAY_TASK_ID: task }, encoding: 'utf8' });
+      expect(run('1').stdout).toMatch(/^Shard 1: [\d,]+ residues encoded/);
+      expect(run('1').stdout).toBe('Shard 1: 0 residues encoded.\n');
+      expect(gloaming('script', ...BUILD, '--shards', '3').stdout).toContain('sbatch --array=0,2 ');
+      expect([run('0').status, run('2').status, run('3').status]).toEqual([0, 0, 2]);
+      expect(gloaming('script', ...BUILD, '--shards', '3').stdout).toContain('Built db.');
+      expect(contents('script')).toEqual(whole());
+    },
+  );
 
-  it('refuses unclear counts and what is not for sbatch', () => {
+  it('refuses contradicting counts and options that sbatch must not get', () => {
     expect(readShardFlags({})).toBeUndefined();
-    expect(readShardFlags({ shards: 2 })).toEqual({ count: 2, wish: undefined });
+    expect(readShardFlags({ shards: 2 })).toEqual({ count: 2, slurmArray: undefined });
     expect(readShardFlags({ slurm: 'partition=main,array=64%8,exclusive' })).toEqual({
       count: 64,
-      wish: { options: ['--partition=main', '--exclusive'], taskCount: 64, atOnce: 8 },
+      slurmArray: { options: ['--partition=main', '--exclusive'], taskCount: 64, atOnce: 8 },
     });
     const unclear = 'Name the number of shards once';
     expect(() => readShardFlags({ slurm: 'partition=main' })).toThrow(unclear);
     expect(() => readShardFlags({ shards: 2, slurm: 'array=3' })).toThrow(unclear);
-    for (const wish of ['wrap=rm', 'partition=a b', '-p main', 'array=2-3', 'output=x', '']) {
-      expect(() => readShardFlags({ slurm: `${wish},array=2` })).toThrow('--slurm expects');
+    for (const options of ['wrap=rm', 'partition=a b', '-p main', 'array=2-3', 'output=x', '']) {
+      expect(() => readShardFlags({ slurm: `${options},array=2` })).toThrow('--slurm expects');
     }
   });
 
-  it('names the tasks that are left as short as sbatch takes them, and none twice', () => {
+  it('writes the missing tasks as ranges for sbatch, each task once', () => {
     expect(arrayOf([0, 1, 2, 5, 7, 8], undefined)).toBe('0-2,5,7-8');
     expect(arrayOf([3], 4)).toBe('3%4');
     expect(taskName({ SLURM_ARRAY_JOB_ID: '17', SLURM_ARRAY_TASK_ID: '3' })).toBe('17_3');
@@ -106,7 +110,7 @@ describe('a build that is divided', () => {
 
 describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? 'they run here'})`, () => {
   it(
-    'encode a build whose tasks are cancelled and requeued, to the byte of one machine',
+    'give the bytes of one machine after tasks were cancelled and requeued',
     { timeout: 400_000 },
     async () => {
       const slurm = await startSlurm(join(folder, 'slurm'), 3);
@@ -117,16 +121,22 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
         const child = spawn(process.execPath, [main, ...BUILD, '--slurm', 'partition=main,array=7%4'], {
           env: environment,
         });
-        let said = '';
+        let output = '';
         for (const stream of [child.stdout, child.stderr]) {
-          stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+          stream.setEncoding('utf8').on('data', (text: string) => (output += text));
         }
         const ended = new Promise((resolve) => child.once('exit', resolve));
         const tasksThat = async (state: 'R' | 'PD', wanted: (task: string) => boolean): Promise<string> => {
           for (;;) {
-            const said = slurm.command('squeue', '--noheader', '--array', `--states=${state}`, '--format=%i');
-            const found = said.split('\n').find((task) => task !== '' && wanted(task));
-            if (found !== undefined) return found;
+            const queue = slurm.command(
+              'squeue',
+              '--noheader',
+              '--array',
+              `--states=${state}`,
+              '--format=%i',
+            );
+            const matching = queue.split('\n').find((task) => task !== '' && wanted(task));
+            if (matching !== undefined) return matching;
             if (child.exitCode !== null) throw new Error(`no task is ${state} any more`);
             await setTimeout(50);
           }
@@ -139,11 +149,11 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
         await tasksThat('PD', (task) => task === requeued);
         slurm.command('scontrol', 'update', `JobId=${requeued}`, 'StartTime=now');
         held.release();
-        expect(await ended, said).toBe(0);
-        expect(said).toMatch(/Job \d+: 7 tasks\./);
-        // What was cancelled was submitted again.
-        expect(said).toMatch(/Job \d+: 1 tasks\./);
-        expect(said).toContain('Built db.');
+        expect(await ended, output).toBe(0);
+        expect(output).toMatch(/Job \d+: 7 tasks\./);
+        // The cancelled tasks were submitted again.
+        expect(output).toMatch(/Job \d+: 1 tasks\./);
+        expect(output).toContain('Built db.');
         expect(contents('cluster')).toEqual(whole());
       } finally {
         await slurm.stop();

@@ -20,7 +20,7 @@ const path = (...names: string[]): string => join(folder, ...names);
 const QUERY = 33;
 const random = seededRandom(3);
 const simulated = simulateProteins(7, 300).proteins.map(({ sequence }) => sequence);
-/** With a fifth of its residues drawn anew. */
+/** Returns the protein with a fifth of its residues replaced at random. */
 const mutated = (protein: string): string =>
   [...protein].map((letter) => (random.below(5) < 1 ? AMINO_ACIDS[random.below(20)] : letter)).join('');
 const proteins = [...simulated, ...Array.from({ length: 8 }, () => mutated(simulated[QUERY]))];
@@ -43,7 +43,7 @@ function gloaming(name: string, args: readonly string[], more: Readonly<Record<s
   });
 }
 
-/** What a script for sbatch says when the tasks of it are started one by one, each the first twice. */
+/** Runs the tasks of a script for sbatch one by one, the first of them twice, and returns their output. */
 function runTasks(stdout: string): readonly string[] {
   const [, array, script] = /sbatch --array=0-(\d+) (\S+)/.exec(stdout)!;
   const run = (task: number) =>
@@ -52,7 +52,7 @@ function runTasks(stdout: string): readonly string[] {
       encoding: 'utf8',
     });
   const doubled = [0, ...Array.from({ length: Number(array) + 1 }, (_, task) => task)];
-  return doubled.map(run).map(({ stdout: said, stderr }) => said + stderr);
+  return doubled.map(run).map(({ stdout, stderr }) => stdout + stderr);
 }
 
 /** Bytes of every file of the database's folder, by path. */
@@ -104,8 +104,8 @@ describe('a database with relatives', () => {
       const digests = ['as_release', 'none'].map((homologs) => {
         const settings = ['-d', 'db', '--limit', '20', '--relatives', homologs];
         const one = ['search', path('queries.fasta'), ...settings, '--format', 'json', '--alignments'];
-        const found = gloaming('whole', one).stdout.trim().split('\n');
-        const results = found.map((line) => JSON.parse(line) as Record<string, any>);
+        const lines = gloaming('whole', one).stdout.trim().split('\n');
+        const results = lines.map((line) => JSON.parse(line) as Record<string, any>);
         expect(results[0].query.relative_count > 0).toBe(homologs === 'as_release');
         const chain = results.reduce((sum, { result_sha256: each }) => sha256Hex(sum + each), sha256Hex(''));
         const batch = (output: string, ...more: string[]) =>

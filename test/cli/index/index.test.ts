@@ -19,7 +19,7 @@ async function index(...args: string[]): Promise<string> {
   return (await indexWith('', ...args)).stdout;
 }
 
-/** The same with this on standard input, and what it said on standard error. */
+/** Runs `gloaming index` with a text on standard input. Returns standard output and standard error. */
 async function indexWith(input: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(input);
@@ -41,7 +41,7 @@ const build = (file: string, name: string, ...rest: string[]) =>
   index('build', file, '--name', name, '--encoder', 'baseline-1', ...rest);
 
 describe('gloaming index', () => {
-  it('starts empty and says how to begin', async () => {
+  it('starts without databases and prints the command that adds one', async () => {
     expect(await index('list')).toContain('gloaming index build');
     await expect(index('verify')).rejects.toThrow('No database is built yet');
   });
@@ -60,7 +60,7 @@ describe('gloaming index', () => {
     expect(await build(ALPHA, 'alpha')).toContain('alpha is this release already');
   });
 
-  it('says beforehand what a build takes, and builds nothing', async () => {
+  it('estimates time and size of a build with --estimate, and builds nothing', async () => {
     const printed = await build(ALPHA, 'estimated', '--estimate');
     expect(printed).toMatch(/^input +2 proteins, 14 residues$/m);
     expect(printed).toMatch(/^time +[\d.:]+( s)?$/m);
@@ -73,7 +73,7 @@ describe('gloaming index', () => {
     );
   });
 
-  it('names the process that is at work on a calibration that is asked for', async () => {
+  it('names the process that already computes the calibration', async () => {
     await build(BETA, 'busy', '--no-calibration');
     await expect(index('calibration', 'busy')).rejects.toThrow(
       'make one with "gloaming index calibrate busy"',
@@ -87,7 +87,7 @@ describe('gloaming index', () => {
     await index('remove', 'busy', '--yes');
   });
 
-  it('reads standard input, says what each file is, and what became of ids given again', async () => {
+  it('reads standard input, prints the format of each file, and reports duplicate ids', async () => {
     const blast = '>WP_1.1 kinase [Mus musculus] >WP_2.1 kinase [Rattus]\nMKVLAWYDE\n>WP_1.1 again\nMKV\n';
     const options = ['--name', 'piped', '--encoder', 'baseline-1', '--duplicates', 'first'];
     const { stdout, stderr } = await indexWith(blast, 'build', '-', ALPHA, ...options);
@@ -100,7 +100,7 @@ describe('gloaming index', () => {
     await expect(indexWith('', 'build', '-', ...options)).rejects.toThrow('holds no FASTA record');
   });
 
-  it('says how many proteins have relatives, and builds without them where none has', async () => {
+  it('reports how many proteins have homologs, and builds without homologs if none has', async () => {
     const given = join(folder, 'given');
     mkdirSync(given);
     for (const [id, row] of [
@@ -121,7 +121,7 @@ describe('gloaming index', () => {
     for (const name of ['related', 'alone']) await index('remove', name, '--yes');
   });
 
-  it('looks for relatives in the very release that a build has made or found, not in a newer one', async () => {
+  it('finds homologs in the release that the build created or found, not in a newer one', async () => {
     const idOf = (report: string): string | undefined => /dbr_[0-9a-f]{64}/.exec(report)?.[0];
     const older = idOf(await build(ALPHA, 'own', '--no-calibration'));
     expect(idOf(await build(BETA, 'own', '--no-calibration'))).not.toBe(older);
@@ -130,7 +130,7 @@ describe('gloaming index', () => {
     await index('remove', 'own', '--yes');
   });
 
-  it('takes embeddings for proteins alone, and says what is wrong with them', async () => {
+  it('accepts embeddings for protein sequences only, and names what is wrong with them', async () => {
     const given = ['--embeddings', ALPHA];
     await expect(build(ALPHA, 'embedded', ...given)).rejects.toThrow(
       'neither an HDF5 file, nor a NumPy archive',
@@ -140,7 +140,7 @@ describe('gloaming index', () => {
     expect(await index('list')).not.toContain('embedded');
   });
 
-  it('lists what filters can ask for: fields, types, counts and frequent values', async () => {
+  it('lists the fields of filters with types, counts and frequent values', async () => {
     const header = (id: string, organism: string) =>
       `sp|${id}|X_Y Some protein OS=${organism} OX=83333 PE=1 SV=1`;
     const named = fasta(
@@ -162,12 +162,13 @@ describe('gloaming index', () => {
     await build(ALPHA, 'alpha', '--title', 'Second');
     const list = await index('list');
     expect(list.match(/^alpha /gm)).toHaveLength(2);
+    expect(list.match(/^alpha .* no( +default release)? *$/gm)).toHaveLength(2);
     expect(list).not.toMatch(new RegExp(`${before.slice(0, 16)}.*default release`));
     await index('default', 'alpha', '--release', before.slice(0, 20));
     expect(await index('list')).toMatch(new RegExp(`${before.slice(0, 16)}.*default release`));
   });
 
-  it('says of a release that is searched by codes what these lose', async () => {
+  it('reports the measured losses of a release with a codebook policy', async () => {
     const [release] = readdirSync(join(indexes, 'beta'));
     const directory = join(indexes, 'beta', release);
     const of = (mean: number) => ({ query_count: 1, wanted_count: 1, found_count: 1, mean, low: 0, high: 1 });

@@ -37,11 +37,11 @@ async function releases(): Promise<{ standing: string; all: string[] }> {
 let server: Server;
 let answer: RequestListener;
 let url = '';
-const asked: string[] = [];
+const requests: string[] = [];
 
 beforeAll(async () => {
   server = createServer((request, response) => {
-    asked.push(
+    requests.push(
       String(request.headers['if-none-match'] ?? request.headers['if-modified-since'] ?? 'anything'),
     );
     answer(request, response);
@@ -63,7 +63,7 @@ function fasta(count: number): string {
   return Array.from({ length: count }, (_, at) => `>p${at}\n${sequence(at)}\n`).join('');
 }
 
-/** As a web server that knows the version of its file. */
+/** Serves the text like a web server that sends validators of its file. */
 function serve(text: string, version: Readonly<Record<string, string>>): void {
   answer = (request, response) => {
     const { 'if-none-match': tag, 'if-modified-since': since } = request.headers;
@@ -75,13 +75,13 @@ function serve(text: string, version: Readonly<Record<string, string>>): void {
 }
 
 describe('gloaming refresh', () => {
-  it('builds what the source has, serves it, and keeps what was served before', async () => {
+  it('builds the proteins of the source, serves the release, and keeps the earlier release', async () => {
     const before = await releases();
     serve(fasta(12), { etag: '"one"' });
-    const said = await gloaming('refresh', 'lab', '--from', url);
+    const output = await gloaming('refresh', 'lab', '--from', url);
     const after = await releases();
-    expect(said).toContain(`The default release of lab is now ${after.standing.slice(0, 16)}`);
-    expect(said).toContain(`${before.standing.slice(0, 16)} stays beside it.`);
+    expect(output).toContain(`The default release of lab is now ${after.standing.slice(0, 16)}`);
+    expect(output).toContain(`${before.standing.slice(0, 16)} stays beside it.`);
     expect(after.all).toEqual(expect.arrayContaining([before.standing, after.standing]));
     expect(after.standing).not.toBe(before.standing);
     expect(readdirSync(join(folder, 'data', 'refresh', 'lab'))).toEqual(['version.json']);
@@ -90,18 +90,18 @@ describe('gloaming refresh', () => {
   it.each([
     ['etag', '"one"'],
     ['last-modified', 'Sun, 22 Nov 2026 10:00:00 GMT'],
-  ])('asks whether there is anything new by %s', async (header, value) => {
+  ])('detects new content by %s', async (header, value) => {
     const version = { [header]: value };
     serve(fasta(12), version);
     await gloaming('refresh', 'lab', '--from', url);
-    asked.length = 0;
+    requests.length = 0;
     expect(await gloaming('refresh', 'lab', '--from', url)).toBe(
       `${url} has not changed since lab was built from it.\n`,
     );
-    expect(asked).toEqual([value]);
+    expect(requests).toEqual([value]);
   });
 
-  it('knows the same proteins again where the server knows nothing', async () => {
+  it('detects equal proteins if the server sends no validators', async () => {
     serve(fasta(12), {});
     const before = await releases();
     expect(await gloaming('refresh', 'lab', '--from', url)).toContain('lab is up to date.\n');
@@ -116,19 +116,19 @@ describe('gloaming refresh', () => {
       /is not served: it has 6 proteins where there were 12, and --max-loss allows 10 % fewer/,
     );
     expect((await releases()).standing).toBe(before.standing);
-    asked.length = 0;
+    requests.length = 0;
     await gloaming('refresh', 'lab', '--from', url, '--max-loss', '50%');
-    expect(asked).not.toContain('"cut"');
+    expect(requests).not.toContain('"cut"');
     expect((await releases()).standing).not.toBe(before.standing);
   });
 
   it('prints no password of an address', async () => {
     const secret = url.replace('://', '://user:pw-1234@');
     const error = await gloaming('refresh', 'lab', '--from', secret).catch((cause: unknown) => cause);
-    const said: string[] = [];
-    for (let each = error; each instanceof Error; each = each.cause) said.push(each.message);
-    expect(said.join(' ')).toContain(new URL(url).host);
-    expect(said.join(' ')).not.toMatch(/pw-1234|user:/);
+    const outputs: string[] = [];
+    for (let each = error; each instanceof Error; each = each.cause) outputs.push(each.message);
+    expect(outputs.join(' ')).toContain(new URL(url).host);
+    expect(outputs.join(' ')).not.toMatch(/pw-1234|user:/);
     answer = (_request, response) => void response.writeHead(500).end();
     const token = await gloaming('refresh', 'lab', '--from', `${url}?token=pw-1234`).catch(
       (cause: unknown) => cause,
@@ -137,7 +137,7 @@ describe('gloaming refresh', () => {
     expect(String(token)).not.toContain('pw-1234');
   });
 
-  it('bounds what it downloads', async () => {
+  it('limits the size of the download', async () => {
     serve(fasta(12), {});
     await expect(gloaming('refresh', 'lab', '--from', url, '--max-size', '40')).rejects.toMatchObject({
       code: 'download_too_large',
@@ -150,7 +150,7 @@ describe('gloaming refresh', () => {
     await expect(gloaming('refresh', 'lab', '--from', url)).rejects.toBeInstanceOf(Fault);
   });
 
-  it('says what a server answered, and knows its databases', async () => {
+  it('prints the error of a server, and refuses an unknown database', async () => {
     answer = (_, response) => void response.writeHead(404).end('no');
     const attempt = gloaming('refresh', 'lab', '--from', url);
     await expect(attempt).rejects.toThrow(`${url} could not be downloaded.`);

@@ -61,7 +61,7 @@ const TABLE = file(
 const build = (...args: string[]) => index('build', ...args, '--no-calibration');
 
 describe('the next release of a database', () => {
-  it('keeps title, attributes by id and taxonomy, and says what is new instead', async () => {
+  it('keeps title, attributes and taxonomy of the release, and reports replaced ones', async () => {
     await build(
       FIRST,
       '--name',
@@ -93,7 +93,7 @@ describe('the next release of a database', () => {
     expect(next.lineage(562)).toEqual([562, 2, 1]);
   });
 
-  it('says nothing of a column that a new table has', async () => {
+  it('reports no lost column if the new table has it', async () => {
     const table = file('next.tsv', 'id\tmass\na\t11\n');
     await build(NEXT, '--from', 'lab', '--metadata', table, '--title', 'Anew');
     const next = await defaultRelease();
@@ -102,7 +102,7 @@ describe('the next release of a database', () => {
     expect(attributesOf(next, 'b').taxid).toBe(562);
   });
 
-  it('leaves the default where it is told to', async () => {
+  it('leaves the default release unchanged with --no-default', async () => {
     const before = await database();
     await build(FIRST, '--from', 'lab', '--title', 'Not yet', '--no-default');
     const after = await database();
@@ -123,8 +123,8 @@ describe('gloaming index annotate', () => {
   it('makes a release of the same tokens with other attributes', async () => {
     const before = await defaultRelease();
     const table = file('more.tsv', 'id\tmass\tfold\na\t\tTIM barrel\nx\t1\tlost\n');
-    const said = await index('annotate', 'lab', '--metadata', table);
-    expect(said).toMatch(
+    const output = await index('annotate', 'lab', '--metadata', table);
+    expect(output).toMatch(
       /^Annotated lab in [\d.]+ s: dbr_[0-9a-f]{64}\n {2}1 of 2 metadata rows match no protein\.\n$/,
     );
     const after = await defaultRelease();
@@ -150,7 +150,7 @@ describe('gloaming index annotate', () => {
     expect(attributesOf(await defaultRelease(), 'a').lineage).toEqual(['Homo sapiens']);
   });
 
-  it('refuses what says nothing, and columns that are computed', async () => {
+  it('refuses a command without data, and computed columns', async () => {
     await expect(index('annotate', 'lab')).rejects.toThrow('Nothing to annotate with');
     const table = file('length.tsv', 'id\tlength\na\t5\n');
     await expect(index('annotate', 'lab', '--metadata', table)).rejects.toThrow(
@@ -184,8 +184,8 @@ describe('gloaming index diff', () => {
 });
 
 describe('gloaming index prune', () => {
-  it('says first what would go and what that frees, counting files that stay under another name', async () => {
-    const { releases, default_release_id: kept } = await database();
+  it('lists releases and the bytes that their removal frees, not counting files with another link', async () => {
+    const { releases, default_release_id: defaultReleaseId } = await database();
     const listed = await index('prune', 'lab', '--keep', '1');
     expect(listed.match(/^lab +dbr_/gm)).toHaveLength(releases.length - 2);
     expect(listed).toMatch(/\nDeleting them frees [\d.]+ [kM]B\. Nothing was deleted; --yes does it\.\n$/);
@@ -199,11 +199,11 @@ describe('gloaming index prune', () => {
     const deleted = await index('prune', 'lab', '--keep', '1', '--yes');
     const freed = before - used();
     expect(deleted).toContain(`Deleted them; ${formatQuantity(freed, 'B')} are free.`);
-    expect((await database()).releases.map(({ id }) => id)).toContain(kept);
+    expect((await database()).releases.map(({ id }) => id)).toContain(defaultReleaseId);
     expect((await database()).releases).toHaveLength(2);
   });
 
-  it('has nothing to do then, and knows its databases', async () => {
+  it('has nothing to do afterwards, and refuses an unknown database', async () => {
     expect(await index('prune')).toContain('Nothing to prune');
     await expect(index('prune', 'lba')).rejects.toThrow('There is no database "lba"');
   });

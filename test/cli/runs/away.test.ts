@@ -68,7 +68,7 @@ it('a run is watched to its end though its server breaks off and is away for a w
   expect(turnedAwayCount).toBe(2);
 }, 180_000);
 
-it('what a server refuses is one line and the places it names, and ends with 2', async () => {
+it('a refusal of the server is one line with the places in the request, and exit status 2', async () => {
   const errors = [
     { location: 'body.input.limit', message: 'must be >= 1' },
     { location: 'body.label', message: 'must be string' },
@@ -85,7 +85,7 @@ it('what a server refuses is one line and the places it names, and ends with 2',
   expect(await gloaming(port, 'export', ID, '--format', 'html', '-o', '-')).toMatchObject({ code: 2 });
 });
 
-it('a server that is not there is one line, at once, and ends with 1', async () => {
+it('an unreachable server gives one line without delay, and exit status 1', async () => {
   const { code, stderr } = await gloaming(1, 'list');
   expect(code).toBe(1);
   expect(stderr).toMatch(/^gloaming: The server at http:\/\/127\.0\.0\.1:1 cannot be reached/);

@@ -71,7 +71,7 @@ describe('gloaming runs', () => {
     expect(lines.every((cells) => cells.length === lines[0].length)).toBe(true);
   });
 
-  it('submits with a filter and cut-offs, waits, and writes what is left as a table', async () => {
+  it('submits with a filter and cut-offs, waits, and writes the selected candidates as a table', async () => {
     const output = join(bench.folder, 'kept.tsv');
     const words = ['submit', '-', '-l', '10', '--filter', 'length<=100000', '--guarantee', 'exhaustive'];
     const cutOffs = ['--min-identity', '30%', '--min-query-coverage', '0.2', '-f', 'tsv', '-o', output];
@@ -143,14 +143,34 @@ describe('gloaming runs', () => {
       expect(readFileSync(file, 'utf8')).toContain(`${header.split(' ')[0]} `);
       expect(readFileSync(file, 'utf8')).toContain(lines.join('\n'));
     }
-    const kept = await run(['export', id, '--format', 'arrow', '--remote']);
-    expect(kept.stdout).toMatch(/^http:.*\/v1\/storage\/files\/fil_.*\.arrow\n$/);
+    const remote = await run(['export', id, '--format', 'arrow', '--remote']);
+    expect(remote.stdout).toMatch(/^http:.*\/v1\/storage\/files\/fil_.*\.arrow\n$/);
     await expect(run(['export', id, '--format', 'm8'])).rejects.toMatchObject({
       code: 'export_not_possible',
     });
   });
 
-  it('cancels, and says so once more when asked again', async () => {
+  it('exports the text that --missing names in place of E-values, with a warning', async () => {
+    const words = ['submit', '-', '-l', '2', '--evidence', 'pairwise_sequence_alignment', '--wait'];
+    const id = /run_[0-9a-f]{24}/.exec((await run(words, { stdin: fasta(1) })).stdout)?.[0] ?? '';
+    const endsOf = (table: string): string[] =>
+      table
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t').slice(-2).join(','));
+    const nan = await run(['export', id, '--format', 'm8', '--missing', 'nan', '-o', '-']);
+    expect(endsOf(nan.stdout)).toEqual(['nan,nan', 'nan,nan']);
+    expect(nan.stderr).toContain('warning: no_e_values: The run has no E-values;');
+    const chosen = ['--outfmt', '6 qseqid evalue bitscore', '--missing', 'empty', '-o', '-'];
+    expect((await run(['export', id, ...chosen])).stdout).toBe('q0\t\t\nq0\t\t\n');
+    const count = await run(['export', id, '--format', 'm8', '-o', '-']);
+    expect(endsOf(count.stdout)).toEqual(Array(2).fill(`${bench.sequences.length},0.0`));
+    await expect(run(['export', id, '--format', 'fasta', '--missing', 'nan'])).rejects.toMatchObject({
+      code: 'invalid_option',
+    });
+  });
+
+  it('cancels, and reports the same for a second cancel', async () => {
     const { stdout } = await run(['submit', '-', '--label', 'never'], { stdin: fasta(300) });
     const id = stdout.trim();
     expect((await run(['cancel', id])).stdout).toBe(`${id} is cancelled.\n`);

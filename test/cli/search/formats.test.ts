@@ -6,7 +6,7 @@ import { formatArrow, formatAsExport, formatTsv } from '#src/cli/search/encoded.
 import { formatJson } from '#src/cli/search/json.js';
 import { formatFasta } from '#src/cli/search/sequences.js';
 import type { SearchReport } from '#src/cli/search/report.js';
-import { formatOf, type ExportAsked } from '#src/services/export/formats.js';
+import { formatOf, type ExportOptions } from '#src/services/export/formats.js';
 import { each, layout, reportOf, textOf } from './reports.js';
 
 const HEADER =
@@ -48,7 +48,7 @@ describe('search results as TSV', () => {
     ]);
   });
 
-  it('leave empty what is absent: E-values without calibration, ends where nothing is aligned', async () => {
+  it('leave absent values empty: E-values without calibration, ends without alignment', async () => {
     const text = await textOf(formatTsv(each(reportOf()), { ...layout, hasAlignments: true }));
     expect(text.split('\n')[3]).toBe('Q1\tP00003\t3\t0.75\t0.2\t0.3\t0\t0\tnot_available\t\t\t\t\t\t\t');
   });
@@ -59,7 +59,7 @@ describe('search results as TSV', () => {
     expect(rowsOf(await textOf(formatTsv(each(odd), layout)))[1]).toHaveLength(10);
   });
 
-  it('are a header alone where there was no query', async () => {
+  it('have only a header if there is no query', async () => {
     expect(await textOf(formatTsv(each(), layout))).toBe(`${HEADER.replaceAll(' ', '\t')}\n`);
   });
 });
@@ -139,18 +139,18 @@ describe('search results as sequences', () => {
 });
 
 describe('search results in the formats of the field', () => {
-  const told: string[] = [];
-  const context = { stderr: { write: (text: string) => told.push(text) } } as never;
-  const written = (asked: ExportAsked, ...reports: SearchReport[]): Promise<string> =>
-    textOf(formatAsExport(each(...reports), formatOf(asked), context));
+  const notices: string[] = [];
+  const context = { stderr: { write: (text: string) => notices.push(text) } } as never;
+  const written = (exportOptions: ExportOptions, ...reports: SearchReport[]): Promise<string> =>
+    textOf(formatAsExport(each(...reports), formatOf(exportOptions), context));
   const judged = reportOf({ eValues: [1e-9, 0.0123456, 12] });
 
   it('are an alignment over the query in A3M, of what is likely to be related', async () => {
-    told.length = 0;
+    notices.length = 0;
     expect(await written({ format: 'a3m' }, judged)).toBe('>Q1\nMKTAYIAKQRQISFVKSHFSRQ\n');
-    expect(told.join('')).toContain('0 rows besides the query; 1 candidates are not likely enough');
-    const asked = { format: 'a3m', maximum_expected_false_hits: 1 } as const;
-    expect(await written(asked, judged)).toBe(
+    expect(notices.join('')).toContain('0 rows besides the query; 1 candidates are not likely enough');
+    const exportOptions = { format: 'a3m', maximum_expected_false_hits: 1 } as const;
+    expect(await written(exportOptions, judged)).toBe(
       '>Q1\nMKTAYIAKQRQISFVKSHFSRQ\n' +
         '>P00002 E=1.2e-2 identity=0.737 coverage=0.773 score=61 query=1-17 target=3-21/24\n' +
         'MRTAYLAKQRaaQISFIKS-----\n',
@@ -199,11 +199,11 @@ describe('search results in the formats of the field', () => {
   });
 
   it('are the columns of MMseqs2 under its names', async () => {
-    const asked = {
+    const exportOptions = {
       format: 'mmseqs',
       format_output: 'query,target,fident,qcov,tcov,cigar,bits,taxid,evalue,qaln',
     };
-    const [, row] = rowsOf(await written(asked as ExportAsked, judged));
+    const [, row] = rowsOf(await written(exportOptions as ExportOptions, judged));
     expect(row.join(' ')).toBe('Q1 P00002 0.737 0.773 0.792 10M2D7M 6 0 0.01235 MKTAYIAKQR--QISFVKS');
     const [first] = rowsOf(await written({ format: 'mmseqs' }, judged));
     expect(first).toHaveLength(12);
@@ -217,7 +217,7 @@ describe('search results in the formats of the field', () => {
   });
 
   it('refuse columns that are not there, and numbers of formats that are not written', () => {
-    for (const [asked, message] of [
+    for (const [exportOptions, message] of [
       [{ format: 'blast', outfmt: '6 qseqid evlaue' }, /no column "evlaue"/],
       [{ format: 'blast', outfmt: '0' }, /6, 7 or 5/],
       [{ format: 'blast', outfmt: '5 qseqid' }, /6, 7 or 5/],
@@ -225,10 +225,10 @@ describe('search results in the formats of the field', () => {
       [{ format: 'blast', outfmt: `6${' evalue'.repeat(65)}` }, /at most 64/],
       [{ format: 'mmseqs', format_output: 'constructor' }, /no column/],
     ] as const)
-      expect(() => formatOf(asked)).toThrow(message);
+      expect(() => formatOf(exportOptions)).toThrow(message);
   });
 
-  it('say how many there are before those of each query, in the comments of outfmt 7', async () => {
+  it('state the number of hits of each query in the comments of outfmt 7', async () => {
     const empty = { ...judged, result: { ...judged.result, candidates: [] } };
     const text = await written({ format: 'blast', outfmt: '7 qseqid evalue' }, judged, empty);
     expect(text.split('\n').filter((line) => line.startsWith('#'))).toEqual([

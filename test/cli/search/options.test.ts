@@ -14,7 +14,7 @@ function flagsOf(...words: string[]): SearchFlags {
 }
 
 describe('the options of a search', () => {
-  it('show the best 25 in a table and 100 elsewhere, unless told otherwise', () => {
+  it('list 25 candidates in a table and 100 elsewhere by default', () => {
     expect(limitOf(flagsOf())).toBe(25);
     expect(limitOf(flagsOf('--format', 'tsv'))).toBe(100);
     expect(limitOf(flagsOf('--format', 'tsv', '--limit', '10000'))).toBe(10_000);
@@ -32,7 +32,7 @@ describe('the options of a search', () => {
     expect(() => flagsOf(...words)).toThrow();
   });
 
-  it('compute alignments where the output shows something of them', () => {
+  it('compute alignments if the output has a column of them', () => {
     expect(evidenceOf(flagsOf())).toBe('pairwise_sequence_alignment');
     expect(evidenceOf(flagsOf('--format', 'a3m'))).toBe('pairwise_sequence_alignment');
     expect(evidenceOf(flagsOf('--format', 'tsv'))).toBe('candidate_measurement');
@@ -40,7 +40,7 @@ describe('the options of a search', () => {
     expect(evidenceOf(flagsOf('--evidence', 'candidate_measurement'))).toBe('candidate_measurement');
   });
 
-  it('look at more candidates where cut-offs decide what is shown', () => {
+  it('rank more candidates if cut-offs select the listed ones', () => {
     expect(limitOf(flagsOf('-e', '1e-3'))).toBe(1_000);
     expect(limitOf(flagsOf('--format', 'a3m'))).toBe(1_000);
     expect(limitOf(flagsOf('-e', '1e-3', '--limit', '7'))).toBe(7);
@@ -77,7 +77,7 @@ describe('the options of a search', () => {
     expect(() => selectionOf(flagsOf('-e', '1', '--significance', 'not_requested'))).toThrow('--max-evalue');
   });
 
-  it('refuse to show alignments that they were told to leave out', () => {
+  it('refuse --alignments together with evidence without alignments', () => {
     const flags = flagsOf('--evidence', 'candidate_measurement', '--alignments');
     expect(() => evidenceOf(flags)).toThrow('Leave out one of the two');
   });

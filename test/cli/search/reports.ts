@@ -17,7 +17,13 @@ const TARGETS = [
   { id: 'P00003', sequence: 'GGGGGGGG', organism: 'Saccharomyces cerevisiae' },
 ];
 
-export const layout: Layout = { columns: 80, hasAlignments: false, style: PLAIN_STYLE };
+export const layout: Layout = {
+  columns: 80,
+  hasAlignments: false,
+  style: PLAIN_STYLE,
+  isTerminal: false,
+  manual: 'http://lab/docs/',
+};
 
 export function reportOf(options: { eValues?: readonly number[]; alignments?: boolean } = {}): SearchReport {
   const { eValues, alignments = true } = options;

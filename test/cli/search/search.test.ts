@@ -122,14 +122,14 @@ describe('gloaming search', () => {
     for (const { target } of candidates) expect(target.attributes.length).toBeGreaterThan(200);
   });
 
-  it('answers in the words of the contract, less what belongs to a request over HTTP', async () => {
+  it('answers with the members of the contract, without those of an HTTP request', async () => {
     const { stdout } = await run([one, '-f', 'json', '--alignments']);
     const {
-      query: asked,
+      query: queryOfAnswer,
       execution,
       ...answer
     } = JSON.parse(stdout) as Record<string, Record<string, unknown>>;
-    const { id, ...rest } = asked;
+    const { id, ...rest } = queryOfAnswer;
     expect(id).toBe(query.id);
     const whole = {
       ...answer,
@@ -145,7 +145,7 @@ describe('gloaming search', () => {
     expect(validator.checkSuccess({ ...whole, ranking: undefined })).not.toEqual([]);
   });
 
-  it('takes a taxon by its scientific name, as by its number, and says what lies under an empty one', async () => {
+  it('accepts a scientific name as well as a taxid, and counts the proteins below an empty taxon', async () => {
     const counted = async (filter: string): Promise<number> => {
       const { database } = JSON.parse((await run([one, '-f', 'json', '-l', '1', '--filter', filter])).stdout);
       return database.searched_target_count as number;
@@ -162,7 +162,7 @@ describe('gloaming search', () => {
     expect(await counted(`organism in (${first}, "${second}")`)).toBe(both);
   });
 
-  it('says so where no protein passes the filter', async () => {
+  it('reports a filter that no protein passes', async () => {
     const { stdout } = await run([one, '--filter', 'length>100000', '--filter', 'reviewed=true']);
     expect(stdout).toContain('so nothing was compared');
     expect(stdout).toMatch(/length > "100000" has none; length is \d+ to \d+ here/);
@@ -197,15 +197,15 @@ describe('gloaming search', () => {
     });
   });
 
-  it('orders by score where nothing is calibrated, says so, and keeps what reaches the cut-offs', async () => {
+  it('orders by score without a calibration, warns, and selects by the other cut-offs', async () => {
     const all = await run([one, '-f', 'tsv', '--alignments', '--limit', '40']);
     expect(all.stderr).toMatch(/^Ordered by score, as there are no E-values/m);
     const scores = rowsOf(all).map((row) => Number(row[6]));
     expect(scores).toEqual(scores.toSorted((left, right) => right - left));
     const cut = await run([one, '-f', 'tsv', '-a', '-l', '40', '--min-identity', '30%', '--sort', 'rank']);
-    const kept = rowsOf(all).filter((row) => row[14] !== '' && Number(row[14]) >= 0.3);
-    expect(cut.stderr).toContain(`${40 - kept.length} of 40 candidates do not pass the cut-offs`);
-    expect(rowsOf(cut)).toEqual(kept.toSorted((left, right) => Number(left[2]) - Number(right[2])));
+    const covering = rowsOf(all).filter((row) => row[14] !== '' && Number(row[14]) >= 0.3);
+    expect(cut.stderr).toContain(`${40 - covering.length} of 40 candidates do not pass the cut-offs`);
+    expect(rowsOf(cut)).toEqual(covering.toSorted((left, right) => Number(left[2]) - Number(right[2])));
     await expect(run([one, '-e', '1'])).rejects.toThrow('no qualified calibration');
   });
 
@@ -223,11 +223,11 @@ describe('gloaming search', () => {
     expect((await run([one, ...format, '-l', '2'])).stderr).toMatch(
       /warning: no_e_values: demo has no calibration/,
     );
-    const asked = await run([one, ...format, '-l', '2', '--significance', 'not_requested']);
-    expect(asked.stderr).not.toContain('no_e_values');
+    const printed = await run([one, ...format, '-l', '2', '--significance', 'not_requested']);
+    expect(printed.stderr).not.toContain('no_e_values');
   });
 
-  it('writes another text than numbers where there are no E-values', async () => {
+  it('writes a text in place of absent E-values', async () => {
     const endOf = async (...words: string[]): Promise<string[]> =>
       (await run([one, '-l', '1', ...words])).stdout.trimEnd().split('\t').slice(-2);
     expect(await endOf('-f', 'm8')).toEqual(['120', '0.0']);
@@ -296,7 +296,7 @@ describe('gloaming search', () => {
     expect(stderr).not.toContain('letters_replaced: even');
   });
 
-  it('writes what an export of a run would write', async () => {
+  it('writes the bytes of an export of a run', async () => {
     const { stdout } = await run([many, '--outfmt', '6 qseqid sseqid qlen', '-l', '3']);
     const rows = stdout
       .trimEnd()
@@ -311,7 +311,7 @@ describe('gloaming search', () => {
     );
   });
 
-  it('warns where an alignment holds nothing but its query', async () => {
+  it('warns if an alignment has only the query', async () => {
     const { stdout, stderr } = await run([one, '-f', 'a3m', '--filter', 'length>100000']);
     expect(stdout).toBe(`>${query.id}\n${query.sequence}\n`);
     expect(stderr).toContain('msa_query_only');

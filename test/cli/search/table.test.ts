@@ -12,7 +12,7 @@ const draw = (report: SearchReport, changes: Partial<Layout> = {}): Promise<stri
   textOf(formatTables(each(report), { ...layout, ...changes }));
 
 describe('the table of a search', () => {
-  it('says what was searched, what was found and what it means', async () => {
+  it('names the database, the candidates and the meaning of the columns', async () => {
     expect(await draw(reportOf({ eValues: [1e-9, 0.0123, 130] }))).toBe(`\
 Query     Q1  22 residues
 Database  tiny  Tiny database
@@ -43,13 +43,13 @@ A distance of 0 is the same protein; near does not mean homologous.
     expect(await firstColumn('score')).toEqual(['no.', '1', '2', '3']);
   });
 
-  it('does not claim an order by E-value where there are no E-values', async () => {
+  it('does not claim an order by E-value without E-values', async () => {
     const text = await draw(reportOf());
     expect(text).toContain('Ordered by score, as there are no E-values');
     expect(text).not.toContain('Ordered by E-value');
   });
 
-  it('uses the width there is: names appear on a wide terminal, and give way on a narrow one', async () => {
+  it('shows names on a wide terminal and omits them on a narrow one', async () => {
     expect(await draw(reportOf(), { columns: 120 })).toContain('  Uncharacterized protein with a name th…  ');
     expect(await draw(reportOf(), { columns: 60 })).not.toContain('organism');
   });
@@ -59,13 +59,13 @@ A distance of 0 is the same protein; near does not mean homologous.
     for (const line of text.split('\n')) expect([...line].length).toBeLessThanOrEqual(columns);
   });
 
-  it('omits columns that were not computed, and says why there are no E-values', async () => {
+  it('omits columns that were not computed, and gives the reason for absent E-values', async () => {
     const text = await draw(reportOf({ alignments: false }));
     expect(text).not.toMatch(/E-value  |coverage|identity/);
     expect(text).toContain('No E-values: this release has no qualified calibration.');
   });
 
-  it('counts the proteins that pass a filter, and says so where none does', async () => {
+  it('counts the proteins that pass a filter, and reports if none does', async () => {
     const report = reportOf();
     const targetSpace = { ...report.targetSpace, eligible: new Uint32Array(0), searchedTargetCount: 0 };
     const result = { ...report.result, candidates: [], isResultLimitReached: false };
@@ -74,7 +74,7 @@ A distance of 0 is the same protein; near does not mean homologous.
     expect(text).toContain('No protein passes the filter, so nothing was compared.');
   });
 
-  it('says where a policy compares in full only what is nearest', async () => {
+  it('states that an approximate policy compares only the nearest proteins in full', async () => {
     const report = reportOf();
     const drawBy = (usesCodebook: boolean): Promise<string> => {
       const losses = 'misses 5.4 % of the 10 nearest';
@@ -91,7 +91,7 @@ A distance of 0 is the same protein; near does not mean homologous.
     );
   });
 
-  it('says that simulated proteins are simulated', async () => {
+  it('marks simulated proteins as simulated', async () => {
     const report = reportOf();
     const release = { ...report.release, manifest: { ...report.release.manifest, is_simulated: true } };
     expect(await draw({ ...report, release })).toContain('(simulated, not real)');
@@ -125,14 +125,27 @@ describe('the layout of a search', () => {
 
   it('has colours on a terminal only, and never against NO_COLOR', () => {
     const terminal = { isTTY: true, columns: 80 };
-    expect(layoutFor(contextOf(terminal), false, undefined)).toMatchObject({
-      columns: 80,
-      style: ANSI_STYLE,
-    });
-    expect(layoutFor(contextOf(terminal, { NO_COLOR: '1' }), false, undefined).style).toBe(PLAIN_STYLE);
-    expect(layoutFor(contextOf(terminal, { TERM: 'dumb' }), false, undefined).style).toBe(PLAIN_STYLE);
-    expect(layoutFor(contextOf(terminal), false, 'found.txt').style).toBe(PLAIN_STYLE);
-    expect(layoutFor(contextOf({}), false, undefined).style).toBe(PLAIN_STYLE);
+    const layoutOf = (stream: object, environment = {}, path?: string): Layout =>
+      layoutFor(contextOf(stream, environment), { hasAlignments: false, manual: layout.manual, path });
+    expect(layoutOf(terminal)).toMatchObject({ columns: 80, isTerminal: true, style: ANSI_STYLE });
+    expect(layoutOf(terminal, { NO_COLOR: '1' }).style).toBe(PLAIN_STYLE);
+    expect(layoutOf(terminal, { TERM: 'dumb' }).style).toBe(PLAIN_STYLE);
+    expect(layoutOf(terminal, {}, 'found.txt')).toMatchObject({ isTerminal: false, style: PLAIN_STYLE });
+    expect(layoutOf({})).toMatchObject({ isTerminal: false, style: PLAIN_STYLE });
+  });
+
+  it('names the pages of the manual on a terminal, and not in a file', async () => {
+    const footOf = async (isTerminal: boolean, eValues?: readonly number[]): Promise<string | undefined> =>
+      (await draw(reportOf(eValues && { eValues }), { isTerminal })).split('\n\n').at(-1);
+    expect(await footOf(true, [1e-9, 0.5, 3])).toContain(
+      'What the columns mean: http://lab/docs/numbers (while the server runs)\n',
+    );
+    expect(await footOf(true)).toContain(
+      'No E-values: this release has no qualified calibration. ' +
+        'See http://lab/docs/operate#no-e-values\n',
+    );
+    expect(await footOf(false)).not.toContain('http');
+    expect(await footOf(false, [1e-9, 0.5, 3])).not.toContain('http');
   });
 
   it('keeps the table aligned when the header is coloured', async () => {

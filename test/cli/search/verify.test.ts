@@ -60,7 +60,7 @@ describe('gloaming verify', { timeout: 180_000 }, () => {
     expect(await run('verify', path)).toContain('bit for bit');
   });
 
-  it('says what differs where a receipt was changed', async () => {
+  it('names the difference to a changed receipt', async () => {
     const path = join(folder, 'forged.json');
     const row = (await (
       await fetch(`${small.url}/v1/receipts/${answer.receipt.id}`, {
@@ -79,7 +79,7 @@ describe('gloaming verify', { timeout: 180_000 }, () => {
 });
 
 describe('gloaming index grant', { timeout: 180_000 }, () => {
-  it('makes a database private to organizations at once, and shares it again', async () => {
+  it('makes a database private to organizations without a restart, and shares it again', async () => {
     const [ours, theirs] = [await small.keyOf('lab'), await small.keyOf('rivals')];
     expect(await run('index', 'grant', 'demo', '--organization', 'lab')).toBe('Only lab may search demo.\n');
     expect([(await search(ours)).status, (await search(theirs)).status]).toEqual([200, 403]);

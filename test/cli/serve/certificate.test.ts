@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { warnOfCertificate } from '#src/cli/serve/certificate.js';
 import { startSmallAppliance } from '../../tools/small-appliance.js';
 
-/* What a start says of the certificate that it serves with. */
+/* Log entries about the certificate of a server. */
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 if (!hasOpenssl) console.log('Certificates are not looked at: no openssl to make one with.');
@@ -21,7 +21,7 @@ describe.skipIf(!hasOpenssl)('a start with TLS', () => {
     const files = ['-keyout', tls.keyFile, '-out', tls.certificateFile];
     spawnSync('openssl', [...words, '-subj', '/CN=lab', '-days', `${days}`, ...files]);
   };
-  /** What is logged where something writes to this log. */
+  /** Entries that were written to this log. */
   const listen = () => {
     const lines: string[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
@@ -36,17 +36,17 @@ describe.skipIf(!hasOpenssl)('a start with TLS', () => {
     [10, [{ level: 40, days_left: 19, msg: 'The TLS certificate expires soon: renew it.' }]],
     [31, [{ level: 40, msg: expect.stringContaining('has expired') as string }]],
     [-1, [{ level: 40, msg: expect.stringContaining('is not valid yet') as string }]],
-  ])('%i days after its certificate was made for 30 warns where it must', (days, expected) => {
-    const { log, said } = listen();
+  ])('warns as required %i days after a certificate of 30 days was created', (days, expected) => {
+    const { log, said: entries } = listen();
     warnOfCertificate(tls, log, new Date(Date.now() + days * DAY_MS));
-    expect(said()).toMatchObject(expected);
+    expect(entries()).toMatchObject(expected);
   });
 
   it('serves, and warns once', { timeout: 60_000 }, async () => {
     make(2);
-    const { log, said } = listen();
+    const { log, said: entries } = listen();
     const files = { certificate_file: tls.certificateFile, key_file: tls.keyFile };
     await (await startSmallAppliance({ tls: files }, log)).close();
-    expect(said().filter((line) => line.certificate_file === tls.certificateFile)).toHaveLength(1);
+    expect(entries().filter((line) => line.certificate_file === tls.certificateFile)).toHaveLength(1);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createServerLog } from '#src/cli/serve/log.js';
 
-/* What a terminal shows of the server's log. */
+/* The form of the server's log on a terminal. */
 
 /** Stub streams of a terminal, and the text that was written to standard error. */
 function terminal() {

@@ -10,7 +10,7 @@ import { cudaBackend } from '#src/kernels/cuda.js';
 import { startSmallAppliance } from '../../tools/small-appliance.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
 
-it('the metrics of a GPU server tell what lies on each GPU, and how often the CPU helped out', async () => {
+it('the metrics of a GPU server have the memory of each GPU and the calls that the CPU retried', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gloaming-metrics-'));
   const appliance = await openAppliance(
     loadConfig({ GLOAMING_DATA: join(folder, 'data'), GLOAMING_INDEXES: join(folder, 'indexes') }),

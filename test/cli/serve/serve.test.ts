@@ -22,14 +22,14 @@ const environment = {
   GLOAMING_ENCODER: 'baseline-1',
 };
 let squatter: Server;
-let taken = 0;
+let portCount = 0;
 
 beforeAll(async () => {
   await copyDemoRelease(environment.GLOAMING_INDEXES, 11, 20);
   await (await openAppliance(loadConfig(environment))).close();
   squatter = createServer();
   await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
-  taken = (squatter.address() as AddressInfo).port;
+  portCount = (squatter.address() as AddressInfo).port;
 });
 afterAll(() => {
   squatter.close();
@@ -37,24 +37,24 @@ afterAll(() => {
 });
 
 it.each([
-  ['HTTP', () => ({ GLOAMING_PORT: `${taken}` }), 'GLOAMING_PORT'],
+  ['HTTP', () => ({ GLOAMING_PORT: `${portCount}` }), 'GLOAMING_PORT'],
   [
     'the PostgreSQL protocol',
-    () => ({ GLOAMING_PORT: '0', GLOAMING_POSTGRES_PORT: `${taken}` }),
+    () => ({ GLOAMING_PORT: '0', GLOAMING_POSTGRES_PORT: `${portCount}` }),
     'GLOAMING_POSTGRES_PORT',
   ],
 ])(
-  'a start whose port of %s is taken says so in one line, and ends',
+  'a start whose port of %s is in use ends with one line',
   async (_name, ports, setting) => {
     const child = spawn(process.execPath, [MAIN, 'start'], {
       env: { ...process.env, ...environment, ...ports() },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    const said = await text(child.stderr);
+    const output = await text(child.stderr);
     expect(await ended).toBe(2);
-    expect(said).toBe(
-      `gloaming: 127.0.0.1:${taken} cannot be listened on: another program does so, perhaps another gloaming. ` +
+    expect(output).toBe(
+      `gloaming: 127.0.0.1:${portCount} cannot be listened on: another program does so, perhaps another gloaming. ` +
         `Stop it, or set ${setting} to a free port.\n`,
     );
   },
@@ -68,15 +68,15 @@ const serveCommand = () =>
   });
 
 it(
-  'a second server of a data folder ends with one sentence, and one that was killed gives its place up',
+  'a second server of a data folder ends with one sentence, and starts after the first was killed',
   { timeout: 60_000 },
   async () => {
     const first = serveCommand();
     await once(createInterface({ input: first.stdout }), 'line');
     const second = serveCommand();
-    const [said, [code]] = await Promise.all([text(second.stderr), once(second, 'exit')]);
+    const [output, [code]] = await Promise.all([text(second.stderr), once(second, 'exit')]);
     expect(code).toBe(2);
-    expect(said).toBe(
+    expect(output).toBe(
       `gloaming: ${environment.GLOAMING_DATA} is served by process ${first.pid}: stop that server, or name ` +
         'another folder by GLOAMING_DATA.\n',
     );
@@ -92,7 +92,7 @@ it(
   },
 );
 
-it('a start with too few descriptors says so in one line', { timeout: 60_000 }, async () => {
+it('a start with too few file descriptors ends with one line', { timeout: 60_000 }, async () => {
   for (const limit of [28, 40, 64]) {
     const argv = [`--nofile=${limit}`, process.execPath, MAIN, 'serve'];
     const child = spawn('prlimit', argv, {
@@ -101,17 +101,17 @@ it('a start with too few descriptors says so in one line', { timeout: 60_000 }, 
     });
     const ended = once(child, 'exit');
     const timer = setTimeout(() => child.kill('SIGKILL'), 8_000);
-    const said = await text(child.stderr);
+    const output = await text(child.stderr);
     const [code] = (await ended) as [number | null];
     clearTimeout(timer);
     // With some limits it starts.
     if (code === null) continue;
-    expect([code, said]).toEqual([1, expect.stringMatching(/^gloaming: [^\n]*\n$/)]);
+    expect([code, output]).toEqual([1, expect.stringMatching(/^gloaming: [^\n]*\n$/)]);
   }
 });
 
 it(
-  'a start that cannot begin its work says why, and does not stay half alive',
+  'a start that fails after listening reports the reason and ends the process',
   { timeout: 60_000 },
   async () => {
     const inTheWay = join(folder, 'data', 'objects', 'incoming', 'a folder');
@@ -121,9 +121,9 @@ it(
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    const said = await text(child.stderr);
+    const output = await text(child.stderr);
     rmdirSync(inTheWay);
     expect(await ended).toBe(1);
-    expect(said).toContain('a folder');
+    expect(output).toContain('a folder');
   },
 );

@@ -25,7 +25,7 @@ const hasNotify = ['systemd-notify', 'python3'].every(
 );
 
 it.skipIf(!hasNotify)(
-  'a service manager hears when it serves, that it lives, and when it stops; nothing is built, no key is made',
+  'serve notifies the service manager of ready, watchdog and stopping, builds no demo and creates no key',
   async () => {
     const socket = join(folder, 'notify');
     const listener = spawn('python3', ['-c', LISTENER, socket], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -43,18 +43,18 @@ it.skipIf(!hasNotify)(
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const said: string[] = [];
-    server.stdout.on('data', (bytes: Buffer) => said.push(bytes.toString()));
+    const notices: string[] = [];
+    server.stdout.on('data', (bytes: Buffer) => notices.push(bytes.toString()));
     const ended = new Promise<number | null>((resolve) => server.once('exit', resolve));
     expect(await next()).toBe('READY=1');
     expect(await next()).toBe('WATCHDOG=1');
     server.kill('SIGTERM');
-    const heard: string[] = [];
-    while (heard.at(-1) !== 'STOPPING=1') heard.push(await next());
+    const states: string[] = [];
+    while (states.at(-1) !== 'STOPPING=1') states.push(await next());
     expect(await ended).toBe(0);
     listener.kill();
-    expect(said.join('')).toMatch(/serves on http:.*\n/);
-    expect(said.join('')).not.toMatch(/glm_|demo/);
+    expect(notices.join('')).toMatch(/serves on http:.*\n/);
+    expect(notices.join('')).not.toMatch(/glm_|demo/);
   },
   60_000,
 );

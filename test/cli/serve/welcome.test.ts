@@ -10,7 +10,7 @@ import type { CommandContext } from '#src/cli/terminal/command.js';
 import { loadConfig } from '#src/config.js';
 import { pino } from 'pino';
 
-/* What a first start prints, on a terminal and into a file. */
+/* The output of a first start, on a terminal and in a file. */
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-welcome-'));
 const environment = {
@@ -60,7 +60,7 @@ describe('a first start', () => {
     expect(text).toMatch(/^Documentation: http/m);
   });
 
-  it('does not wait for a null of its own, and says that E-values follow', async () => {
+  it('does not wait for its own calibration, and announces that E-values follow', async () => {
     expect(await printed(false)).toContain('E-values follow in some minutes');
   });
 
@@ -95,7 +95,7 @@ describe('a first start', () => {
     expect(await printed(true)).not.toMatch(/glm_\w/);
   });
 
-  it('names a query that the command line finds, and the table of what others find', async () => {
+  it('names an example query of the command line and the table that compares other programs', async () => {
     const text = await printed(true);
     expect(text).toMatch(/search examples\/hub1\.fasta --database demo$/m);
     expect(text).toMatch(/examples\/finds\.md$/m);

@@ -31,7 +31,7 @@ function contextOf() {
 }
 
 describe('text from outside', () => {
-  it('keeps its length and has no character that steers a terminal', () => {
+  it('keeps its length and has no control character of a terminal', () => {
     expect(printable(HOSTILE)).toHaveLength(HOSTILE.length);
     expect(printable(HOSTILE)).not.toMatch(UNPRINTABLE);
     expect(printable('a\tb\nc')).toBe('a\ufffdb\ufffdc');
@@ -55,7 +55,7 @@ describe('text from outside', () => {
     expect(rawStream(printed.stdout)).toBe(raw.stdout);
   });
 
-  it('leaves the sequences of progress bars and styles to the commands', () => {
+  it('does not change the control sequences that the commands print themselves', () => {
     const { raw, printed, read } = contextOf();
     Object.assign(raw.stderr, { isTTY: true, columns: 80 });
     const progress = createProgress(printed.stderr);

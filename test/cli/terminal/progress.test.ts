@@ -66,7 +66,7 @@ describe('progress', () => {
     ]);
   });
 
-  it('does not count what an earlier run had done into the rate', () => {
+  it('excludes the work of an earlier run from the rate', () => {
     const { written, stream } = recorder(false);
     let clock = 0;
     const progress = createProgress(stream, () => clock);
@@ -93,7 +93,7 @@ describe('progress', () => {
     expect(written.at(-1)).toContain('1 of 2 residues');
   });
 
-  it('draws again by itself while nothing is reported', () => {
+  it('redraws by a timer between reports', () => {
     const { written, stream } = recorder(false);
     let clock = 0;
     const progress = createProgress(stream, () => clock);
@@ -102,7 +102,7 @@ describe('progress', () => {
     expect(written).toHaveLength(3);
   });
 
-  it('says nothing of a stage that failed, and nothing where nothing happened', () => {
+  it('prints nothing for a failed stage or an empty one', () => {
     const { written, stream } = recorder(false);
     const progress = createProgress(stream, () => 0);
     progress.end();

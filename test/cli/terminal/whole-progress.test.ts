@@ -97,7 +97,7 @@ describe('the progress of a whole build', () => {
     expect(text).toMatch(/Building lab  █+░+ {2}\d\d %  encoding [\d.]+ M of 2\.00 M residues, \d:\d\d left/);
   });
 
-  it('never goes back', () => {
+  it('never decreases', () => {
     const { shown } = run(PLAN, worked(1));
     const percents = shown.flatMap(({ text }) => /(\d+) %/.exec(text)?.[1] ?? []).map(Number);
     for (const [index, percent] of percents.slice(1).entries())
@@ -105,7 +105,7 @@ describe('the progress of a whole build', () => {
     expect(percents.at(-1)).toBe(100);
   });
 
-  it('prints a line every ten seconds elsewhere, also while nothing is reported, and one for each stage', () => {
+  it('prints a line every ten seconds outside a terminal, also between reports, and a line for each stage', () => {
     let clock = 0;
     const written: string[] = [];
     const work = { label: 'Building lab', stages: PLAN };
@@ -125,7 +125,7 @@ describe('the progress of a whole build', () => {
       expect(text.replace('\r', '').replace('\x1b[K', '').length).toBeLessThan(columns || 80);
   });
 
-  it('hands on what each stage took, unless an earlier run had done a part of it', () => {
+  it('reports the duration of each stage that ran as a whole', () => {
     const { measured } = run(PLAN, worked(1));
     expect(measured).toEqual([
       ['read', 1e6, 2_000],

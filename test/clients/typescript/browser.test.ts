@@ -27,7 +27,7 @@ describe.skipIf(CHROMIUM === undefined)('the TypeScript client in a browser', ()
     other.server.close();
   });
 
-  /** What a page of the origin gets that searches, watches a run and reads a refusal. */
+  /** Results in a page of the origin that searches, watches a run and reads a refusal. */
   async function useFrom(origin: string): Promise<unknown> {
     const page = await browser.newPage();
     await page.goto(origin);

@@ -20,9 +20,9 @@ const query = (index: number) => ({
 
 describe('the TypeScript client', () => {
   it('searches: a protein of the database is nearest to itself', async () => {
-    const found = await createClient({ url: small.url, key }).search({ query: query(3), limit: 5 });
-    expect(found.candidates).toHaveLength(5);
-    expect(found.candidates[0]?.target.sequence).toBe(small.sequences[3]);
+    const answer = await createClient({ url: small.url, key }).search({ query: query(3), limit: 5 });
+    expect(answer.candidates).toHaveLength(5);
+    expect(answer.candidates[0]?.target.sequence).toBe(small.sequences[3]);
   });
 
   it('lists all pages', async () => {
@@ -121,12 +121,12 @@ describe('the TypeScript client', () => {
 
   it('builds a multiple sequence alignment from a search', async () => {
     const gloaming = createClient({ url: small.url, key });
-    const found = await gloaming.search({
+    const answer = await gloaming.search({
       query: query(5),
       limit: 10,
       evidence: 'pairwise_sequence_alignment',
     });
-    const { msa, a3m } = await gloaming.msa({ receipt_id: found.receipt.id });
+    const { msa, a3m } = await gloaming.msa({ receipt_id: answer.receipt.id });
     expect(a3m.split('\n').filter((line) => line.startsWith('>'))).toHaveLength(msa.row_count);
     expect(a3m).toContain(small.sequences[5]);
   });

@@ -32,12 +32,12 @@ async function clientOf(answer: RequestListener): Promise<Client> {
 const query = { kind: 'protein_sequence', sequence: 'MKV' } as const;
 
 async function all<Item>(items: AsyncGenerator<Item>, most = 1_000): Promise<Item[]> {
-  const seen: Item[] = [];
+  const read: Item[] = [];
   for await (const item of items) {
-    seen.push(item);
-    if (seen.length > most) throw new Error('The generator does not end.');
+    read.push(item);
+    if (read.length > most) throw new Error('The generator does not end.');
   }
-  return seen;
+  return read;
 }
 
 describe('a malicious server', () => {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { PLACES } from '#src/clients/typescript/types/operations.js';
 import { ROOT } from '../../tools/paths.js';
 
-it('the TypeScript client knows method and path of every operation of the OpenAPI document', () => {
+it('the TypeScript client has method and path of every operation of the OpenAPI document', () => {
   const { paths } = JSON.parse(readFileSync(join(ROOT, 'config', 'openapi.json'), 'utf8')) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
   };

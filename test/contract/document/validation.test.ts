@@ -92,10 +92,10 @@ describe(`the schemas of the homology request (seed ${SEED})`, () => {
       { op: 'not', filter: { op: 'exists', field: 'f' } },
     ];
     expect(shapes.length).toBe(21);
-    const taken = shapes.filter(
+    const accepted = shapes.filter(
       (Filter) => compile.check('body', { DatabaseReleaseID: RELEASE, Filter }).length === 0,
     );
-    expect(taken.map(({ op }) => op).sort()).toEqual([
+    expect(accepted.map(({ op }) => op).sort()).toEqual([
       'and',
       'eq',
       'exists',
@@ -142,11 +142,11 @@ describe('parameters', () => {
   });
 
   it('limit the start deadline to values above 0.1 s', () => {
-    const taken = ['0.11', '0.2', '1', '2.5', '0.110', '600'];
+    const accepted = ['0.11', '0.2', '1', '2.5', '0.110', '600'];
     const refused = ['0.1', '0.10', '0', '-1', '1.', '.5', '1e3', '', '0.05', '00.5'];
     const check = (value: string) =>
       search.check('header', { 'Service-Request-Timeout': value }).length === 0;
-    expect(taken.filter(check)).toEqual(taken);
+    expect(accepted.filter(check)).toEqual(accepted);
     expect(refused.filter(check)).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { ROUTES } from '#src/contract/document/routes.js';
 import type { AdmissionLimits } from '#src/http/admission/admission.js';
 import { ExecutionQueue } from '#src/http/admission/execution-queue.js';
 import { createRequestRate } from '#src/http/admission/request-rate.js';
-import { expectFailure, seen, SOON } from '../../tools/expectations.js';
+import { expectFailure, readResponse, SOON } from '../../tools/expectations.js';
 import {
   candidateSet,
   fakeHandlers,
@@ -41,7 +41,8 @@ async function gated(limits: Partial<AdmissionLimits>) {
   });
   const started = await serve({ handlers, limits: { ...LIMITS, ...limits } });
   served = started;
-  const search = async (headers = {}) => seen(await post(started, '/v1/homology', searchBody(), headers));
+  const search = async (headers = {}) =>
+    readResponse(await post(started, '/v1/homology', searchBody(), headers));
   return { going, search, started };
 }
 
@@ -85,7 +86,7 @@ describe('the request policy', () => {
     const path = '/v1/homology/databases';
     expect((await get(served, path)).status).toBe(200);
     expect((await get(served, path)).status).toBe(200);
-    const refused = await seen(await get(served, path));
+    const refused = await readResponse(await get(served, path));
     expectFailure(refused, 'rate_limit_exceeded', ROUTES['homology.databases.list']);
     expect(refused.headers['ratelimit-policy']).toBe('"request";q=2;w=60');
     expect(refused.headers['retry-after']).toBe('30');

@@ -69,7 +69,7 @@ it('stops reading when the client disconnects', async () => {
 });
 
 it('breaks the answer off when the source fails, and throws the cause', async () => {
-  let told: Promise<void> | undefined;
+  let sent: Promise<void> | undefined;
   let closed = 0;
   async function* failing(): AsyncGenerator<Uint8Array> {
     for (let piece = 0; piece < 8; piece += 1) yield Buffer.alloc(PIECE_BYTES);
@@ -77,13 +77,13 @@ it('breaks the answer off when the source fails, and throws the cause', async ()
   }
   const response = await ask((to) => {
     to.setHeader('Content-Length', 9 * PIECE_BYTES);
-    told = sendBytes(to, { bytes: failing(), close: () => (closed += 1) });
-    told.catch(() => undefined);
+    sent = sendBytes(to, { bytes: failing(), close: () => (closed += 1) });
+    sent.catch(() => undefined);
   });
   const read = async (): Promise<void> => {
     for await (const chunk of response) void chunk;
   };
   await expect(read()).rejects.toThrow();
-  await expect(told).rejects.toThrow('the disk is gone');
+  await expect(sent).rejects.toThrow('the disk is gone');
   expect(closed).toBe(1);
 });

@@ -260,18 +260,18 @@ describe('the pages of the console', () => {
   it('return the closest residues: of a protein with itself, each residue', async () => {
     const cookie = cookieOf(await signIn({ key }));
     const [release] = small.appliance.catalog.releases('demo', 'lab');
-    const found = small.sequences[7] as string;
+    const sequence = small.sequences[7] as string;
     const body = {
       database_release_id: release!.id,
-      target_id: await idOf(found, cookie),
-      sequence: found,
+      target_id: await idOf(sequence, cookie),
+      sequence: sequence,
     };
     const response = await send('POST', '/console/api/closest', body, { ...OWN, cookie });
     const { query_to_target: there, query_length: length } = (await response.json()) as {
       readonly query_length: number;
       readonly query_to_target: { readonly closest: number[]; readonly cosine: number[] };
     };
-    expect(length).toBe(found.length);
+    expect(length).toBe(sequence.length);
     const own = there.closest.filter((other, residue) => other === residue).length;
     expect(own / length).toBeGreaterThan(0.9);
     expect(Math.min(...there.cosine)).toBeGreaterThan(0.98);

@@ -81,8 +81,8 @@ describe('the manual', () => {
     for (const name of NAMES) {
       const source = readFileSync(join(ROOT, 'docs', `${name === '' ? 'README' : name}.md`), 'utf8');
       const headings = [...source.replace(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.+)$/gm)];
-      const found = sections.filter(({ page }) => page === name).map(({ heading }) => heading);
-      expect([name, found]).toEqual([name, headings.map(([, heading]) => heading!.replaceAll('`', ''))]);
+      const indexed = sections.filter(({ page }) => page === name).map(({ heading }) => heading);
+      expect([name, indexed]).toEqual([name, headings.map(([, heading]) => heading!.replaceAll('`', ''))]);
     }
   });
 

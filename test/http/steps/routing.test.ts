@@ -37,7 +37,7 @@ describe('a path', () => {
     ['GET /healthz#part', 404],
     ['GET http://localhost/docs\\errors', 404],
     ['GET /v1/receipts/%ff', 400],
-  ])('means what it spells: %s answers %i', async (requestLine, status) => {
+  ])('is decoded before routing: %s answers %i', async (requestLine, status) => {
     expect(await statusOf(requestLine)).toBe(status);
   });
 });

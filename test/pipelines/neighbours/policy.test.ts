@@ -16,7 +16,7 @@ import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
 import { openCalibration } from '#src/significance/sidecar.js';
 import { qualifiedFor } from '../../search/qualification.js';
-import { contextEncoder, makeHomologs } from '../../tools/relatives.js';
+import { contextEncoder, makeHomologs } from '../../tools/homologs.js';
 
 /* Rows of neighbours by the policies of a release, beside searches by the same policies. */
 

@@ -90,8 +90,8 @@ describe('the operators', () => {
       oneOf: { properties: { op: { const: string } }; required: string[] }[];
     };
     const promised = oneOf.map(({ properties, required }) => [properties.op.const, [...required].sort()]);
-    const kept = operators.map(({ op, keys }) => [op, ['op', ...keys].sort()]);
-    expect(new Map(promised as [string, string[]][])).toEqual(new Map(kept as [string, string[]][]));
+    const published = operators.map(({ op, keys }) => [op, ['op', ...keys].sort()]);
+    expect(new Map(promised as [string, string[]][])).toEqual(new Map(published as [string, string[]][]));
   });
 
   it.each([
@@ -292,7 +292,7 @@ describe('the canonical form', () => {
 
 describe('a filter that is not valid', () => {
   it('is refused with every place that is wrong, and what to do there', () => {
-    const found = faults({
+    const faultsOfFields = faults({
       op: 'and',
       filters: [
         { op: 'eq', field: 'organsim', value: 'x' },
@@ -310,7 +310,7 @@ describe('a filter that is not valid', () => {
         7,
       ],
     });
-    expect(Object.keys(found)).toEqual([
+    expect(Object.keys(faultsOfFields)).toEqual([
       'body.filter.filters[0].field',
       'body.filter.filters[1].op',
       'body.filter.filters[2].filters[0].op',
@@ -321,7 +321,7 @@ describe('a filter that is not valid', () => {
       'body.filter.filters[5].value',
       'body.filter.filters[6]',
     ]);
-    expect(found['body.filter.filters[0].field']).toContain('Did you mean "organism"?');
+    expect(faultsOfFields['body.filter.filters[0].field']).toContain('Did you mean "organism"?');
   });
 
   it.each([

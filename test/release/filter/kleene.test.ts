@@ -116,7 +116,7 @@ function predicateTree(levels: number): fc.Arbitrary<Predicate> {
 }
 
 describe(`random filters (seed ${seed})`, () => {
-  it('let through the targets for which a plain three-valued interpreter says true', () => {
+  it('select the targets for which a plain three-valued interpreter returns true', () => {
     fc.assert(
       fc.property(predicateTree(4), fc.array(row, { maxLength: 70 }), (filter, rows) => {
         const expected = rows.flatMap((each, index) => (interpret(filter, each) === true ? [index] : []));
@@ -139,7 +139,7 @@ describe(`random filters (seed ${seed})`, () => {
   it('keep their canonical form when they are rewritten, and so their targets', () => {
     fc.assert(
       fc.property(
-        // A rewrite adds up to four levels to each.
+        // Depth 2, because a rewrite adds up to four levels to each level of the predicate.
         predicateTree(2),
         fc.infiniteStream(fc.nat()),
         fc.array(row, { maxLength: 20 }),

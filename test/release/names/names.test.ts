@@ -77,7 +77,7 @@ describe('the names of a release', () => {
     }
   });
 
-  it('finds nothing where nothing is alike, whatever is asked', async () => {
+  it('finds nothing for a query that resembles no name', async () => {
     for (const query of ['', '%', '\t', 'qqqqqqqq', '../..', '\u0000'])
       expect(await idsOf(query)).toEqual([]);
     await fc.assert(
@@ -95,7 +95,7 @@ describe('the names of a release', () => {
     expect(await index.names(6)).toEqual(['X1', '', '', '', '', 'line break and tab', '']);
   });
 
-  it('says so where the file was cut off or is of another kind', async () => {
+  it('reports a file that was truncated or has another format', async () => {
     const other = mkdtempSync(join(folder, 'x'));
     writeFileSync(join(other, 'names.index'), Buffer.alloc(100));
     await expect(openNames(other)).rejects.toThrow('cannot be read');

@@ -10,7 +10,7 @@ it(`a tally gives the places that a sort of all of them would give (seed ${seed}
   for (let round = 0; round < 20; round += 1) {
     const tally = createTally();
     const sums = new Map<number, number>();
-    const heard = new Map<number, number>();
+    const voices = new Map<number, number>();
     for (let turn = 0; turn < 5_000; turn += 1) {
       const voice = 1 + Math.floor(turn / 1_000);
       // Far apart and close together, so that slots are shared; halves add up exactly.
@@ -19,8 +19,8 @@ it(`a tally gives the places that a sort of all of them would give (seed ${seed}
       const mayBring = below(4) > 0;
       const isNew = !sums.has(place);
       expect(tally.add(place, gain, voice, mayBring)).toBe(isNew && mayBring);
-      if ((isNew && !mayBring) || heard.get(place) === voice) continue;
-      heard.set(place, voice);
+      if ((isNew && !mayBring) || voices.get(place) === voice) continue;
+      voices.set(place, voice);
       sums.set(place, (sums.get(place) ?? 0) + gain);
     }
     const least = below(3);

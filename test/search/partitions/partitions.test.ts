@@ -23,7 +23,7 @@ import { emulatedAddon } from '../../kernels/emulated-addon.js';
 import { makeRelease } from '../../release/make-release.js';
 import { fakeEncoder } from '../../tools/fake-encoder.js';
 import { qualifiedFor } from '../qualification.js';
-import { contextEncoder, makeHomologs } from '../../tools/relatives.js';
+import { contextEncoder, makeHomologs } from '../../tools/homologs.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`partitions seed ${seed}`);
@@ -89,8 +89,8 @@ describe('a search over partitions of a release', () => {
           } as const;
           const whole = await searchMany(queries, settings, engine);
           for (const count of PARTS) {
-            const found = await searchPartitions(queries, settings, engine, count);
-            expect(found, `${backend.name}, ${count} parts, limit ${limit}, seed ${seed}`).toEqual(whole);
+            const results = await searchPartitions(queries, settings, engine, count);
+            expect(results, `${backend.name}, ${count} parts, limit ${limit}, seed ${seed}`).toEqual(whole);
           }
         }
       }
@@ -163,8 +163,8 @@ describe('a search over partitions of a calibrated release', () => {
             kind === 'exhaustive',
             kind === 'coded',
           ]);
-          const found = whole.flatMap(({ candidates }) => candidates);
-          const judged = found.filter(({ significance: { kind } }) => kind === 'supported');
+          const all = whole.flatMap(({ candidates }) => candidates);
+          const judged = all.filter(({ significance: { kind } }) => kind === 'supported');
           const isJudged = significance === 'if_available' && targetSpace.searchedTargetCount > 20;
           if (isJudged) expect(judged.length).toBeGreaterThan(0);
           for (const count of PARTS) {

@@ -27,7 +27,7 @@ import { bestByCodebook } from '#src/search/codebook.js';
 import { ascending } from '#src/search/prefiltered.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
-import { makeHomologs, contextEncoder, homologsOf } from '../../tools/relatives.js';
+import { makeHomologs, contextEncoder, homologsOf } from '../../tools/homologs.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`codebook seed ${seed}`);
@@ -84,20 +84,20 @@ const settings = {
   significance: 'if_available',
   limit: 10,
 } as const;
-const search = (engine: SearchEngine, asked = queries) =>
-  searchMany(asked, { ...settings, targetSpace: unfilteredSpace(release) }, engine);
+const search = (engine: SearchEngine, searched = queries) =>
+  searchMany(searched, { ...settings, targetSpace: unfilteredSpace(release) }, engine);
 
 describe('the codebook prefilter', () => {
   it('finds the homologs of its queries and measures its candidates as the exhaustive policy does', async () => {
     const engine = await engineOf();
-    const found = await search(engine);
+    const results = await search(engine);
     const space = unfilteredSpace(release);
     const all = await searchMany(
       queries,
       { ...settings, guarantee: 'exhaustive', targetSpace: space, limit: 400 },
       engine,
     );
-    found.forEach(({ candidates, policy: resolved }, query) => {
+    results.forEach(({ candidates, policy: resolved }, query) => {
       expect(resolved).toMatchObject({ isExhaustive: false, sampled: { usesCodebook: true } });
       const exact = new Map(all[query]!.candidates.map((candidate) => [candidate.targetIndex, candidate]));
       for (const candidate of candidates) {
@@ -106,8 +106,8 @@ describe('the codebook prefilter', () => {
         expect({ ...measured, rank: 0 }).toEqual({ ...exact.get(candidate.targetIndex), rank: 0 });
       }
       const family = homologsOf(proteins, queries[query]!.sequence);
-      const known = new Set(candidates.map(({ targetIndex }) => targetIndex));
-      expect(family.filter((target) => known.has(target)).length, `seed ${seed}`).toBeGreaterThanOrEqual(9);
+      const listed = new Set(candidates.map(({ targetIndex }) => targetIndex));
+      expect(family.filter((target) => listed.has(target)).length, `seed ${seed}`).toBeGreaterThanOrEqual(9);
     });
     engine.store.close();
   });
@@ -134,9 +134,9 @@ describe('the codebook prefilter', () => {
 
   it('never answers from an engine that lacks its codebook', async () => {
     const { codebook, ...engine } = await engineOf();
-    const asked = { guarantee: 'approximate', limit: 10 } as const;
+    const request = { guarantee: 'approximate', limit: 10 } as const;
     expect(codebook).toBeDefined();
-    expect(() => resolvePolicy(engine, asked)).toThrow('has the codebook');
+    expect(() => resolvePolicy(engine, request)).toThrow('has the codebook');
     engine.store.close();
   });
 });
@@ -155,19 +155,19 @@ describe('the codebook of a release', () => {
 
   it('qualifies by nearest and E ≤ 0.001, and is removed with a card that has none', async () => {
     await writePolicyCard(release.directory, cardOf());
-    const known = { releaseId: release.id, calibrationId: undefined };
-    expect(await openQualification(release.directory, known)).toBeDefined();
+    const expectedIds = { releaseId: release.id, calibrationId: undefined };
+    expect(await openQualification(release.directory, expectedIds)).toBeDefined();
     const low = { ...cardOf(), recalls: { ...cardOf().recalls, nearest_10: { ...recall, mean: 0.89 } } };
     await writePolicyCard(release.directory, low);
-    expect(await openQualification(release.directory, known)).toBeUndefined();
+    expect(await openQualification(release.directory, expectedIds)).toBeUndefined();
     const { codes: centroidIds, ...without } = cardOf();
     expect(centroidIds).toBeDefined();
-    const kept = [files.words, files.codes].map(
+    const contents = [files.words, files.codes].map(
       (file) => [pathOf(file), readFileSync(pathOf(file))] as const,
     );
     await writePolicyCard(release.directory, without);
     expect(readdirSync(calibrationDirectory(release.directory))).toEqual(['policy.json']);
-    for (const [path, bytes] of kept) writeFileSync(path, bytes);
+    for (const [path, bytes] of contents) writeFileSync(path, bytes);
   });
 
   it('is refused in one sentence if a file is missing, changed, truncated, too long or elsewhere', async () => {

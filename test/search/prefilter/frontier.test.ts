@@ -30,7 +30,7 @@ describe('the list of a prefilter policy', () => {
     expect(chooseFrontier(list, 2).map(({ rank }) => rank)).toEqual([1, 2]);
   });
 
-  it('is ordered by affine score if nothing is judged, and equal scores by rank', () => {
+  it('is ordered by affine score without E-values, and equal scores by rank', () => {
     expect(chosen(candidates([5], [9], [7], [9]), 2)).toEqual([1, 3]);
     expect(chosen(candidates([9], [9], [9]), 2)).toEqual([0, 1]);
   });

@@ -20,7 +20,7 @@ import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
 import { presentExecution, presentSearch } from '#src/services/search/present-search.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
-import { contextEncoder, makeHomologs, homologsOf } from '../../tools/relatives.js';
+import { contextEncoder, makeHomologs, homologsOf } from '../../tools/homologs.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`sampled seed ${seed}`);
@@ -43,14 +43,14 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const kept = { wanted_count: 10, found_count: 10, query_count: 1, mean: 1, low: 0.7, high: 1 };
-const enough = { ...kept, mean: 0.995 };
-const lost = { ...kept, found_count: 9, mean: 0.9 };
-const tried = (nearest: number, local: number, evident = kept) => ({
+const recall = { wanted_count: 10, found_count: 10, query_count: 1, mean: 1, low: 0.7, high: 1 };
+const enough = { ...recall, mean: 0.995 };
+const lost = { ...recall, found_count: 9, mean: 0.9 };
+const tried = (nearest: number, local: number, evident = recall) => ({
   nearest_count: nearest,
   striking_count: local,
-  nearest_10: kept,
-  nearest_100: kept,
+  nearest_10: recall,
+  nearest_100: recall,
   evident,
 });
 const qualification = {
@@ -75,13 +75,13 @@ const search = (engine: SearchEngine, limit = 10) =>
 describe('the sampled policy', () => {
   it('measures its candidates as the exhaustive policy does and lists the best evidence', async () => {
     const engine = await engineOf(nativeBackend());
-    const found = await search(engine);
+    const results = await search(engine);
     const all = await searchMany(
       queries,
       { ...settings, guarantee: 'exhaustive', targetSpace: unfilteredSpace(release), limit: 400 },
       engine,
     );
-    found.forEach(({ candidates }, query) => {
+    results.forEach(({ candidates }, query) => {
       const exact = new Map(all[query]!.candidates.map((candidate) => [candidate.targetIndex, candidate]));
       for (const candidate of candidates) {
         const { evidenceRank: _, ...measured } = candidate;
@@ -96,7 +96,7 @@ describe('the sampled policy', () => {
     engine.store.close();
   });
 
-  it('says how it selects a list, and lists of limits 10, 20 and 40 begin alike in that order', async () => {
+  it('states how it selects candidates, and a list with a lower limit is a prefix of a longer one', async () => {
     const engine = await engineOf(nativeBackend());
     const targetSpace = unfilteredSpace(release);
     const answer = async (limit: number, guarantee: 'approximate' | 'exhaustive') => {
@@ -194,8 +194,8 @@ describe('the sampled policy', () => {
     for (const stride of [2, 20]) {
       const eligible = Uint32Array.from(proteins.keys()).filter((target) => target % stride === 1);
       const targetSpace = { ...space, id: 'htsp_test', eligible, searchedTargetCount: eligible.length };
-      const [found] = await searchMany(queries, { ...settings, targetSpace, limit: 10 }, engine);
-      const { candidates } = found!;
+      const [result] = await searchMany(queries, { ...settings, targetSpace, limit: 10 }, engine);
+      const { candidates } = result!;
       expect(candidates).toHaveLength(10);
       expect(candidates.every(({ targetIndex }) => targetIndex % stride === 1)).toBe(true);
     }

@@ -23,9 +23,9 @@ await step('start', async () => {
   const context = { requestId: newId('req'), organizationId: 'lab', keyId: 'key_1', signal, receivedAtMs: 0 };
   await step('search', async () => {
     const query = { kind: 'protein_sequence', sequence };
-    const asked = { query, limit: 10, guarantee: 'exhaustive' };
+    const request = { query, limit: 10, guarantee: 'exhaustive' };
     const evidence = { evidence: 'pairwise_sequence_alignment', significance: 'if_available' };
-    return (await appliance.homology.search({ ...asked, ...evidence }, context)).value.candidates.length;
+    return (await appliance.homology.search({ ...request, ...evidence }, context)).value.candidates.length;
   });
   await step('names', async () => {
     return (await appliance.refs.resolve({ query: 'protein', limit: 10 }, context)).value.references.length;

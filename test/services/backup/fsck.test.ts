@@ -309,7 +309,7 @@ describe('fsck', () => {
     expect(others).toEqual(['control_state_damaged', 'encoder_missing']);
   });
 
-  it('knows every table of the store', () => {
+  it('reads every table of the store', () => {
     const tables = filesBelow(storeFolder, '.ts').flatMap((path) =>
       [...readFileSync(path, 'utf8').matchAll(/store\.(?:table|bytes)(?:<.*>)?\('([a-z-]+)'\)/g)].map(
         (match) => match[1]!,

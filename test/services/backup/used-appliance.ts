@@ -95,9 +95,11 @@ async function useAll(call: Call, sequence: string, fileBytes: Buffer): Promise<
   const query = { kind: 'protein_sequence', sequence };
   const filter = { op: 'gte', field: 'length', value: '1' };
   const evidence = 'pairwise_sequence_alignment';
-  const found = await call('POST', '/v1/homology', { query, evidence, filter, limit: 10 });
-  const msa = await call('POST', '/v1/sequences/msa/a3m', { receipt_id: found.receipt.id });
-  await call('POST', '/v1/sequences/msa/components', { receipt_id: found.receipt.id }).catch(() => undefined);
+  const answer = await call('POST', '/v1/homology', { query, evidence, filter, limit: 10 });
+  const msa = await call('POST', '/v1/sequences/msa/a3m', { receipt_id: answer.receipt.id });
+  await call('POST', '/v1/sequences/msa/components', { receipt_id: answer.receipt.id }).catch(
+    () => undefined,
+  );
   const input = { query, limit: 20 };
   const prefer = { Prefer: 'wait=30', 'Idempotency-Key': 'run' };
   const run = await call('POST', '/v1/runs', { endpoint: 'homology.search', input }, prefer);
@@ -107,7 +109,7 @@ async function useAll(call: Call, sequence: string, fileBytes: Buffer): Promise<
   const open = await begin(call, 'open.bin', bytesOf(4, PART + 10), [1]);
   return {
     run: run.data?.id ?? run.id,
-    receipt: found.receipt.id,
+    receipt: answer.receipt.id,
     msa: msa.data.id,
     file: new URL(file.url).pathname,
     upload: open.id,

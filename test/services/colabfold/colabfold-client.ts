@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 type Json = Readonly<Record<string, any>>;
 
-export interface Asked {
+export interface TicketRequest {
   readonly sequences: readonly string[];
   readonly mode: string;
   readonly isPaired?: boolean;
@@ -30,43 +30,50 @@ export function colabfoldClient(hostUrl: () => string | undefined) {
       await wait(PAUSE_MS);
     }
   };
-  const submit = async ({ sequences, mode, isPaired = false, headers = {} }: Asked): Promise<Json> => {
+  const submit = async ({
+    sequences,
+    mode,
+    isPaired = false,
+    headers = {},
+  }: TicketRequest): Promise<Json> => {
     const q = sequences.map((sequence, at) => `>${101 + at}\n${sequence}\n`).join('');
     const path = isPaired ? '/ticket/pair' : '/ticket/msa';
     const response = await send(path, { method: 'POST', headers, body: new URLSearchParams({ q, mode }) });
     return (await response.json()) as Json;
   };
-  const status = async (id: string, headers: Asked['headers'] = {}): Promise<Json> =>
+  const status = async (id: string, headers: TicketRequest['headers'] = {}): Promise<Json> =>
     (await (await send(`/ticket/${id}`, { headers })).json()) as Json;
   return {
     submit,
     status,
     /** Runs from the queries to the files of the archive. Errors  if the server responds ERROR or MAINTENANCE */
-    async run(asked: Asked): Promise<{ readonly id: string; readonly files: ReadonlyMap<string, string> }> {
+    async run(
+      request: TicketRequest,
+    ): Promise<{ readonly id: string; readonly files: ReadonlyMap<string, string> }> {
       for (;;) {
-        let told = await submit(asked);
-        while (told.status === 'UNKNOWN' || told.status === 'RATELIMIT') {
+        let ticket = await submit(request);
+        while (ticket.status === 'UNKNOWN' || ticket.status === 'RATELIMIT') {
           await wait(PAUSE_MS);
-          told = await submit(asked);
+          ticket = await submit(request);
         }
-        requireNoError(told);
-        const { id } = told as { readonly id: string };
-        while (['UNKNOWN', 'RUNNING', 'PENDING'].includes(told.status as string)) {
+        requireNoError(ticket);
+        const { id } = ticket as { readonly id: string };
+        while (['UNKNOWN', 'RUNNING', 'PENDING'].includes(ticket.status as string)) {
           await wait(PAUSE_MS);
-          told = await status(id, asked.headers);
+          ticket = await status(id, request.headers);
         }
-        requireNoError(told);
-        if (told.status !== 'COMPLETE') continue;
-        const archive = await send(`/result/download/${id}`, { headers: asked.headers ?? {} });
+        requireNoError(ticket);
+        if (ticket.status !== 'COMPLETE') continue;
+        const archive = await send(`/result/download/${id}`, { headers: request.headers ?? {} });
         return { id, files: untar(gunzipSync(Buffer.from(await archive.arrayBuffer()))) };
       }
     },
   };
 }
 
-function requireNoError(told: Json): void {
-  if (told.status === 'ERROR' || told.status === 'MAINTENANCE')
-    throw new Error(`${told.status}: ${told.reason}`);
+function requireNoError(answer: Json): void {
+  if (answer.status === 'ERROR' || answer.status === 'MAINTENANCE')
+    throw new Error(`${answer.status}: ${answer.reason}`);
 }
 
 /** Lines of each query as the client splits them: a block begins after each NUL. */
@@ -95,10 +102,10 @@ export function templatesOf(
   queryCount: number,
 ): readonly (readonly string[] | undefined)[] {
   const lines = files.get('pdb70.m8')!.split('\n').filter(Boolean);
-  const found = new Map<number, string[]>();
+  const templates = new Map<number, string[]>();
   for (const [query, template] of lines.map((line) => line.split(/\s+/)))
-    found.set(Number(query), [...(found.get(Number(query)) ?? []), template!]);
-  return Array.from({ length: queryCount }, (_, at) => found.get(101 + at));
+    templates.set(Number(query), [...(templates.get(Number(query)) ?? []), template!]);
+  return Array.from({ length: queryCount }, (_, at) => templates.get(101 + at));
 }
 
 /** Content of each file of an archive. Source  POSIX.1-2001, ustar */

@@ -28,7 +28,7 @@ const basic = (password = key) => ({
   Authorization: `Basic ${Buffer.from(`x:${password}`).toString('base64')}`,
 });
 const withoutInsertions = (row: string) => row.replace(/[a-z]/g, '');
-/** Files of a ticket with the environmental file. */
+/** Alignment files of a ticket that also searched the environmental database. */
 const ALIGNMENTS = ['uniref.a3m', 'bfd.mgnify30.metaeuk30.smag30.a3m'];
 const rowsOf = (lines: readonly string[] = []) => lines.filter((_, at) => at % 2 === 1);
 
@@ -82,8 +82,8 @@ describe("ColabFold's MSA interface", () => {
 
   it('pairs the chains of a complex by species, row by row', async () => {
     const sequences = small.sequences.slice(0, 2);
-    const asked = { sequences, isPaired: true, headers: basic() };
-    const greedy = await client.run({ ...asked, mode: 'pairgreedy-env' });
+    const request = { sequences, isPaired: true, headers: basic() };
+    const greedy = await client.run({ ...request, mode: 'pairgreedy-env' });
     expect([...greedy.files.keys()]).toEqual(['pair.a3m']);
     const chains = [...gather(greedy.files.get('pair.a3m')!).values()];
     expect(chains.map((lines) => lines.length)).toEqual([chains[0]!.length, chains[0]!.length]);
@@ -99,16 +99,16 @@ describe("ColabFold's MSA interface", () => {
     expect(ids[0]!.length).toBeGreaterThan(0);
     expect(ids[0]!.map((id) => taxids.get(id))).toEqual(ids[1]!.map((id) => taxids.get(id)));
     expect(new Set(ids[0]!.map((id) => taxids.get(id))).size).toBe(ids[0]!.length);
-    const complete = await client.run({ ...asked, mode: 'paircomplete' });
+    const complete = await client.run({ ...request, mode: 'paircomplete' });
     // For two chains both modes select species with proteins for both.
     expect(complete.files.get('pair.a3m')).toBe(greedy.files.get('pair.a3m'));
   });
 
   it('pads a chain without a protein of the species in greedy mode', async () => {
     const sequences = small.sequences.slice(0, 3);
-    const asked = { sequences, isPaired: true, headers: basic() };
-    const greedy = gather((await client.run({ ...asked, mode: 'pairgreedy' })).files.get('pair.a3m')!);
-    const complete = gather((await client.run({ ...asked, mode: 'paircomplete' })).files.get('pair.a3m')!);
+    const request = { sequences, isPaired: true, headers: basic() };
+    const greedy = gather((await client.run({ ...request, mode: 'pairgreedy' })).files.get('pair.a3m')!);
+    const complete = gather((await client.run({ ...request, mode: 'paircomplete' })).files.get('pair.a3m')!);
     const depths = (of: ReadonlyMap<number, readonly string[]>) =>
       [...of.values()].map((lines) => lines.length);
     expect(new Set(depths(greedy)).size).toBe(1);
@@ -138,15 +138,15 @@ describe("ColabFold's MSA interface", () => {
 
   it('searches a sequence again whose run was cancelled', async () => {
     const sequences = [small.sequences[20]!];
-    const told = await client.submit({ sequences, mode: 'all', headers: basic() });
-    const [runId] = told.run_ids as [string];
+    const ticket = await client.submit({ sequences, mode: 'all', headers: basic() });
+    const [runId] = ticket.run_ids as [string];
     const cancelled = await call('POST', `/v1/runs/${runId}/cancel`);
-    if (cancelled.status === 200) expect((await client.status(told.id, basic())).status).toBe('ERROR');
+    if (cancelled.status === 200) expect((await client.status(ticket.id, basic())).status).toBe('ERROR');
     const { files } = await client.run({ sequences, mode: 'all', headers: basic() });
     expect(gather(files.get('uniref.a3m')!).get(101)!.length).toBeGreaterThan(2);
   });
 
-  it('takes the key as a Bearer token, and in the header of Boltz, whose form says that it is JSON', async () => {
+  it('accepts the key as a Bearer token, and in the header of Boltz with a JSON content type', async () => {
     const body = new URLSearchParams({ q: `>101\n${small.sequences[0]}\n`, mode: 'env' }).toString();
     const ways: readonly Record<string, string>[] = [
       { Authorization: `Bearer ${key}` },
@@ -181,13 +181,13 @@ describe("ColabFold's MSA interface", () => {
     ['letters that are no protein', { q: '>101\nMK1\n', mode: 'env' }, /"1"/],
     ['a mode that there is not', { q: '>101\nMKV\n', mode: 'magic' }, /mode .* not "magic"/],
     ['a header that is too long', { q: `>${'n'.repeat(100)}\nMKV\n`, mode: 'env' }, /header has at most 64/],
-  ])('says ERROR in a JSON body, and why, to %s', async (_, form, reason) => {
+  ])('answers ERROR with the reason in a JSON body to %s', async (_, form, reason) => {
     const init = { method: 'POST', headers: basic(), body: new URLSearchParams(form) };
     const response = await fetch(`${hostUrl}/ticket/msa`, init);
     expect(response.status).toBeGreaterThanOrEqual(400);
-    const told = (await response.json()) as { status: string; reason: string };
-    expect(told.status).toBe('ERROR');
-    expect(told.reason).toMatch(reason);
+    const answer = (await response.json()) as { status: string; reason: string };
+    expect(answer.status).toBe('ERROR');
+    expect(answer.reason).toMatch(reason);
   });
 
   it('refuses more sequences than a ticket holds, and a form that is too large', async () => {
@@ -258,7 +258,7 @@ describe.skipIf(ownClients.length === 0)("clients' own files", () => {
       'alone' | 'templates' | 'paired',
       readonly (string | null)[]
     >;
-    expect(templates.filter((found) => found !== null)).toEqual([]);
+    expect(templates.filter((template) => template !== null)).toEqual([]);
     expect([alone.length, paired.length]).toEqual([3, 3]);
     for (const [at, text] of [...alone.entries(), ...paired.entries()]) {
       // Protenix uses this name for each query in its files.
@@ -291,7 +291,7 @@ function idOf(header: string): string {
 /** Species of the proteins in these headers, by id. */
 async function taxidsOf(headers: readonly string[]): Promise<ReadonlyMap<string, unknown>> {
   const wanted = new Set(headers.map(idOf));
-  const found = new Map<string, unknown>();
+  const rows = new Map<string, unknown>();
   for (const sequence of small.sequences.slice(0, 3)) {
     const body = JSON.stringify({ query: { kind: 'protein_sequence', sequence }, limit: 60 });
     const response = await fetch(`${small.url}/v1/homology`, {
@@ -301,7 +301,7 @@ async function taxidsOf(headers: readonly string[]): Promise<ReadonlyMap<string,
     });
     const { candidates } = (await response.json()) as { candidates: readonly any[] };
     for (const { target } of candidates)
-      if (wanted.has(target.id)) found.set(target.id, target.attributes.taxid);
+      if (wanted.has(target.id)) rows.set(target.id, target.attributes.taxid);
   }
-  return found;
+  return rows;
 }

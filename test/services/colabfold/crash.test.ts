@@ -81,8 +81,8 @@ it(
     expect(new Set([...answers.values()].map(({ id }) => id)).size).toBe(QUERIES);
     // No run was made twice: a repeated request for each sequence returns the same ticket.
     for (const [at, sequence] of queries.entries()) {
-      const told = await client.submit({ sequences: [sequence], mode: 'env', headers });
-      expect(told).toMatchObject({ status: 'COMPLETE', id: answers.get(at)!.id });
+      const ticket = await client.submit({ sequences: [sequence], mode: 'env', headers });
+      expect(ticket).toMatchObject({ status: 'COMPLETE', id: answers.get(at)!.id });
     }
     expect(await runsOf(bench.keys.lab)).toEqual(Array.from({ length: QUERIES }, () => 'completed'));
     server.kill('SIGKILL');

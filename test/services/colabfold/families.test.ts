@@ -128,8 +128,8 @@ describe.skipIf((await mmseqsVersion()) === undefined)('a database with relative
 
   it('pairs only proteins of the database, by their taxa', async () => {
     const client = colabfoldClient(() => `${serving.server.url}/colabfold`);
-    const asked = { sequences: [query], isPaired: true, headers: headersOf('lab') };
-    const { run_ids: runs } = await client.submit({ ...asked, mode: 'pairgreedy' });
+    const request = { sequences: [query], isPaired: true, headers: headersOf('lab') };
+    const { run_ids: runs } = await client.submit({ ...request, mode: 'pairgreedy' });
     expect(runs).toHaveLength(1);
     expect(await endpointsOf(serving)).toEqual(['homology.search', 'sequences.relatives']);
   });

@@ -13,7 +13,7 @@ const rows = Array.from({ length: 10 }, (_, index) => ({
 const packed = gzipSync(JSON.stringify(rows));
 const startThread = (): ExportThread =>
   new ExportThread({
-    asked: { format: 'fasta' },
+    options: { format: 'fasta' },
     search: { database: 'demo', targetCount: 10, residueCount: 30 },
     query: { index: 0, id: 'query' },
   });

@@ -80,7 +80,7 @@ describe('rows of an alignment', () => {
     expect(selected).toMatchObject({ names: ['A', 'B'], beyondDepthCount: 1 });
   });
 
-  it('are none at a depth of one: the query takes it', async () => {
+  it('are absent at a depth of one, which the query uses', async () => {
     expect(await select([row('A', 0.9)], { maximum_depth: 1 })).toMatchObject({ names: [] });
   });
 
@@ -115,34 +115,34 @@ describe('rows that are nearly equal', () => {
   });
 
   it('must differ more as long as enough others remain', async () => {
-    const asked = { maximum_pairwise_identity_ratio: 0.95 };
-    expect((await select(near, { ...asked, diverse_row_count: 1 })).names).toEqual(['D']);
-    expect((await select(near, { ...asked, diverse_row_count: 2 })).names).toEqual(['B', 'D']);
-    expect((await select(near, { ...asked, diverse_row_count: 9 })).names).toEqual(['A', 'B', 'C', 'D']);
+    const options = { maximum_pairwise_identity_ratio: 0.95 };
+    expect((await select(near, { ...options, diverse_row_count: 1 })).names).toEqual(['D']);
+    expect((await select(near, { ...options, diverse_row_count: 2 })).names).toEqual(['B', 'D']);
+    expect((await select(near, { ...options, diverse_row_count: 9 })).names).toEqual(['A', 'B', 'C', 'D']);
   });
 });
 
 describe('the default rules for rows', () => {
-  const asked = { ...EVERYTHING, minimum_query_coverage_ratio: 0.5 };
+  const options = { ...EVERYTHING, minimum_query_coverage_ratio: 0.5 };
 
   it('is an E-value of 0.001 where there are any', () => {
-    const parameters = decideParameters([row('A', 0.3, { eValue: 1 }), row('B', 0.3)], asked);
+    const parameters = decideParameters([row('A', 0.3, { eValue: 1 }), row('B', 0.3)], options);
     expect(parameters).toMatchObject({ maximum_expected_false_hits: 1e-3 });
     expect(warningsOf(parameters)).toEqual([]);
   });
 
   it('is a score where there are none, which a warning says', async () => {
     const rows = [row('A', 0.3, { score: 0.3 }), row('B', 0.3, { score: 0.2 })];
-    const parameters = decideParameters(rows, asked);
+    const parameters = decideParameters(rows, options);
     expect(parameters).not.toHaveProperty('maximum_expected_false_hits');
     expect((await select(rows, parameters)).names).toEqual(['A']);
     expect(warningsOf(parameters)).toMatchObject([{ code: 'msa_without_e_values' }]);
   });
 
   it('is overridden by the request', () => {
-    const wide = { ...asked, maximum_expected_false_hits: 10 };
+    const wide = { ...options, maximum_expected_false_hits: 10 };
     expect(decideParameters([row('A', 0.3, { eValue: 1 })], wide)).toEqual(wide);
-    const scored = { ...asked, minimum_normalized_score: 0 };
+    const scored = { ...options, minimum_normalized_score: 0 };
     expect(decideParameters([row('A', 0.3)], scored)).toEqual(scored);
     expect(() => decideParameters([row('A', 0.3)], wide)).toThrow('No calibration gives');
   });

@@ -28,7 +28,7 @@ interface Client {
   readonly key: string;
   readonly random: Random;
   /** Ids from the responses to this client, by the name of the object. */
-  readonly told: Map<string, string>;
+  readonly acknowledged: Map<string, string>;
   billedCount: number;
   /** Number of request names. A request's key is its name. */
   nameCount: number;
@@ -64,7 +64,7 @@ async function clientOf({ keys }: Appliance, number: number): Promise<Client> {
     organization,
     key,
     random: seededRandom(seed + number),
-    told: new Map(),
+    acknowledged: new Map(),
     billedCount: 0,
     nameCount: 0,
   };
@@ -121,7 +121,7 @@ async function list(client: Client, path: string): Promise<Json[]> {
 function checkOne(rows: readonly Json[], nameOf: (row: Json) => unknown, name: string, id: string): void {
   const ids = rows.filter((row) => nameOf(row) === name).map((row) => row.id as string);
   if (ids.length > 1) doubled.push(name);
-  orphans.push(...ids.filter((found) => found !== id));
+  orphans.push(...ids.filter((orphan) => orphan !== id));
 }
 
 /** Each function creates one object, and checks it and the objects that are created with it. */
@@ -146,7 +146,7 @@ const WORKS: readonly ((client: Client, name: string) => Promise<void>)[] = [
   async (client, name) => {
     const body = { file_name: `${name}.bin`, size_bytes: 3 };
     const { id } = await keyed(client, name, '/v1/storage/uploads', body);
-    client.told.set(`${name}.bin`, id);
+    client.acknowledged.set(`${name}.bin`, id);
     const path = `/v1/storage/uploads/${id}`;
     const { urls } = await keyed(client, `${name} urls`, `${path}/part-urls`, { part_numbers: [1] });
     const place = new URL(urls[0].url as string);
@@ -166,7 +166,7 @@ const WORKS: readonly ((client: Client, name: string) => Promise<void>)[] = [
     const input = { query, limit: 3, database: 'demo' };
     const body = { endpoint: 'homology.search', input, label: name, background: true };
     const { id } = await keyed(client, name, '/v1/runs', body);
-    client.told.set(name, id);
+    client.acknowledged.set(name, id);
     const cancelled = await ask(client, 'POST', `/v1/runs/${id}/cancel`, undefined, `${name} cancelled`);
     expect([200, 409]).toContain(cancelled.status);
   },
@@ -174,15 +174,15 @@ const WORKS: readonly ((client: Client, name: string) => Promise<void>)[] = [
     const sequence = bench.sequences[client.random.below(8)];
     const query = { kind: 'protein_sequence', sequence };
     const body = { query, limit: 2, evidence: 'pairwise_sequence_alignment' };
-    const found = await keyed(client, name, '/v1/homology', body);
+    const answer = await keyed(client, name, '/v1/homology', body);
     client.billedCount += 1;
-    const receipt = { receipt_id: found.receipt.id };
-    const component = { ...receipt, target_id: found.candidates[0].target.id };
+    const receipt = { receipt_id: answer.receipt.id };
+    const component = { ...receipt, target_id: answer.candidates[0].target.id };
     await keyed(client, `${name} component`, '/v1/sequences/msa/components', component);
     await keyed(client, `${name} msa`, '/v1/sequences/msa/a3m', receipt);
     client.billedCount += 1;
     const space = {
-      DatabaseReleaseID: found.database.release_id,
+      DatabaseReleaseID: answer.database.release_id,
       Filter: { op: 'exists', field: 'organism' },
     };
     await keyed(client, `${name} space`, '/v1/homology/target-space-compilations', space);
@@ -205,14 +205,14 @@ interface Named {
 function checkTable<Row extends Named>(
   store: ControlStore,
   table: string,
-  { organization, told }: Client,
+  { organization, acknowledged }: Client,
   nameOf: (row: Row) => string | undefined,
 ): void {
   const rows = [...store.table<Row>(table).getRange()].map(({ value }) => value);
   const own = rows.filter(({ organizationId }) => organizationId === organization);
   const names = own.map(nameOf);
   doubled.push(...names.filter((name, index) => names.indexOf(name) !== index).map(String));
-  orphans.push(...own.filter((row) => told.get(nameOf(row) ?? '') !== row.id).map(({ id }) => id));
+  orphans.push(...own.filter((row) => acknowledged.get(nameOf(row) ?? '') !== row.id).map(({ id }) => id));
 }
 
 /** One entry for each search and each alignment that got a response. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROUTES } from '#src/contract/document/routes.js';
 import type { Route } from '#src/contract/grammar/route.js';
-import { handlersOf } from '#src/http/handlers/handlers.js';
-import type { Handlers } from '#src/http/handlers/handler.js';
+import { handlersOf } from '#src/http/handlers.js';
+import type { Handlers } from '#src/http/handler.js';
 import { backup } from '#src/services/backup/backup.js';
 import { CONTROL_FOLDER } from '#src/store/prepare.js';
 import { SECRET_KEY_FILE } from '#src/store/secret-key.js';
@@ -163,7 +163,7 @@ async function setScene(): Promise<Scene> {
   const [sequence] = small.sequences as [string];
   const query = { kind: 'protein_sequence', sequence };
   const search = { query, evidence: 'pairwise_sequence_alignment', limit: 3 };
-  const found = await call('POST', '/v1/homology', search);
+  const searched = await call('POST', '/v1/homology', search);
   // No server listens at this address, so its deliveries stay pending.
   const endpoint = await call('POST', '/v1/webhooks/endpoints', { url: 'http://127.0.0.1:9/' });
   const uploads: string[] = [];
@@ -182,9 +182,9 @@ async function setScene(): Promise<Scene> {
   const deliveries = await ask(`${small.url}/v1/webhooks/deliveries`, 'GET', key);
   return {
     sequence,
-    releaseId: found.database.release_id,
-    receiptId: found.receipt.id,
-    targetId: found.candidates[0].target.id,
+    releaseId: searched.database.release_id,
+    receiptId: searched.receipt.id,
+    targetId: searched.candidates[0].target.id,
     endpointId: endpoint.id,
     deliveryId: deliveries.body.data.at(-1).id,
     credentialId: credential.sql_credential.id,
@@ -224,7 +224,7 @@ const BILLED = new Set(['homology.search', 'sequences.msa.a3m.create']);
 
 describe('a keyed request whose server failed before its response', () => {
   for (const id of Object.keys(REQUESTS)) {
-    it(`to ${id} is found as it was done, or is done as if for the first time`, async () => {
+    it(`to ${id} returns the result of the first request, or runs as a first request`, async () => {
       const before = await countRows();
       isDying = true;
       const first = await post(id);
@@ -253,7 +253,7 @@ describe('a keyed request whose server failed before its response', () => {
 });
 
 describe('a secret in a response', () => {
-  it('is in clear neither in the control state nor in a backup', async () => {
+  it('is in plain text neither in the control state nor in a backup', async () => {
     expect(secrets.size).toBe(6);
     const { dataFolder, indexesFolder } = small.appliance.config;
     const target = mkdtempSync(join(tmpdir(), 'gloaming-secrets-'));

@@ -22,7 +22,7 @@ let serving: Serving;
 let search: Json;
 let batch: Json;
 /** Candidates of the batch, query by query. */
-let found: Json[][];
+let byQuery: Json[][];
 
 beforeAll(async () => {
   bench = await buildBench();
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const queries = bench.sequences.slice(0, 30).map((sequence, at) => ({ id: `query ${at}`, sequence }));
   batch = await run('homology.batch_search', { queries, limit: 20, evidence });
   const { body } = await serving.call('GET', `/v1/runs/${batch.id}/results?limit=1000`);
-  found = body.data.map(({ candidates }: Json) => candidates);
+  byQuery = body.data.map(({ candidates }: Json) => candidates);
 });
 afterAll(async () => {
   await serving.stop();
@@ -92,7 +92,7 @@ describe('an export as FASTA', () => {
   it('has every target that a batch found, once, in the order in which it was found', async () => {
     const { summary, bytes } = await exported({ run_id: batch.id, format: 'fasta' });
     const ids = [...bytes.toString().matchAll(/^>(\S+) /gm)].map(([, id]) => id);
-    expect(ids).toEqual([...new Set(found.flat().map(({ target }) => target.id))]);
+    expect(ids).toEqual([...new Set(byQuery.flat().map(({ target }) => target.id))]);
     expect(summary.record_count).toBe(ids.length);
     expect(summary.record_count + summary.omitted_count).toBe(30 * 20);
   });
@@ -100,7 +100,7 @@ describe('an export as FASTA', () => {
   it.skipIf(!hasBiopython)('is read by Biopython, with the very sequences', async () => {
     const { path } = await exported({ run_id: batch.id, format: 'fasta' });
     const read = biopython('fasta', path);
-    for (const { target } of found.flat()) expect(read[target.id]).toBe(target.sequence);
+    for (const { target } of byQuery.flat()) expect(read[target.id]).toBe(target.sequence);
   });
 });
 
@@ -109,7 +109,7 @@ describe('an export as m8', () => {
     const { path, summary } = await exported({ run_id: batch.id, format: 'm8' });
     const read = biopython('tsv', path) as Json[];
     const { searched_target_count: searchedCount } = batch.result.summary.database;
-    const expected = found.flatMap((candidates, query) =>
+    const expected = byQuery.flatMap((candidates, query) =>
       candidates.filter(aligned).map(({ target, alignment, significance }) => {
         const runs = cigarRuns(alignment.cigar);
         const columns = runs.reduce((sum, { length }) => sum + length, 0);
@@ -137,7 +137,7 @@ describe('an export as m8', () => {
   it('has twelve columns in every line and no line of names', async () => {
     const { bytes } = await exported({ run_id: batch.id, format: 'm8', query_index: 3 });
     const lines = bytes.toString().trimEnd().split('\n');
-    expect(lines).toHaveLength(found[3].filter(aligned).length);
+    expect(lines).toHaveLength(byQuery[3].filter(aligned).length);
     for (const line of lines) expect(line.split('\t')).toHaveLength(12);
     expect(lines.every((line) => line.startsWith('query_3\t'))).toBe(true);
   });
@@ -175,7 +175,7 @@ describe('an export as A3M', () => {
   it('of all queries is a tar of the files of each single query', async () => {
     const { path } = await exported({ run_id: batch.id, format: 'a3m', all_queries: true });
     const list = execFileSync('tar', ['-tf', path], { encoding: 'utf8' }).trimEnd().split('\n');
-    expect(list).toEqual(found.map((_, at) => `${at}-query_${at}.a3m`));
+    expect(list).toEqual(byQuery.map((_, at) => `${at}-query_${at}.a3m`));
     const alone = await exported({ run_id: batch.id, format: 'a3m', query_index: 7 });
     expect(execFileSync('tar', ['-xOf', path, list[7]]).toString()).toBe(alone.bytes.toString());
   });
@@ -191,7 +191,7 @@ describe('an export as A3M', () => {
       expect(query.id).toBe('query_5');
       expect(others).toHaveLength(summary.record_count);
       expect(others.some(({ residues, filled }) => residues.length > filled)).toBe(true);
-      const byId = new Map(found[5].map((candidate) => [candidate.target.id, candidate]));
+      const byId = new Map(byQuery[5].map((candidate) => [candidate.target.id, candidate]));
       for (const { id, residues, filled } of others) {
         const { target, alignment } = byId.get(id)!;
         // With its insertions, a row is the aligned part of its target; its columns are those that match.
@@ -217,7 +217,7 @@ describe('an export as A3M', () => {
         .slice(1),
     );
     expect(rows).toHaveLength(distinct.size);
-    expect(rows.length).toBeGreaterThan(0.8 * found[5].filter(aligned).length);
+    expect(rows.length).toBeGreaterThan(0.8 * byQuery[5].filter(aligned).length);
     expect(new Set(rows.map(({ length }) => length))).toEqual(new Set([bench.sequences[5].length]));
     tool('hhfilter', '-i', path, '-o', `${path}.filtered`, '-id', '100', '-diff', '0', '-qid', '0');
     const diverse = await exported({ ...everything, run_id: batch.id, query_index: 5, msa: DIVERSE });
@@ -241,7 +241,7 @@ describe('an export as columns', () => {
     ).getRowObjects() as Json[];
     expect(rows).toHaveLength(30 * 20);
     expect(summary).toMatchObject({ record_count: 600, omitted_count: 0 });
-    for (const [at, candidate] of found.flat().entries()) checkColumns(rows[at], candidate, at);
+    for (const [at, candidate] of byQuery.flat().entries()) checkColumns(rows[at], candidate, at);
     const [types] = (
       await connection.runAndReadAll(
         `SELECT typeof(rank) AS rank, typeof(target_id) AS id, typeof(expected_false_hits) AS e FROM '${path}'`,
@@ -255,7 +255,7 @@ describe('an export as columns', () => {
     const { bytes } = await exported({ run_id: batch.id, format: 'arrow' });
     const rows = tableFromIPC(bytes).toArray() as Json[];
     expect(rows).toHaveLength(30 * 20);
-    for (const [at, candidate] of found.flat().entries()) checkColumns(rows[at], candidate, at);
+    for (const [at, candidate] of byQuery.flat().entries()) checkColumns(rows[at], candidate, at);
   });
 
   it('has null where a search without alignments has none', async () => {

@@ -214,16 +214,16 @@ describe('a prediction that fails', () => {
     ['nested', 'output_invalid', {}],
     ['archive', 'output_invalid', {}],
     ['backslash', 'output_invalid', {}],
-  ])('because it does this: %s; fails the run, keeps the log and nothing else', expectFailed);
+  ])('in the way %s fails its run, and only its log is stored', expectFailed);
 
-  it('and replaces its log by a link; stores nothing of what the link names', async () => {
+  it('and replaces its log by a link has nothing stored of what the link names', async () => {
     const run = await predict('log-theft');
     expect(run).toMatchObject({ status: 'failed', error: { details: { reason: 'exit', exit_code: 3 } } });
     expect(await textOf(run.error.details.log)).toBe('The predictor removed or replaced its log.\n');
     expect(foldersLeft()).toEqual([]);
   });
 
-  it('because it takes too long; does so, too', async () => {
+  it('because it exceeds its time fails its run, too', async () => {
     await restart(settingsOf(6));
     await expectFailed('hang', 'timeout', {});
     await restart(settings);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -21,7 +21,7 @@ const STANDARD = 'qseqid sseqid pident length mismatch gapopen qstart qend sstar
 let bench: Bench;
 let serving: Serving;
 let batch: Json;
-let found: Json[][];
+let byQuery: Json[][];
 let ids: string[];
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const evidence = 'pairwise_sequence_alignment';
   batch = await run('homology.batch_search', { fasta, limit: 15, evidence });
   const { body } = await serving.call('GET', `/v1/runs/${batch.id}/results?limit=1000`);
-  found = body.data.map(({ candidates }: Json) => candidates);
+  byQuery = body.data.map(({ candidates }: Json) => candidates);
 });
 afterAll(async () => {
   await serving.stop();
@@ -90,7 +90,7 @@ const byScore = (left: Json, right: Json): number =>
 
 /** Values that every reader must get, in the order of the file. */
 const expected = (withSequences: boolean): Json[] =>
-  found.map((candidates, at) => ({
+  byQuery.map((candidates, at) => ({
     query: ids[at],
     hits: aligned(candidates)
       .toSorted(byScore)
@@ -144,18 +144,52 @@ describe('tables', () => {
     const [text, real, whole] = ['object', 'float64', 'int64'];
     // Without a calibration, bit scores are written as 0.0, and E-values as whole numbers.
     expect(types).toEqual([text, text, real, ...Array(8).fill(whole), real]);
-    expect(rows).toHaveLength(found.flatMap(aligned).length);
+    expect(rows).toHaveLength(byQuery.flatMap(aligned).length);
     const wide = read('pandas', await exported('wide.tsv', { format: 'tsv' }));
     expect(wide.columns.slice(0, 4)).toEqual(['query_id', 'target_id', 'rank', 'maxsim.bidirectional']);
     expect(wide.rows.map(({ rank }: Json) => rank)).toEqual(
-      found.flatMap((each) => each.map(({ rank }) => rank)),
+      byQuery.flatMap((each) => each.map(({ rank }) => rank)),
     );
   });
 
-  it('join on ids in DuckDB: a protein of the database is found under the id that it asks with', async () => {
+  it.each(['nan', 'empty', 'count'] as const)('hold %s where the run has no E-values', async (missing) => {
+    const ends = async (input: Json): Promise<string[][]> => {
+      const text = readFileSync(await exported(`missing-${missing}.tsv`, { ...input, missing }), 'utf8');
+      return text.split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t').slice(-2)]));
+    };
+    const { searched_target_count: searched } = batch.result.summary.database;
+    const cells = { nan: ['nan', 'nan'], empty: ['', ''], count: [String(searched), '0.0'] }[missing];
+    const rows = byQuery.flatMap(aligned).map(() => cells);
+    expect(await ends({ format: 'm8' })).toEqual(rows);
+    expect(await ends({ format: 'blast', outfmt: '6 qseqid evalue bitscore' })).toEqual(rows);
+    const mmseqs = await ends({ format: 'mmseqs', format_output: 'query,evalue,bits' });
+    expect(mmseqs.map(([, bits]) => bits)).toEqual(rows.map(([, bits]) => bits.replace('0.0', '0')));
+  });
+
+  it('come with a warning where the run has no E-values, and refuse texts in formats without any', async () => {
+    const { result } = await run('homology.export', { run_id: batch.id, format: 'm8', missing: 'nan' });
+    expect(result.summary.warnings).toEqual([
+      {
+        code: 'no_e_values',
+        message: 'The run has no E-values; E-values and bit scores are written as nan.',
+        details: { missing: 'nan' },
+      },
+    ]);
+    const wide = await run('homology.export', { run_id: batch.id, format: 'tsv' });
+    expect(wide.result.summary.warnings).toEqual([]);
+    for (const input of [{ format: 'parquet' }, { format: 'a3m' }, { format: 'blast', outfmt: '5' }]) {
+      const { status, body } = await serving.call('POST', '/v1/runs', {
+        body: { endpoint: 'homology.export', input: { run_id: batch.id, missing: 'nan', ...input } },
+      });
+      expect(status, JSON.stringify(body)).toBe(422);
+      expect(body.error).toMatchObject({ code: 'export_not_possible', param: 'input.missing' });
+    }
+  });
+
+  it('join on ids in DuckDB: a protein of the database has one id as query and as target', async () => {
     const itself = bench.sequences
       .slice(0, 8)
-      .map((sequence, at) => `>${found[at]?.[0]?.target.id}\n${sequence}\n`)
+      .map((sequence, at) => `>${byQuery[at]?.[0]?.target.id}\n${sequence}\n`)
       .join('');
     const all = await run('homology.batch_search', {
       fasta: itself,
@@ -177,7 +211,7 @@ describe('tables', () => {
     connection.closeSync();
   });
 
-  it('come over HTTP, in the columns that are asked for, page by page', async () => {
+  it('are served over HTTP in the requested columns, page by page', async () => {
     const get = (query: string): Promise<Response> =>
       fetch(`${serving.server.url}/v1/runs/${batch.id}/results?${query}`, {
         headers: { Authorization: `Bearer ${bench.keys.lab}`, Accept: 'text/tab-separated-values' },
@@ -194,7 +228,7 @@ describe('tables', () => {
     const six = await get(`limit=1000&outfmt=${encodeURIComponent('6 qseqid sseqid qseq sseq')}`);
     expect(six.headers.get('link')).toBeNull();
     const rows = (await six.text()).trimEnd().split('\n');
-    expect(rows).toHaveLength(found.flatMap(aligned).length);
+    expect(rows).toHaveLength(byQuery.flatMap(aligned).length);
     for (const row of rows)
       expect(
         new Set(
@@ -213,12 +247,12 @@ describe('tables', () => {
   it('have the rows that pass the cut-offs, and count the others', async () => {
     const cutOffs = { minimum_query_coverage_ratio: 0.8, minimum_sequence_identity_ratio: 0.3 };
     const { result } = await run('homology.export', { run_id: batch.id, format: 'm8', ...cutOffs });
-    const kept = found.flatMap(aligned).filter(({ alignment }) => {
+    const passing = byQuery.flatMap(aligned).filter(({ alignment }) => {
       return alignment.query_coverage_ratio >= 0.8 && alignment.sequence_identity_ratio >= 0.3;
     });
     expect(result.summary).toMatchObject({
-      record_count: kept.length,
-      left_out_count: 12 * 15 - kept.length,
+      record_count: passing.length,
+      left_out_count: 12 * 15 - passing.length,
     });
     const again = await run('homology.batch_search', {
       queries: bench.sequences.slice(0, 12).map((sequence) => ({ sequence })),
@@ -228,11 +262,11 @@ describe('tables', () => {
     });
     expect(again.result.summary).toMatchObject({
       candidate_count: 12 * 15,
-      left_out_count: 12 * 15 - kept.length,
+      left_out_count: 12 * 15 - passing.length,
       result_sha256: batch.result.summary.result_sha256,
     });
     const { body } = await serving.call('GET', `/v1/runs/${again.id}/results?limit=1000`);
-    expect(body.data.flatMap(({ candidates }: Json) => candidates)).toEqual(kept);
+    expect(body.data.flatMap(({ candidates }: Json) => candidates)).toEqual(passing);
   });
 
   it('refuse cut-offs that no row could pass', async () => {
@@ -266,7 +300,7 @@ describe('beside the tables of other tools on the same query', () => {
   /** The row of the query against itself without E-value and bit score, which differ between programs. */
   async function ours(input: Json): Promise<string[]> {
     const target = bench.sequences[0] as string;
-    writeFileSync(join(bench.folder, 'target.fasta'), `>${found[0]?.[0]?.target.id}\n${target}\n`);
+    writeFileSync(join(bench.folder, 'target.fasta'), `>${byQuery[0]?.[0]?.target.id}\n${target}\n`);
     const path = await exported('first.tsv', { ...input, query_index: 0, sort: 'score' });
     const [first] = execFileSync('head', ['-n', '1', path], { encoding: 'utf8' }).split('\n');
     return (first as string).split('\t');

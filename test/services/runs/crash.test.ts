@@ -40,7 +40,7 @@ let url: string | undefined;
 let server: ChildProcess;
 let receiver: Server;
 /** Types of received messages, by event id. An id may arrive more than once. */
-const told = new Map<string, string>();
+const eventTypes = new Map<string, string>();
 let killCount = 0;
 let isOver = false;
 
@@ -48,7 +48,7 @@ beforeAll(async () => {
   bench = await buildBench();
   receiver = createServer((request, response) => {
     void text(request).then((body) => {
-      told.set(String(request.headers['webhook-id']), (JSON.parse(body) as Json).type);
+      eventTypes.set(String(request.headers['webhook-id']), (JSON.parse(body) as Json).type);
       response.writeHead(204).end();
     });
   });
@@ -94,17 +94,17 @@ interface Acknowledged {
   readonly source?: Acknowledged;
   readonly format?: 'fasta' | 'arrow' | 'parquet';
   /** The first final state in a response to the client. */
-  toldFinal?: string;
+  finalStatus?: string;
 }
 
 const acknowledged: Acknowledged[] = [];
 const attempted = new Set<string>();
 
-function tell(run: Acknowledged, { id, status }: Json): void {
+function recordStatus(run: Acknowledged, { id, status }: Json): void {
   expect(id).toBe(run.id);
   if (!FINAL.has(status)) return;
-  run.toldFinal ??= status;
-  expect(status, `${id} was ${run.toldFinal}`).toBe(run.toldFinal);
+  run.finalStatus ??= status;
+  expect(status, `${id} was ${run.finalStatus}`).toBe(run.finalStatus);
 }
 
 function inputOf({ kind, firstQuery, source, format }: Omit<Acknowledged, 'id' | 'label'>): Json {
@@ -149,29 +149,31 @@ async function client(number: number): Promise<void> {
   const own: Acknowledged[] = [];
   while (!isOver) {
     const choice = random.share();
-    const open = own.filter(({ toldFinal }) => toldFinal === undefined);
-    const asked = open.length > 0 && random.share() < 0.5 ? open : own;
-    const known = asked.length === 0 ? undefined : asked[random.below(asked.length)];
+    const open = own.filter(({ finalStatus }) => finalStatus === undefined);
+    const candidates = open.length > 0 && random.share() < 0.5 ? open : own;
+    const picked = candidates.length === 0 ? undefined : candidates[random.below(candidates.length)];
     const mayCreate =
       own.length < FIRST_RUNS_OF_ONE_CLIENT + killCount && open.length < OPEN_RUNS_OF_ONE_CLIENT;
-    if (known === undefined || (choice < 0.3 && mayCreate)) {
+    if (picked === undefined || (choice < 0.3 && mayCreate)) {
       const label = `client ${number} run ${own.length}`;
       const format = (['fasta', 'arrow', 'parquet'] as const)[random.below(3)];
-      const source = own.findLast(({ kind, toldFinal }) => kind !== 'export' && toldFinal === 'completed');
+      const source = own.findLast(
+        ({ kind, finalStatus }) => kind !== 'export' && finalStatus === 'completed',
+      );
       const run =
         source !== undefined && random.share() < 0.5
           ? await create({ label, kind: 'export', firstQuery: 0, source, format })
           : await createSearch(label, random);
       if (run !== undefined) own.push(run);
     } else if (choice < 0.4) {
-      const answer = await ask('POST', `/v1/runs/${known.id}/cancel`);
-      if (answer?.status === 200) tell(known, answer.body.data);
+      const answer = await ask('POST', `/v1/runs/${picked.id}/cancel`);
+      if (answer?.status === 200) recordStatus(picked, answer.body.data);
       else if (answer !== undefined) expect(answer.status).toBe(409);
     } else if (choice < 0.7) {
-      const answer = await ask('GET', `/v1/runs/${known.id}`);
-      if (answer !== undefined) tell(known, answer.body.data);
+      const answer = await ask('GET', `/v1/runs/${picked.id}`);
+      if (answer !== undefined) recordStatus(picked, answer.body.data);
     } else {
-      const answer = await ask('GET', `/v1/runs/${known.id}/results?limit=7`);
+      const answer = await ask('GET', `/v1/runs/${picked.id}/results?limit=7`);
       if (answer !== undefined) expect(answer.status).toBe(200);
     }
     await pause(random.share() * 60);
@@ -212,7 +214,7 @@ async function checkRun(run: Acknowledged, listed: Json): Promise<void> {
   const { status, usage, result } = listed;
   expect(FINAL.has(status), `${run.id} is ${status}`).toBe(true);
   expect(status, JSON.stringify(listed.error)).not.toBe('failed');
-  if (run.toldFinal !== undefined) expect(status).toBe(run.toldFinal);
+  if (run.finalStatus !== undefined) expect(status).toBe(run.finalStatus);
   expect(await finalEvents(run.id)).toEqual([status]);
   const rows = await allPages(`/v1/runs/${run.id}/results?limit=1000`);
   const input = inputOf(run);
@@ -274,15 +276,15 @@ async function checkDeliveries(runs: ReadonlyMap<string, Json>): Promise<void> {
   );
   const files = new Set(exports.map(({ result }) => result.summary.file.path));
   expect(deliveries).toHaveLength(runs.size + files.size);
-  expect(new Set(deliveries.map(({ event_id }) => event_id))).toEqual(new Set(told.keys()));
+  expect(new Set(deliveries.map(({ event_id }) => event_id))).toEqual(new Set(eventTypes.keys()));
   const ends = (types: Iterable<string>) => [...types].sort();
   const expected = [...runs.values()].map(({ status }) => `run.${status}`);
-  expect(ends(told.values())).toEqual(ends([...expected, ...[...files].map(() => 'file.completed')]));
+  expect(ends(eventTypes.values())).toEqual(ends([...expected, ...[...files].map(() => 'file.completed')]));
 }
 
 describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
   it(
-    'loses no acknowledged run, makes none twice, ends each once and bills what was done',
+    'loses no acknowledged run, creates no run twice, ends each run once and bills completed work',
     async () => {
       const random = seededRandom(seed);
       await startServer();
@@ -324,7 +326,7 @@ describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
       console.log(
         `seed ${seed}: ${KILLS} kills, ${atWorkCount} of them amid a run, ` +
           `${acknowledged.length} runs acknowledged (${count('search')} searches, ${count('batch')} batches, ` +
-          `${count('export')} exports), ${resumed} worked on by several servers, ${told.size} events told`,
+          `${count('export')} exports), ${resumed} worked on by several servers, ${eventTypes.size} events told`,
       );
     },
     60_000 + KILLS * 15_000,

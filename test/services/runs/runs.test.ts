@@ -132,7 +132,7 @@ async function eventsOf(id: string): Promise<string[]> {
 }
 
 describe('a run', () => {
-  it('goes through its pieces in order and ends with its result and its events', async () => {
+  it('executes its steps in order and ends with its result and events', async () => {
     const { id } = await create('a', 3);
     const run = await end(id);
     expect(run).toMatchObject({ status: 'completed', attempt_count: 1, usage: { billable_units: 3 } });
@@ -142,7 +142,7 @@ describe('a run', () => {
     expect(types).toEqual(['run.queued', 'run.running', 'run.completed']);
   });
 
-  it('shows its rows and its progress while it works, and says that more will come', async () => {
+  it('shows rows and progress during its execution, and announces further rows', async () => {
     const { reached, reach, open, release } = gate();
     onPiece = async (_, piece) => {
       await pause(2);
@@ -193,9 +193,9 @@ describe('a run', () => {
   });
 
   it('lets its work clean up before the server stops if a piece cannot be stored', async () => {
-    const keep = vi.spyOn(RunTable.prototype, 'keep').mockRejectedValueOnce(new Error('secret row'));
+    const persist = vi.spyOn(RunTable.prototype, 'persist').mockRejectedValueOnce(new Error('secret row'));
     const run = await end((await create('a', 2)).id);
-    keep.mockRestore();
+    persist.mockRestore();
     expect(run).toMatchObject({ status: 'failed', error: { code: 'internal_error' } });
     await runs.stop();
     expect([executed, cleaned]).toEqual([['a0'], ['a']]);
@@ -320,11 +320,11 @@ describe('a restarted server', () => {
     await runs.stop();
     const failure = new Error('no room');
     const sweep = vi.spyOn(RunTable.prototype, 'sweep').mockRejectedValueOnce(failure);
-    const told: unknown[][] = [];
+    const notices: unknown[][] = [];
     runs = openRuns();
-    await runs.start((...facts) => told.push(facts));
+    await runs.start((...facts) => notices.push(facts));
     sweep.mockRestore();
-    expect(told).toEqual([[failure]]);
+    expect(notices).toEqual([[failure]]);
     const { id } = await create('a', 1);
     expect(await end(id)).toMatchObject({ status: 'completed' });
   });

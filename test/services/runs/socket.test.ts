@@ -184,9 +184,9 @@ describe('a batch', () => {
         body: { endpoint: 'homology.batch_search', input: { fasta_url, limit: 1 }, background: false },
         ...more,
       });
-    const taken = await batch(url);
-    expect(taken.status, JSON.stringify(taken.body)).toBe(200);
-    expect((await rowsOf(taken.body.data.id, 10)).map(({ query_id }) => query_id)).toEqual(['one', 'two']);
+    const accepted = await batch(url);
+    expect(accepted.status, JSON.stringify(accepted.body)).toBe(200);
+    expect((await rowsOf(accepted.body.data.id, 10)).map(({ query_id }) => query_id)).toEqual(['one', 'two']);
     expect((await batch(url, { as: 'other' })).status).toBe(403);
     const foreign = await batch('http://127.0.0.1:1/queries.fasta');
     expect(foreign.headers.get('Service-Error-Type')).toBe('file_not_managed');
@@ -204,14 +204,14 @@ describe('a batch', () => {
       ['body.input.fasta', 'fasta:3'],
       ['body.input.fasta', 'fasta:5'],
     ]);
-    const taken = await serving.call('POST', '/v1/runs', {
+    const accepted = await serving.call('POST', '/v1/runs', {
       body: {
         endpoint: 'homology.batch_search',
         input: { fasta: `>one first\n${bench.sequences[0]}\n`, limit: 1 },
         background: false,
       },
     });
-    const [row] = await rowsOf(taken.body.data.id, 10);
+    const [row] = await rowsOf(accepted.body.data.id, 10);
     expect([row.query_id, row.candidates.length]).toEqual(['one', 1]);
   });
 });

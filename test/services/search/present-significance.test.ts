@@ -72,16 +72,16 @@ describe('significance in its contract form', () => {
     expect(measurements.tail_model!.k).toBeCloseTo(5, 12);
   });
 
-  it('lacks the tail model below its threshold, but not the bits, and calls nothing a bound', () => {
+  it('has bits but no tail model below its threshold, and marks no value as a bound', () => {
     const below = {
       ...supported,
       support: 'below_tail_threshold',
       tangent: undefined,
     } as const;
-    const found = presentSignificance({ ...below, logTailProbability: 0, bitScore: 0 });
-    expect(found.status).toBe('supported_empirical');
-    expect(found.measurements).not.toHaveProperty('tail_model');
-    expect(found.measurements.bit_score).toBe(0);
+    const presented = presentSignificance({ ...below, logTailProbability: 0, bitScore: 0 });
+    expect(presented.status).toBe('supported_empirical');
+    expect(presented.measurements).not.toHaveProperty('tail_model');
+    expect(presented.measurements.bit_score).toBe(0);
     const far = presentSignificance({ ...supported, support: 'beyond_extrapolation_limit' });
     expect(far.status).toBe('supported_extrapolated');
     expect(far.measurements.is_e_value_upper_bound).toBe(false);
@@ -93,14 +93,14 @@ describe('significance in its contract form', () => {
       { kind: 'not_available', reason: 'no_qualified_calibration' },
       { kind: 'not_requested' },
     ];
-    const found = without.map(presentSignificance);
-    expect(found.map(({ status }) => status)).toEqual(without.map(({ kind }) => kind));
-    for (const { reason } of found) expect(SignificanceReason.enum).toContain(reason);
-    expect(found.map(({ measurements }) => measurements.calibration_id)).toEqual([
+    const presented = without.map(presentSignificance);
+    expect(presented.map(({ status }) => status)).toEqual(without.map(({ kind }) => kind));
+    for (const { reason } of presented) expect(SignificanceReason.enum).toContain(reason);
+    expect(presented.map(({ measurements }) => measurements.calibration_id)).toEqual([
       'calib_1',
       undefined,
       undefined,
     ]);
-    for (const { measurements } of found) expect(measurements).not.toHaveProperty('expected_false_hits');
+    for (const { measurements } of presented) expect(measurements).not.toHaveProperty('expected_false_hits');
   });
 });

@@ -38,16 +38,16 @@ it('a release whose tokens change while it serves is taken out of service, and t
   expect((await search(0)).status).toBe(200);
   const [{ slug, defaultReleaseId }] = appliance.releases.databases();
   const directory = join(appliance.config.indexesFolder, slug, defaultReleaseId);
-  const told: string[] = [];
+  const notices: string[] = [];
   watch = appliance.releaseWatch;
   // The server has started it, at its own pace.
   await watch.stop();
-  watch.start((problem) => void told.push(problem), QUICK);
+  watch.start((problem) => void notices.push(problem), QUICK);
   await new Promise((resolve) => setTimeout(resolve, 200));
-  expect(told).toEqual([]);
+  expect(notices).toEqual([]);
 
   flip(join(directory, 'tokens.arrow'));
-  await expect.poll(() => told, SOON).toEqual([expect.stringMatching(/^tokens.arrow has the SHA-256/)]);
+  await expect.poll(() => notices, SOON).toEqual([expect.stringMatching(/^tokens.arrow has the SHA-256/)]);
   const answer = await search(1);
   expect(answer.status).toBe(503);
   expect(answer.headers.get('service-error-type')).toBe('storage_unavailable');
@@ -65,8 +65,8 @@ it('the rate of reads is limited', async () => {
   watch = new ReleaseWatch();
   watch.add({ id, directory, manifest });
   const startedAt = performance.now();
-  const told: string[] = [];
-  watch.start((problem) => void told.push(problem), { ...QUICK, idleBytesPerSecond: sizeBytes });
-  await expect.poll(() => told.length, SOON).toBe(1);
+  const notices: string[] = [];
+  watch.start((problem) => void notices.push(problem), { ...QUICK, idleBytesPerSecond: sizeBytes });
+  await expect.poll(() => notices.length, SOON).toBe(1);
   expect(performance.now() - startedAt).toBeGreaterThan(900);
 });

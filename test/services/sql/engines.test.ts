@@ -8,13 +8,13 @@ const limits = { memoryBytes: 1, threads: 1 };
 const never = new AbortController().signal;
 const left = new Error('The client has left.');
 
-let failWorld: (error: Error) => void;
+let failTables: (error: Error) => void;
 let engines: SqlEngines;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const world = new Promise<never>((_resolve, reject) => (failWorld = reject));
-  engines = new SqlEngines({ worldOf: () => world }, limits);
+  const tables = new Promise<never>((_resolve, reject) => (failTables = reject));
+  engines = new SqlEngines({ tablesOf: () => tables }, limits);
 });
 afterEach(() => {
   engines.close();
@@ -26,15 +26,15 @@ it('an aborted caller does not enter the queue for a slot', async () => {
   const outcome = engines.enter('lab', AbortSignal.abort(left)).catch((error: unknown) => error);
   const later = new Promise((resolve) => setImmediate(resolve, 'waits'));
   expect(await Promise.race([outcome, later])).toBe(left);
-  failWorld(new Error('no world'));
+  failTables(new Error('no tables'));
   await Promise.allSettled(entered);
   expect(engines.counts().statements).toBe(0);
 });
 
 it('an aborted caller takes no slot and does not keep an idle engine open', async () => {
   const first = engines.enter('lab', never);
-  failWorld(new Error('no world'));
-  await expect(first).rejects.toThrow('no world');
+  failTables(new Error('no tables'));
+  await expect(first).rejects.toThrow('no tables');
   expect(vi.getTimerCount()).toBe(1);
   const second = engines.enter('lab', AbortSignal.abort(left));
   expect(engines.counts().statements).toBe(0);

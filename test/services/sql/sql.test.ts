@@ -101,7 +101,7 @@ describe('a world', () => {
         'FROM candidates WHERE run_id = $1 ORDER BY rank',
       { parameters: [run.data.id] },
     );
-    interface Found {
+    interface CandidateRow {
       readonly rank: number;
       readonly target: { readonly id: string };
       readonly measurements: {
@@ -110,15 +110,17 @@ describe('a world', () => {
       };
       readonly alignment: { readonly cigar: string; readonly query_end: number };
     }
-    const found = (page.data as readonly Found[]).map(({ rank, target, measurements, alignment }) => [
-      rank,
-      target.id,
-      measurements.maxsim.bidirectional,
-      measurements.affine.raw_score,
-      alignment.cigar,
-      alignment.query_end,
-    ]);
-    expect(rows).toEqual(found);
+    const measured = (page.data as readonly CandidateRow[]).map(
+      ({ rank, target, measurements, alignment }) => [
+        rank,
+        target.id,
+        measurements.maxsim.bidirectional,
+        measurements.affine.raw_score,
+        alignment.cigar,
+        alignment.query_end,
+      ],
+    );
+    expect(rows).toEqual(measured);
     const { rows: queries } = await ask(
       scene.one,
       'SELECT query_index, query_id, count(*) FROM candidates WHERE run_id = $1 GROUP BY ALL ORDER BY ALL',
@@ -143,7 +145,7 @@ describe('a world', () => {
     expect(others).toEqual([[0, 0, 0]]);
   });
 
-  it('follows what the organization may see', async () => {
+  it('shows the databases that the organization may see', async () => {
     const { releases } = scene.small.appliance;
     const sql = `SELECT count(*) FROM targets WHERE target_id LIKE '${HIDDEN_WORD}%'`;
     expect((await ask(scene.one, sql)).rows).toEqual([[0]]);
@@ -185,7 +187,7 @@ describe('POST /v1/sql/query', () => {
     ['SELECT row(1, 2) AS v', 'a struct without names'],
     ['SELECT 1::VARIANT AS v', 'VARIANT'],
     ["SELECT ['POINT(0 0)'::GEOMETRY] AS v", 'GEOMETRY'],
-  ])('says of a value that would come out changed that it is not given: %s', async (sql, why) => {
+  ])('refuses a value that its encoding would change: %s', async (sql, why) => {
     const { status, code, message } = await askSql(scene, scene.one, sql);
     expect([status, code]).toEqual([422, 'sql_statement_invalid']);
     expect(message).toContain('The column "v" ');
@@ -205,7 +207,7 @@ describe('POST /v1/sql/query', () => {
     ]);
   });
 
-  it('stops at the limit and says so', async () => {
+  it('stops at the limit and reports the truncation', async () => {
     const some = await ask(scene.one, 'SELECT * FROM range(5000)', { limit: 4500 });
     expect([some.rows.length, some.isLimited, some.rows.at(-1)]).toEqual([4500, true, [4499]]);
     const all = await ask(scene.one, 'SELECT * FROM range(5000)', { limit: 5000 });
@@ -214,7 +216,7 @@ describe('POST /v1/sql/query', () => {
     expect([none.status, none.rows, none.columns.length]).toEqual([200, [], 1]);
   });
 
-  it('refuses a response over 16 MiB and says how many rows would fit', async () => {
+  it('refuses a response over 16 MiB and states how many rows would fit', async () => {
     const { code, message } = await ask(scene.one, "SELECT repeat('x', 100000) FROM range(400)");
     expect([code, message]).toEqual(['response_too_large', expect.stringMatching(/; 16[67] rows would fit/)]);
   });
@@ -322,7 +324,7 @@ describe('POST /v1/sql/query', () => {
     expect([runs.status, runs.headers.get('service-error-type')]).toEqual([401, 'invalid_api_key']);
   });
 
-  it('says what is wrong with a statement', async () => {
+  it('returns the error message of a statement', async () => {
     const cases: readonly (readonly [string, string, RegExp])[] = [
       ['SELEC 1', 'sql_statement_invalid', /syntax error at or near "SELEC"/],
       ['SELECT nothing FROM targets', 'sql_statement_invalid', /"nothing" not found/],

@@ -119,7 +119,7 @@ describe('an access policy', () => {
     expect(code(await setAcl('lab', file.url, acl))).toBe('validation_failed');
   });
 
-  it('of a URL elsewhere is not ours, and nothing is fetched to find out', async () => {
+  it('refuses a URL of another server without fetching it', async () => {
     let fetched = 0;
     const elsewhere = createServer((_request, response) => {
       fetched += 1;

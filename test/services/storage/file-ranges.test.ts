@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Refusal } from '#src/errors.js';
-import { etagOf, wantedOf } from '#src/services/storage/file-ranges.js';
+import { etagOf, requestedRange } from '#src/services/storage/file-ranges.js';
 import type { FileRow } from '#src/store/storage/files.js';
 
 const seed = Number(process.env.GLOAMING_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -31,7 +31,7 @@ function named(first: number | undefined, last: number | undefined, sizeBytes: n
 }
 
 describe(`a range of a file (seed ${seed})`, () => {
-  it('is exactly the bytes that it names, or refused where it names none', () => {
+  it('returns exactly the requested bytes, or is refused if it contains none', () => {
     const bound = fc.option(fc.nat(40), { nil: undefined });
     fc.assert(
       fc.property(fc.nat(30), bound, bound, (sizeBytes, first, last) => {
@@ -42,22 +42,22 @@ describe(`a range of a file (seed ${seed})`, () => {
         const expected = named(first, last, sizeBytes);
         if (expected.length === 0) {
           const refused = expect.objectContaining({ code: 'range_not_satisfiable' }) as Refusal;
-          expect(() => wantedOf(fileOf(sizeBytes), { Range: range })).toThrow(refused);
+          expect(() => requestedRange(fileOf(sizeBytes), { Range: range })).toThrow(refused);
           return;
         }
         const [start, end] = [expected[0], expected.at(-1)! + 1];
-        expect(wantedOf(fileOf(sizeBytes), { Range: range })).toEqual({ status: 206, start, end });
+        expect(requestedRange(fileOf(sizeBytes), { Range: range })).toEqual({ status: 206, start, end });
       }),
       { seed },
     );
   });
 
-  it('never makes the answer more than the file, whatever the header says', () => {
+  it('never makes the answer larger than the file, for any header', () => {
     const text = fc.oneof(fc.string(), fc.stringMatching(/^bytes=[0-9,\- ]{0,40}$/));
     fc.assert(
       fc.property(fc.nat(30), text, (sizeBytes, range) => {
         try {
-          const wanted = wantedOf(fileOf(sizeBytes), { Range: range });
+          const wanted = requestedRange(fileOf(sizeBytes), { Range: range });
           if (wanted.status === 304) throw new Error('nothing asked for a condition');
           expect(wanted.start).toBeGreaterThanOrEqual(0);
           expect(wanted.end).toBeLessThanOrEqual(sizeBytes);
@@ -75,29 +75,29 @@ describe('the conditions of a request', () => {
   it('compare whole seconds, as HTTP dates do', () => {
     const second = 'Thu, 01 Jan 2026 00:00:00 GMT';
     const file = fileOf(3);
-    expect(wantedOf(file, { 'If-Modified-Since': second })).toEqual({ status: 304 });
-    expect(wantedOf(file, { 'If-Unmodified-Since': second })).toMatchObject({ status: 200 });
+    expect(requestedRange(file, { 'If-Modified-Since': second })).toEqual({ status: 304 });
+    expect(requestedRange(file, { 'If-Unmodified-Since': second })).toMatchObject({ status: 200 });
   });
 
   it("precede the range: no part is sent if the client's copy is current", () => {
     const file = fileOf(3);
     const headers = { Range: 'bytes=9-', 'If-None-Match': etagOf(file) };
-    expect(wantedOf(file, headers)).toEqual({ status: 304 });
+    expect(requestedRange(file, headers)).toEqual({ status: 304 });
     const failed = expect.objectContaining({ code: 'precondition_failed' }) as Refusal;
-    expect(() => wantedOf(file, { ...headers, 'If-Match': '"other"' })).toThrow(failed);
+    expect(() => requestedRange(file, { ...headers, 'If-Match': '"other"' })).toThrow(failed);
   });
 });
 
 it('a range may end behind the file, however far', () => {
   const far = '9'.repeat(400);
-  expect(wantedOf(fileOf(10), { Range: `bytes=3-${far}` })).toEqual({ status: 206, start: 3, end: 10 });
-  expect(wantedOf(fileOf(10), { Range: `bytes=-${far}` })).toEqual({ status: 206, start: 0, end: 10 });
-  expect(() => wantedOf(fileOf(10), { Range: `bytes=${far}-` })).toThrow(Refusal);
+  expect(requestedRange(fileOf(10), { Range: `bytes=3-${far}` })).toEqual({ status: 206, start: 3, end: 10 });
+  expect(requestedRange(fileOf(10), { Range: `bytes=-${far}` })).toEqual({ status: 206, start: 0, end: 10 });
+  expect(() => requestedRange(fileOf(10), { Range: `bytes=${far}-` })).toThrow(Refusal);
 });
 
 it('a condition with a date to come is ignored: the clock was set back, and the file may be another', () => {
   const later = { 'If-Modified-Since': 'Fri, 02 Jan 2026 00:00:00 GMT' };
   const now = new Date('2026-01-01T00:00:01Z');
-  expect(wantedOf(fileOf(10), later, now)).toMatchObject({ status: 200 });
-  expect(wantedOf(fileOf(10), later, new Date('2026-01-02T00:00:00Z'))).toEqual({ status: 304 });
+  expect(requestedRange(fileOf(10), later, now)).toMatchObject({ status: 200 });
+  expect(requestedRange(fileOf(10), later, new Date('2026-01-02T00:00:00Z'))).toEqual({ status: 304 });
 });

@@ -8,7 +8,7 @@ export interface Read {
 }
 
 /** Requests of tests about files, to the server that `bench` returns at each call. */
-export interface FilesAsked {
+export interface StorageRequests {
   /** Without `who`, the request has no key. */
   readonly read: (url: string, headers?: Record<string, string>, who?: Who, method?: string) => Promise<Read>;
   readonly sign: (who: Who, url: string, body?: Json) => Promise<Answer>;
@@ -17,7 +17,7 @@ export interface FilesAsked {
   readonly remove: (who: Who, path: string) => Promise<Answer>;
 }
 
-export function askFiles(bench: () => StorageBench): FilesAsked {
+export function askFiles(bench: () => StorageBench): StorageRequests {
   const byUrl = (path: string, url: string) => `${path}?url=${encodeURIComponent(url)}`;
   return {
     async read(url, headers = {}, who, method = 'GET') {

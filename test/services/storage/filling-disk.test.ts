@@ -43,9 +43,9 @@ describe.skipIf(!CAN_MOUNT)('a disk that becomes full under a running server', (
       await scene.start();
       there = await furnish(scene);
       answeredSearches += 1;
-      const told = await whileItFills();
-      expect(told.unexpected).toEqual([]);
-      expect(told.refused).toBeGreaterThan(0);
+      const counts = await whileItFills();
+      expect(counts.unexpected).toEqual([]);
+      expect(counts.refused).toBeGreaterThan(0);
       await untilRefused();
 
       for (const [index, [method, path, body]] of additions(scene, there, 5).entries()) {
@@ -61,7 +61,7 @@ describe.skipIf(!CAN_MOUNT)('a disk that becomes full under a running server', (
       await expectServing(scene, there);
       await takesWhatFrees();
       await answersWhatChangesNothing();
-      const waiting = await scene.made('GET', `/v1/runs/${there.waiting}`);
+      const waiting = await scene.create('GET', `/v1/runs/${there.waiting}`);
       expect(['queued', 'running', 'completed']).toContain(waiting.status);
       expect(waiting.attempt_count).toBeLessThanOrEqual(1);
       scene.expectAlive();
@@ -73,15 +73,17 @@ describe.skipIf(!CAN_MOUNT)('a disk that becomes full under a running server', (
       scene.disk.free();
       await expect.poll(async () => (await scene.readiness()).status, SOON).toBe('ready');
       await expect
-        .poll(async () => (await scene.made('GET', `/v1/runs/${there.waiting}`)).status, { timeout: 60_000 })
+        .poll(async () => (await scene.create('GET', `/v1/runs/${there.waiting}`)).status, {
+          timeout: 60_000,
+        })
         .toBe('completed');
       const billed = `SELECT count(*) FROM usage WHERE formula_id = '${DIRECT_FORMULA_ID}'`;
       expect((await askSql(scene, there, billed)).body.data.rows).toEqual([[answeredSearches]]);
-      for (const [method, path, body] of additions(scene, there, 6)) await scene.made(method, path, body);
+      for (const [method, path, body] of additions(scene, there, 6)) await scene.create(method, path, body);
       expect((await askSql(scene, there)).status).toBe(200);
       await expectServing(scene, there);
       await scene.kill();
-      process.stdout.write(`${scene.requestCount} requests, ${told.refused} refused while it filled\n`);
+      process.stdout.write(`${scene.requestCount} requests, ${counts.refused} refused while it filled\n`);
     },
   );
 

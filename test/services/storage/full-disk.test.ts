@@ -44,17 +44,17 @@ describe.skipIf(!CAN_MOUNT)('a start on a full disk', () => {
     await takesWhatFrees();
     scene.expectAlive();
 
-    const before = await scene.made('GET', `/v1/runs/${there.waiting}`);
+    const before = await scene.create('GET', `/v1/runs/${there.waiting}`);
     expect(['queued', 'running']).toContain(before.status);
     scene.disk.free();
     await expect.poll(async () => (await scene.readiness()).status, SOON).toBe('ready');
     await expect
-      .poll(async () => (await scene.made('GET', `/v1/runs/${there.waiting}`)).status, { timeout: 60_000 })
+      .poll(async () => (await scene.create('GET', `/v1/runs/${there.waiting}`)).status, { timeout: 60_000 })
       .toBe('completed');
-    for (const [method, path, body] of additions(scene, there)) await scene.made(method, path, body);
+    for (const [method, path, body] of additions(scene, there)) await scene.create(method, path, body);
     await expectServing(scene, there);
     // The run was claimed before and after the full disk. No attempt counted in between.
-    const after = await scene.made('GET', `/v1/runs/${there.waiting}`);
+    const after = await scene.create('GET', `/v1/runs/${there.waiting}`);
     expect(after.attempt_count).toBeLessThanOrEqual(2);
     expect(scene.requestCount).toBeGreaterThan(60);
     await scene.kill();
@@ -71,7 +71,7 @@ describe.skipIf(!CAN_MOUNT)('a start on a full disk', () => {
 
   async function takesWhatFrees(): Promise<void> {
     expect((await scene.call('DELETE', '/v1/storage/files?path=gone.bin')).status).toBe(200);
-    expect((await scene.made('POST', `/v1/runs/${there.cancelled}/cancel`)).status).toBe('cancelled');
+    expect((await scene.create('POST', `/v1/runs/${there.cancelled}/cancel`)).status).toBe('cancelled');
     for (const path of [
       `/v1/storage/uploads/${there.aborted}`,
       `/v1/webhooks/endpoints/${there.endpoints[1]}`,

@@ -95,7 +95,7 @@ describe('a path', () => {
     '-rf',
     Array(32).fill('a').join('/'),
     'ä'.repeat(127),
-  ])('is taken as it is: %s', (path) => {
+  ])('is accepted without a change: %s', (path) => {
     expect(normalisePath(path, 'file_name')).toBe(path);
   });
 

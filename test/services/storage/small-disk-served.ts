@@ -17,7 +17,7 @@ export interface DiskScene extends DiskServer {
   readonly requestCount: number;
   readonly call: (method: string, path: string, body?: unknown, key?: string) => Promise<Answer>;
   /** Data of a response that must be a success. */
-  readonly made: (method: string, path: string, body?: unknown) => Promise<Json>;
+  readonly create: (method: string, path: string, body?: unknown) => Promise<Json>;
   readonly upload: (name: string, until: UploadStage) => Promise<Json>;
   readonly part: (uploadId: string) => Promise<Answer>;
   readonly readiness: () => Promise<Json>;
@@ -54,7 +54,7 @@ export async function serveOnSmallDisk(mebibytes: number): Promise<DiskScene> {
     const headers: Record<string, string> = key === undefined ? {} : { 'Idempotency-Key': key };
     return ask(server.url + path, method, bench.keys.lab, body, headers);
   };
-  const made: DiskScene['made'] = async (method, path, body) => {
+  const create: DiskScene['create'] = async (method, path, body) => {
     const { status, body: answer } = await call(method, path, body);
     expect({ path, status, answer: status < 300 ? '' : answer }).toEqual({ path, status, answer: '' });
     return answer.data ?? answer;
@@ -67,10 +67,12 @@ export async function serveOnSmallDisk(mebibytes: number): Promise<DiskScene> {
     disk,
     controlFile: join(disk.seen, 'data', 'control', 'data.mdb'),
     call,
-    made,
+    made: create,
     upload: (name: string, until: UploadStage) => upload(scene, name, until),
     async part(uploadId: string) {
-      const { urls } = await made('POST', `/v1/storage/uploads/${uploadId}/part-urls`, { part_numbers: [1] });
+      const { urls } = await create('POST', `/v1/storage/uploads/${uploadId}/part-urls`, {
+        part_numbers: [1],
+      });
       requestCount += 1;
       return putPart(urls[0].url, CONTENT);
     },
@@ -112,13 +114,13 @@ function serverOn(disk: SmallDisk, environment: NodeJS.ProcessEnv): DiskServer {
 
 async function upload(scene: DiskScene, name: string, until: UploadStage): Promise<Json> {
   const body = { file_name: name, size_bytes: CONTENT.length };
-  const created = await scene.made('POST', '/v1/storage/uploads', body);
+  const created = await scene.create('POST', '/v1/storage/uploads', body);
   if (until === 'created') return created;
   expect((await scene.part(created.id)).status).toBe(200);
   if (until === 'put') return created;
-  await scene.made('POST', `/v1/storage/uploads/${created.id}/parts/1/acknowledge`, {});
+  await scene.create('POST', `/v1/storage/uploads/${created.id}/parts/1/acknowledge`, {});
   if (until === 'acknowledged') return created;
-  return scene.made('POST', `/v1/storage/uploads/${created.id}/complete`);
+  return scene.create('POST', `/v1/storage/uploads/${created.id}/complete`);
 }
 
 export function queryOf({ bench }: DiskScene, index: number): Json {
@@ -139,48 +141,48 @@ export type Furniture = Awaited<ReturnType<typeof furnish>>;
 
 /** Objects from before the disk is full: one of every kind, and an upload in every state. */
 export async function furnish(scene: DiskScene) {
-  const { made, upload: up } = scene;
+  const { create, upload: up } = scene;
   const search = { query: queryOf(scene, 0), evidence: 'pairwise_sequence_alignment', limit: 10 };
-  const found = await made('POST', '/v1/homology', search);
+  const answer = await create('POST', '/v1/homology', search);
   const endpoints: string[] = [];
   for (const at of [0, 1, 2]) {
     const body = { url: `http://127.0.0.1:9/hook/${at}`, event_types: ['file.completed'] };
-    endpoints.push((await made('POST', '/v1/webhooks/endpoints', body)).id);
+    endpoints.push((await create('POST', '/v1/webhooks/endpoints', body)).id);
   }
   const credentials: Json[] = [];
   for (const name of ['first', 'second', 'reader']) {
-    credentials.push(await made('POST', '/v1/sql-credentials', { name }));
+    credentials.push(await create('POST', '/v1/sql-credentials', { name }));
   }
-  const finished = await made('POST', '/v1/runs', { ...runOf(scene, 2), background: false });
+  const finished = await create('POST', '/v1/runs', { ...runOf(scene, 2), background: false });
   return {
     search,
-    receipt: found.receipt.id as string,
-    targets: found.candidates.map(({ target }: Json) => target.id as string) as readonly string[],
-    release: found.database.release_id as string,
+    receipt: answer.receipt.id as string,
+    targets: answer.candidates.map(({ target }: Json) => target.id as string) as readonly string[],
+    release: answer.database.release_id as string,
     endpoints,
     credentials: credentials.map(({ sql_credential }) => sql_credential.id as string),
     login: `${credentials[2].sql_engine_user}:${credentials[2].password}`,
     finished: finished.id as string,
     kept: await up('kept.bin', 'completed'),
     gone: await up('gone.bin', 'completed'),
-    delivery: (await made('GET', `/v1/webhooks/deliveries?endpoint_id=${endpoints[2]}`))[0].id as string,
+    delivery: (await create('GET', `/v1/webhooks/deliveries?endpoint_id=${endpoints[2]}`))[0].id as string,
     created: (await up('a.bin', 'created')).id as string,
     put: (await up('b.bin', 'put')).id as string,
     acknowledged: (await up('c.bin', 'acknowledged')).id as string,
     aborted: (await up('d.bin', 'acknowledged')).id as string,
     // Created last, so that both are unfinished when the disk is full.
-    waiting: (await made('POST', '/v1/runs', runOf(scene, 0, 1_000))).id as string,
-    cancelled: (await made('POST', '/v1/runs', runOf(scene, 1, 1_000))).id as string,
+    waiting: (await create('POST', '/v1/runs', runOf(scene, 0, 1_000))).id as string,
+    cancelled: (await create('POST', '/v1/runs', runOf(scene, 1, 1_000))).id as string,
   };
 }
 
-type Asked = readonly [method: string, path: string, body?: Json];
+type SentRequest = readonly [method: string, path: string, body?: Json];
 
 /**
  * Every kind of request that adds an object. With free space, each succeeds.
  * @param round objects of another round are not created again
  */
-export function additions(scene: DiskScene, there: Furniture, round = 0): readonly Asked[] {
+export function additions(scene: DiskScene, there: Furniture, round = 0): readonly SentRequest[] {
   const filter = { op: 'gte', field: 'length', value: String(2 + round) };
   const acl = { default: 'allow', rules: [] };
   return [
@@ -233,18 +235,18 @@ export function expectUnavailable(path: string, { status, headers, body }: Answe
 
 /** Lists and bytes that stay readable, whatever the disk accepts. */
 export async function expectServing(scene: DiskScene, there: Furniture): Promise<void> {
-  const { made } = scene;
+  const { create } = scene;
   for (const path of [
     '/v1/homology/databases',
     '/v1/runs',
     '/v1/webhooks/endpoints',
     '/v1/sql-credentials',
   ]) {
-    await made('GET', path);
+    await create('GET', path);
   }
-  await made('GET', `/v1/receipts/${there.receipt}`);
+  await create('GET', `/v1/receipts/${there.receipt}`);
   for (const upload of [there.created, there.put, there.acknowledged])
-    await made('GET', `/v1/storage/uploads/${upload}`);
+    await create('GET', `/v1/storage/uploads/${upload}`);
   const { url: file } = there.kept;
   const read = await fetch(scene.url + new URL(file).pathname, {
     headers: { Authorization: `Bearer ${scene.bench.keys.lab}` },

@@ -80,8 +80,8 @@ describe('an upload', () => {
         true,
       );
     }
-    const seen = (await bench.ask('lab', 'GET', path(created.id))).body.data;
-    expect(seen).toMatchObject({ status: 'uploading', uploaded_parts: [1, 2, 3] });
+    const shown = (await bench.ask('lab', 'GET', path(created.id))).body.data;
+    expect(shown).toMatchObject({ status: 'uploading', uploaded_parts: [1, 2, 3] });
     const { status, body: done } = await complete(created.id);
     expect(status).toBe(200);
     expect(done.data).toMatchObject({
@@ -139,7 +139,7 @@ describe('an upload', () => {
     expect(second.body.data.id).toBe(first.body.data.id);
   });
 
-  it('that is completed twice is the same file, also when both ask at once', async () => {
+  it('that is completed twice gives the same file, also for concurrent requests', async () => {
     const { id } = await initiate(bench, 'lab', freshName(), PART + 1, PARTS);
     await send(id, 1, bytesOf(3, PART));
     await send(id, 2, Buffer.from('z'));
@@ -151,7 +151,7 @@ describe('an upload', () => {
     expect(new Set(answers.map(({ body }) => `${body.data.url} ${body.data.storage_version}`)).size).toBe(1);
   });
 
-  it('is refused completion while parts are missing, and says which', async () => {
+  it('cannot be completed while parts are missing, and the refusal lists them', async () => {
     const { id } = await initiate(bench, 'lab', freshName(), 3 * PART, PARTS);
     await send(id, 2, bytesOf(4, PART));
     await acknowledge(id, 2);
@@ -164,7 +164,7 @@ describe('an upload', () => {
     expect(code(await complete(none.id))).toBe('parts_missing');
   });
 
-  it('whose whole has not the announced checksum takes parts again', async () => {
+  it('that misses its announced checksum accepts parts again', async () => {
     const right = bytesOf(6, PART + 2);
     const more = { ...PARTS, checksum: sha256(right) };
     const { id } = await initiate(bench, 'lab', freshName(), right.length, more);
@@ -265,8 +265,8 @@ describe('a part', () => {
 
   it('of another number than the upload has is refused', async () => {
     const { id } = await initiate(bench, 'lab', freshName(), 5);
-    const asked = await bench.ask('lab', 'POST', path(id, '/part-urls'), { part_numbers: [1, 2] });
-    expect(code(asked)).toBe('part_number_invalid');
+    const urls = await bench.ask('lab', 'POST', path(id, '/part-urls'), { part_numbers: [1, 2] });
+    expect(code(urls)).toBe('part_number_invalid');
     expect(code(await acknowledge(id, 2))).toBe('part_number_invalid');
     expect(code(await bench.ask('lab', 'POST', path(id, '/part-urls'), { part_numbers: [0] }))).toBe(
       'validation_failed',
@@ -318,7 +318,7 @@ describe('a part', () => {
     expect(String(await contentOf((await complete(id)).body.data.url))).toBe('first');
   });
 
-  it('whose client goes away in the middle leaves nothing behind', async () => {
+  it('whose client disconnects in the middle leaves no bytes', async () => {
     const { id } = await initiate(bench, 'lab', freshName(), 1_000_000);
     const url = await partUrl(bench, 'lab', id, 1);
     const leaving = new AbortController();

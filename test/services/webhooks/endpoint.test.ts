@@ -52,7 +52,7 @@ describe('an endpoint', () => {
     });
   });
 
-  it('that was removed gets nothing more', async () => {
+  it('that was removed gets no further delivery', async () => {
     const { id } = await scene.endpoint();
     await scene.endRun();
     await scene.webhooks.deleteEndpoint(id, context());
@@ -121,14 +121,14 @@ describe('an endpoint', () => {
   it('is reached at the checked address, even if its name resolves differently later', async () => {
     const port = new URL(scene.origin).port;
     await scene.endpoint({ url: `http://rebinding.example:${port}/hook` });
-    let asked = 0;
+    let requestCount = 0;
     scene.lookup = async () => {
-      asked += 1;
-      return [{ address: asked === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }];
+      requestCount += 1;
+      return [{ address: requestCount === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }];
     };
     await scene.endRun();
     await scene.webhooks.deliverDue();
-    expect(asked).toBe(1);
+    expect(requestCount).toBe(1);
     expect(scene.received[0].headers.host).toBe(`rebinding.example:${port}`);
     scene.lookup = async () => [{ address: '169.254.169.254', family: 4 }];
     scene.clock += 1;

@@ -15,14 +15,14 @@ import { PROGRAM } from '../../tools/paths.js';
 let bench: Bench;
 let serving: Serving;
 let receiver: Server;
-const told: Json[] = [];
+const received: Json[] = [];
 
 beforeAll(async () => {
   bench = await buildBench(60);
   serving = await bench.start();
   receiver = createServer((request, response) => {
     void text(request).then((body) => {
-      told.push({ path: request.url, ...JSON.parse(body) });
+      received.push({ path: request.url, ...JSON.parse(body) });
       response.writeHead(204).end();
       receiver.emit('told');
     });
@@ -59,11 +59,11 @@ describe('a release that is published', { timeout: 180_000 }, () => {
     const first = once(receiver, 'told');
     await build('fresh', bench.sequences.slice(0, 5));
     await first;
-    while (told.length < 2) await once(receiver, 'told');
+    while (received.length < 2) await once(receiver, 'told');
     const { body } = await serving.call('GET', '/v1/homology/databases/fresh/releases');
     const [release] = body.data;
     for (const path of ['/lab', '/other']) {
-      expect(told.filter((event) => event.path === path)).toEqual([
+      expect(received.filter((event) => event.path === path)).toEqual([
         {
           path,
           type: 'release.published',
@@ -76,8 +76,8 @@ describe('a release that is published', { timeout: 180_000 }, () => {
     await build('fresh', bench.sequences.slice(0, 5));
     await gloaming('index', 'grant', 'fresh', '--organization', 'lab');
     await build('fresh', bench.sequences.slice(0, 6));
-    while (told.length < 3) await once(receiver, 'told');
-    expect(told.slice(2).map(({ path }) => path)).toEqual(['/lab']);
+    while (received.length < 3) await once(receiver, 'told');
+    expect(received.slice(2).map(({ path }) => path)).toEqual(['/lab']);
     for (const as of ['lab', 'other'] as const) {
       const deliveries = await serving.call('GET', '/v1/webhooks/deliveries', { as });
       expect(deliveries.body.data).toHaveLength(as === 'lab' ? 2 : 1);

@@ -38,15 +38,15 @@ describe('turns', () => {
   });
 
   it('reserve a share of an organization for responsive endpoints', () => {
-    const turns = new Turns({ endpoint: 2, organization: 4, heardFrom: 2, all: 9 });
+    const turns = new Turns({ endpoint: 2, organization: 4, ofAnswering: 2, all: 9 });
     for (const each of ['a1', 'a2', 'a3']) turns.want(lane('a', each));
-    turns.want({ ...lane('a', 'a4'), isHeardFrom: true });
+    turns.want({ ...lane('a', 'a4'), hasAnswered: true });
     turns.want(lane('b', 'b1'));
     const taken = take(turns);
     expect(names(taken)).toBe('a1 b1 a2 b1 a4 a4');
     turns.end(lane('a', 'a4'));
     // After a response the lane keeps its place and takes a reserved turn.
-    turns.want({ ...lane('a', 'a3'), isHeardFrom: true });
+    turns.want({ ...lane('a', 'a3'), hasAnswered: true });
     expect(names(take(turns))).toBe('a3');
   });
 

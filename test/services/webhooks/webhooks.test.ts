@@ -92,7 +92,7 @@ describe('a delivery', () => {
     expect(new Set(scene.received.map(({ body }) => body)).size).toBe(1);
   });
 
-  it('leaves an endpoint enabled that took others meanwhile', async () => {
+  it('does not disable an endpoint that accepted other deliveries meanwhile', async () => {
     await scene.endpoint();
     const bad = await scene.endRun('failed');
     scene.answer = (response, { body }) => response.writeHead(body.includes(bad) ? 500 : 200).end();
@@ -106,7 +106,7 @@ describe('a delivery', () => {
     expect(scene.webhooks.listEndpoints({ limit: 1 }, context()).value.data[0].status).toBe('enabled');
   });
 
-  it('counts only where the answer is 2xx and whole', async () => {
+  it('succeeds only with a complete 2xx answer', async () => {
     const outcomes: [string, (response: ServerResponse) => void, object][] = [
       [
         'redirect',
@@ -156,7 +156,7 @@ describe('a delivery', () => {
     expect(scene.deliveries()[0], 'endless').toMatchObject({ status: 'delivered' });
   });
 
-  it('that is answered with 410 ends the endpoint at once, with what else was on its way', async () => {
+  it('that is answered with 410 disables the endpoint and ends its other deliveries', async () => {
     await scene.endpoint();
     scene.answer = (response) => response.writeHead(500).end();
     await scene.endRun();
@@ -194,7 +194,7 @@ describe('a delivery', () => {
     ]);
   });
 
-  it('that is asked for again during an attempt is sent again, whatever comes of that attempt', async () => {
+  it('that is requested again during an attempt is sent again, whatever the outcome of the attempt', async () => {
     await scene.endpoint();
     const open: ServerResponse[] = [];
     scene.answer = (response) => void open.push(response);
@@ -224,7 +224,7 @@ describe('a delivery', () => {
     expect(() => scene.webhooks.getDelivery(id, context())).toThrow(/No webhook delivery/);
   });
 
-  it('that a stopped server left is sent by the next one', async () => {
+  it('that was pending when the server stopped is sent after the restart', async () => {
     const { secret } = await scene.endpoint();
     scene.answer = () => undefined;
     await scene.endRun();

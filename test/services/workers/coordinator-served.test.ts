@@ -36,8 +36,8 @@ describe.skipIf(!hasOpenssl)('a coordinator', () => {
     const program = new Command();
     const { stdin, stderr } = process;
     registerInit(program, { environment: {}, stdin, stdout: new PassThrough().resume(), stderr });
-    const asked = ['--tls', 'self-signed', '--host', '127.0.0.1', '--port', '8080', '--name', 'node2'];
-    await program.parseAsync(['init', join(folder, 'init'), ...asked], { from: 'user' });
+    const options = ['--tls', 'self-signed', '--host', '127.0.0.1', '--port', '8080', '--name', 'node2'];
+    await program.parseAsync(['init', join(folder, 'init'), ...options], { from: 'user' });
     const tls = {
       certificate_file: join(folder, 'init', 'tls', 'server.crt'),
       key_file: join(folder, 'init', 'tls', 'server.key'),

@@ -58,7 +58,7 @@ const search = (): Promise<readonly SearchResult[]> =>
 
 describe('a partial result with forged sums under the right digest', () => {
   it.each(['zero', 'highest', 'lowest', 'random', 'of another target'])(
-    'changes what is found, and neither ends the server nor leaves the scale: %s',
+    'may change results, but neither ends the server nor gives scores out of range: %s',
     async (kind) => {
       const most = 32_767;
       const forge = (sums: Int32Array, lengthOf: (at: number) => number): Int32Array =>

@@ -3,7 +3,7 @@
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Statements } from '#src/sql/engine/statements.js';
-import type { OpenWorld } from '#src/sql/engine/world.js';
+import type { OpenTables } from '#src/sql/engine/open-tables.js';
 
 /* Statements on a snapshot whose connections the test delays. */
 
@@ -25,7 +25,7 @@ beforeEach(() => {
   closed = [];
 });
 
-function open(name: string, parts: Partial<OpenWorld> = {}): void {
+function open(name: string, parts: Partial<OpenTables> = {}): void {
   const close = (): void => void closed.push(name);
   statements.open({ gate, connect: () => instance.connect(), close, ...parts });
 }
@@ -52,25 +52,24 @@ describe.each(ways)('a statement that is %s', (_name, ask) => {
   it('stops at an interrupt that arrives while it connects', async () => {
     const { released, letGo } = latch();
     open('first', { connect: () => released.then(() => instance.connect()) });
-    const asked = ask(1, 'SELECT 1');
+    const answer = ask(1, 'SELECT 1');
     statements.interrupt(1);
     letGo();
-    await expect(asked).rejects.toMatchObject({ kind: 'interrupted' });
+    await expect(answer).rejects.toMatchObject({ kind: 'interrupted' });
   });
 
   it('stops at an interrupt that arrives while it is parsed', async () => {
     const { released, letGo } = latch();
-    const slow = { runAndReadAll: (...asked) => released.then(() => gate.runAndReadAll(...asked)) } as Pick<
-      DuckDBConnection,
-      'runAndReadAll'
-    >;
+    const slow = {
+      runAndReadAll: (...statement) => released.then(() => gate.runAndReadAll(...statement)),
+    } as Pick<DuckDBConnection, 'runAndReadAll'>;
     const connection = await instance.connect();
     open('first', { gate: slow as DuckDBConnection, connect: async () => connection });
-    const asked = ask(1, 'SELECT 1');
+    const answer = ask(1, 'SELECT 1');
     await new Promise(setImmediate);
     statements.interrupt(1);
     letGo();
-    await expect(asked).rejects.toMatchObject({ kind: 'interrupted' });
+    await expect(answer).rejects.toMatchObject({ kind: 'interrupted' });
   });
 
   it('releases a snapshot that it could not connect to', async () => {

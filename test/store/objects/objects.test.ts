@@ -25,10 +25,10 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-async function kept(text: string) {
+async function storeText(text: string) {
   const received = await objects.receive(bytesOf(text), Infinity);
   const { sha256, sizeBytes } = received;
-  return { sha256, sizeBytes, unpin: await received.keep() };
+  return { sha256, sizeBytes, unpin: await received.persist() };
 }
 
 async function filesAfterCollection(): Promise<string[]> {
@@ -40,7 +40,7 @@ async function filesAfterCollection(): Promise<string[]> {
 
 describe('an object', () => {
   it('stays while it is pinned, and then as long as it has a reference', async () => {
-    const { sha256, sizeBytes, unpin } = await kept('twilight');
+    const { sha256, sizeBytes, unpin } = await storeText('twilight');
     expect(await filesAfterCollection()).toEqual([sha256]);
     await store.transaction(() => objects.addReference(sha256, sizeBytes));
     unpin();
@@ -50,13 +50,13 @@ describe('an object', () => {
   });
 
   it('is removed if it has no reference when it is unpinned', async () => {
-    const { unpin } = await kept('twilight');
+    const { unpin } = await storeText('twilight');
     unpin();
     expect(await filesAfterCollection()).toEqual([]);
   });
 
   it('is removed if the transaction of its reference failed', async () => {
-    const { sha256, sizeBytes, unpin } = await kept('twilight');
+    const { sha256, sizeBytes, unpin } = await storeText('twilight');
     const failing = store.transaction(() => {
       objects.addReference(sha256, sizeBytes);
       throw new Error('refused');
@@ -68,7 +68,7 @@ describe('an object', () => {
   });
 
   it('does not count as unclaimed if its only reference was dropped while it was pinned', async () => {
-    const { sha256, sizeBytes, unpin } = await kept('twilight');
+    const { sha256, sizeBytes, unpin } = await storeText('twilight');
     await store.transaction(() => objects.addReference(sha256, sizeBytes));
     expect(await filesAfterCollection()).toEqual([sha256]);
     await store.transaction(() => objects.dropReference(sha256));

@@ -60,7 +60,7 @@ function create(path = 'a'): Promise<UploadRow> {
 
 async function send(id: string, part: number, text: string, now = START) {
   const received = await tables.objects.receive(once(text), 4);
-  const release = await received.keep();
+  const release = await received.persist();
   const { sha256, sizeBytes } = received;
   const change = await tables.uploads.keepPart(id, part, { sha256, sizeBytes }, now);
   release();
@@ -106,33 +106,30 @@ function stored(): string[] {
 const STATES = Object.keys(UPLOAD_TRANSITIONS) as UploadStatus[];
 
 describe('an upload', () => {
-  it.each(STATES)(
-    'that is %s changes as the table of states says, and otherwise not at all',
-    async (from) => {
-      const attempts: Partial<
-        Record<UploadStatus, (upload: UploadRow, segments: readonly string[]) => Promise<unknown>>
-      > = {
-        uploading: ({ id }) => send(id, 1, 'more'),
-        completing: ({ id }) => tables.uploads.beginCompletion(id, START),
-        completed: (upload, segments) => complete(upload, segments),
-        aborted: ({ id }) => tables.uploads.abort(id, START),
-        expired: () => tables.uploads.sweep(new Date(DUE.getTime() + UPLOAD_COMPLETION_GRACE_MS)),
-      };
-      for (const [to, attempt] of Object.entries(attempts)) {
-        const { upload, segments } = await inState(from);
-        await attempt(upload, segments);
-        const allowed = UPLOAD_TRANSITIONS[from] as readonly string[];
-        // Only a failed completion accepts parts again, and parts are not joined while one is missing.
-        const isReached = allowed.includes(to) && !(from === 'completing' && to === 'uploading');
-        expect({ from, to, is: tables.uploads.get(upload.id)?.status }).toEqual({
-          from,
-          to,
-          is: isReached ? to : from,
-        });
-        await tables.uploads.abort(upload.id, START);
-      }
-    },
-  );
+  it.each(STATES)('that is %s changes only as the table of states allows', async (from) => {
+    const attempts: Partial<
+      Record<UploadStatus, (upload: UploadRow, segments: readonly string[]) => Promise<unknown>>
+    > = {
+      uploading: ({ id }) => send(id, 1, 'more'),
+      completing: ({ id }) => tables.uploads.beginCompletion(id, START),
+      completed: (upload, segments) => complete(upload, segments),
+      aborted: ({ id }) => tables.uploads.abort(id, START),
+      expired: () => tables.uploads.sweep(new Date(DUE.getTime() + UPLOAD_COMPLETION_GRACE_MS)),
+    };
+    for (const [to, attempt] of Object.entries(attempts)) {
+      const { upload, segments } = await inState(from);
+      await attempt(upload, segments);
+      const allowed = UPLOAD_TRANSITIONS[from] as readonly string[];
+      // Only a failed completion accepts parts again, and parts are not joined while one is missing.
+      const isReached = allowed.includes(to) && !(from === 'completing' && to === 'uploading');
+      expect({ from, to, is: tables.uploads.get(upload.id)?.status }).toEqual({
+        from,
+        to,
+        is: isReached ? to : from,
+      });
+      await tables.uploads.abort(upload.id, START);
+    }
+  });
 
   it('whose completion fails takes parts again, and expires at its own time', async () => {
     const { upload } = await inState('completing');
@@ -159,7 +156,7 @@ describe('an upload', () => {
       expect(tables.uploads.get(upload.id)?.status).toBe(winner);
       const file = tables.files.at('lab', 'completing');
       expect(file === undefined).toBe(first === 'abort');
-      if (file !== undefined) await tables.files.remove('lab', 'completing', (found) => found, START);
+      if (file !== undefined) await tables.files.remove('lab', 'completing', (files) => files, START);
     }
     const { upload, segments } = await inState('completing');
     const late = new Date(DUE.getTime() + UPLOAD_COMPLETION_GRACE_MS);
@@ -190,7 +187,7 @@ describe('an upload', () => {
     const { upload } = await inState('completed');
     const { fileId } = upload.completed!;
     await tables.uploads.abort(upload.id, START);
-    await tables.files.remove('lab', 'completed', (found) => found, START);
+    await tables.files.remove('lab', 'completed', (files) => files, START);
     expect(events.after(fileId, 0).map(({ type }) => type)).toEqual(['file.completed', 'file.deleted']);
     await tables.files.sweep(new Date(START.getTime() + UPLOAD_MEMORY_MS));
     expect(events.after(fileId, 0)).toEqual([]);
@@ -213,7 +210,7 @@ describe('bytes on disk', () => {
 
   it('that never got a reference are collected', async () => {
     const received = await tables.objects.receive(once('lost'), 4);
-    const release = await received.keep();
+    const release = await received.persist();
     await tables.objects.collect();
     expect(stored()).toEqual([received.sha256]);
     release();
@@ -224,7 +221,7 @@ describe('bytes on disk', () => {
   it('stay while a reader has them open, and are removed afterwards', async () => {
     const { upload, segments } = await inState('completed');
     const opened = tables.contents.open(upload.completed!.sha256, 0, 8)!;
-    await tables.files.remove('lab', 'completed', (found) => found, START);
+    await tables.files.remove('lab', 'completed', (files) => files, START);
     await tables.objects.collect();
     expect(stored().length).toBe(segments.length);
     let text = '';
@@ -236,12 +233,12 @@ describe('bytes on disk', () => {
   });
 
   it('are read no further than one chunk past the bound', async () => {
-    let asked = 0;
+    let callCount = 0;
     const endless = (async function* () {
-      for (;;) yield Buffer.alloc((asked += 1) && 1_000);
+      for (;;) yield Buffer.alloc((callCount += 1) && 1_000);
     })();
     const received = await tables.objects.receive(endless, 2_500);
-    expect([received.sizeBytes, asked]).toEqual([3_000, 3]);
+    expect([received.sizeBytes, callCount]).toEqual([3_000, 3]);
     await received.discard();
     expect(stored()).toEqual([]);
   });

@@ -28,7 +28,7 @@ describe('an API key', () => {
     expect(table.findByShort('short')).toBeUndefined();
   });
 
-  it('whose short part is taken is not added, and leaves the other as it was', async () => {
+  it('whose prefix is in use is not added, and does not change the other key', async () => {
     const table = new ApiKeyTable(scratch.store);
     await table.add(key('a'));
     expect(await table.add(key('b', { short: 'shorta' }))).toBe(false);

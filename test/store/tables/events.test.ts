@@ -14,7 +14,7 @@ describe('events', () => {
   it('of a subject count from 1 without gaps, independent of other subjects', async () => {
     const table = new EventTable(scratch.store);
     await scratch.store.transaction(() => {
-      // More than nine, so that a text order would be detected.
+      // Eleven events, because a wrong order by text puts 10 before 9.
       for (let index = 1; index <= 11; index += 1) {
         table.append(event('run_a', `a${index}`));
         table.append(event('run_ab', `b${index}`));

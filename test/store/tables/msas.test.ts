@@ -21,13 +21,13 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
 }
 
 let second = 0;
-async function keep(id: string, text: string, organization = 'lab'): Promise<void> {
+async function persist(id: string, text: string, organization = 'lab'): Promise<void> {
   const received = await objects.receive(bytesOf(text), Infinity);
   const { sha256, sizeBytes } = received;
   const content = { manifest: id, sha256, sizeBytes, jsonBytes: sizeBytes + 2 };
   second += 1;
   const createdAt = new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
-  await tables.msas.keep({ id, createdAt, content }, received, organization);
+  await tables.msas.persist({ id, createdAt, content }, received, organization);
 }
 
 async function read(id: string): Promise<string | undefined> {
@@ -41,8 +41,8 @@ async function read(id: string): Promise<string | undefined> {
 
 describe('stored alignments', () => {
   it('are read unchanged, and belong to every organization that made them', async () => {
-    await keep('a', '>query\nMK\n');
-    await keep('a', '>query\nMK\n', 'rivals');
+    await persist('a', '>query\nMK\n');
+    await persist('a', '>query\nMK\n', 'rivals');
     expect(tables.msas.get('a')).toMatchObject({ organizationIds: ['lab', 'rivals'] });
     expect(await read('a')).toBe('>query\nMK\n');
     expect(await read('b')).toBeUndefined();
@@ -51,35 +51,35 @@ describe('stored alignments', () => {
   it('of visitors without a key evict only those of such visitors', async () => {
     const open = { componentCount: 1, msaCount: 2, msaBytes: 40 };
     tables = openMsaTables(scratch.store, objects, { componentCount: 9, msaCount: 9, msaBytes: 1_000, open });
-    await keep('lab', 'of the lab');
-    for (const id of ['a', 'b', 'c', 'd']) await keep(id, `of ${id}`, 'console-open');
+    await persist('lab', 'of the lab');
+    for (const id of ['a', 'b', 'c', 'd']) await persist(id, `of ${id}`, 'console-open');
     expect(['lab', 'a', 'b', 'c', 'd'].map((id) => tables.msas.get(id) !== undefined)).toEqual([
       ...[true, false, false, true, true],
     ]);
-    await keep('e', 'x'.repeat(30), 'console-open');
-    await keep('f', 'y'.repeat(30), 'console-open');
+    await persist('e', 'x'.repeat(30), 'console-open');
+    await persist('f', 'y'.repeat(30), 'console-open');
     expect(['lab', 'd', 'e', 'f'].map((id) => tables.msas.get(id) !== undefined)).toEqual([
       ...[true, false, false, true],
     ]);
   });
 
   it('are evicted from the oldest on, by count and by bytes; shared text stays', async () => {
-    await keep('a', 'shared');
-    await keep('b', 'of b');
-    await keep('c', 'shared');
-    await keep('d', 'of d');
+    await persist('a', 'shared');
+    await persist('b', 'of b');
+    await persist('c', 'shared');
+    await persist('d', 'of d');
     await objects.collect();
     expect(tables.msas.get('a')).toBeUndefined();
     expect(await read('c')).toBe('shared');
-    await keep('e', 'x'.repeat(95));
+    await persist('e', 'x'.repeat(95));
     await objects.collect();
     expect([await read('b'), await read('c'), await read('d')]).toEqual([undefined, undefined, 'of d']);
   });
 
   it('are read to their end even if they are evicted meanwhile', async () => {
-    await keep('a', 'of a');
+    await persist('a', 'of a');
     const opened = tables.msas.open('a');
-    for (const id of ['b', 'c', 'd']) await keep(id, `of ${id}`);
+    for (const id of ['b', 'c', 'd']) await persist(id, `of ${id}`);
     await objects.collect();
     expect(tables.msas.get('a')).toBeUndefined();
     const chunks: Uint8Array[] = [];
@@ -92,14 +92,14 @@ describe('stored alignments', () => {
     ['too many', 'x'],
     ['too large', 'x'.repeat(40)],
   ])('stay where those with which they would have been %s were refused', async (_name, text) => {
-    await keep('a', 'of a');
+    await persist('a', 'of a');
     scratch.isRefusing = true;
-    for (const id of ['b', 'c', 'd', 'e']) await expect(keep(id, text)).rejects.toThrow('refused');
+    for (const id of ['b', 'c', 'd', 'e']) await expect(persist(id, text)).rejects.toThrow('refused');
     scratch.isRefusing = false;
-    await keep('f', 'of f');
-    await keep('g', 'of g');
+    await persist('f', 'of f');
+    await persist('g', 'of g');
     expect([await read('a'), await read('f'), await read('g')]).toEqual(['of a', 'of f', 'of g']);
-    await keep('h', 'x'.repeat(95));
+    await persist('h', 'x'.repeat(95));
     expect(['a', 'f', 'g', 'h'].map((id) => tables.msas.get(id) !== undefined)).toEqual([
       false,
       false,
@@ -109,19 +109,19 @@ describe('stored alignments', () => {
   });
 
   it('stay if the alignment that would evict them is refused, and are evicted by the next one', async () => {
-    for (const id of ['a', 'b', 'c']) await keep(id, id);
+    for (const id of ['a', 'b', 'c']) await persist(id, id);
     scratch.isRefusing = true;
-    await expect(keep('d', 'x'.repeat(60))).rejects.toThrow('refused');
+    await expect(persist('d', 'x'.repeat(60))).rejects.toThrow('refused');
     scratch.isRefusing = false;
     expect(['a', 'b', 'c'].map((id) => tables.msas.get(id)?.id)).toEqual(['a', 'b', 'c']);
-    await keep('e', 'x'.repeat(40));
+    await persist('e', 'x'.repeat(40));
     expect(['a', 'b', 'c', 'e'].map((id) => tables.msas.get(id)?.id)).toEqual([undefined, 'b', 'c', 'e']);
   });
 
   it('are counted again by the next server', async () => {
-    for (const id of ['a', 'b', 'c']) await keep(id, id);
+    for (const id of ['a', 'b', 'c']) await persist(id, id);
     tables = openMsaTables(scratch.store, objects, BOUNDS);
-    await keep('d', 'd');
+    await persist('d', 'd');
     expect([tables.msas.get('a'), tables.msas.get('b')?.id]).toEqual([undefined, 'b']);
   });
 });
@@ -130,7 +130,7 @@ describe('stored components', () => {
   it('are written once and evicted from the oldest on', async () => {
     for (const [at, id] of ['a', 'b', 'a', 'c'].entries()) {
       const createdAt = new Date(Date.UTC(2026, 0, 1, 0, 0, at)).toISOString();
-      await tables.components.keep({ id, createdAt, content: id }, 'lab');
+      await tables.components.persist({ id, createdAt, content: id }, 'lab');
     }
     expect(['a', 'b', 'c'].map((id) => tables.components.get(id)?.content)).toEqual([undefined, 'b', 'c']);
   });

@@ -14,57 +14,57 @@ function receipt(id: string, second: number) {
 describe('a receipt', () => {
   it('is stored once, with every organization whose search made it', async () => {
     const table = new ReceiptTable(scratch.store);
-    await table.keep(receipt('a', 1), 'rival');
-    await table.keep(receipt('a', 2), 'lab');
+    await table.persist(receipt('a', 1), 'rival');
+    await table.persist(receipt('a', 2), 'lab');
     const before = scratch.store.commitNumber();
-    await table.keep(receipt('a', 3), 'lab');
+    await table.persist(receipt('a', 3), 'lab');
     expect(scratch.store.commitNumber()).toBe(before);
     expect(table.get('rcpt_a')).toEqual({ ...receipt('a', 1), organizationIds: ['lab', 'rival'] });
   });
 
   it('counts as recently stored for its organization only, in this process', async () => {
     const table = new ReceiptTable(scratch.store);
-    await table.keep(receipt('a', 1), 'lab');
-    expect(table.isKeptLately('rcpt_a', 'lab')).toBe(true);
-    expect(table.isKeptLately('rcpt_a', 'rival')).toBe(false);
-    expect(new ReceiptTable(scratch.store).isKeptLately('rcpt_a', 'lab')).toBe(false);
+    await table.persist(receipt('a', 1), 'lab');
+    expect(table.isRecent('rcpt_a', 'lab')).toBe(true);
+    expect(table.isRecent('rcpt_a', 'rival')).toBe(false);
+    expect(new ReceiptTable(scratch.store).isRecent('rcpt_a', 'lab')).toBe(false);
   });
 
   it('is evicted when it is the oldest of too many, also after a restart', async () => {
     const first = new ReceiptTable(scratch.store, 2);
-    await first.keep(receipt('a', 2), 'lab');
-    await first.keep(receipt('b', 1), 'lab');
+    await first.persist(receipt('a', 2), 'lab');
+    await first.persist(receipt('b', 1), 'lab');
     const second = new ReceiptTable(scratch.store, 2);
-    await second.keep(receipt('c', 3), 'lab');
+    await second.persist(receipt('c', 3), 'lab');
     expect(['a', 'b', 'c'].map((id) => second.get(`rcpt_${id}`) !== undefined)).toEqual([true, false, true]);
-    expect(first.isKeptLately('rcpt_b', 'lab')).toBe(false);
+    expect(first.isRecent('rcpt_b', 'lab')).toBe(false);
   });
 
-  it('is evicted for no visitor without a key, whose own oldest are', async () => {
+  it('is not evicted for a visitor without a key; the oldest receipts of such visitors are', async () => {
     const table = new ReceiptTable(scratch.store, 6, 2);
-    await table.keep(receipt('lab', 1), 'lab');
-    await table.keep(receipt('shared', 2), 'console-open');
-    await table.keep(receipt('shared', 2), 'lab');
-    for (let at = 0; at < 20; at += 1) await table.keep(receipt(`v${at}`, 3 + at), 'console-open');
+    await table.persist(receipt('lab', 1), 'lab');
+    await table.persist(receipt('shared', 2), 'console-open');
+    await table.persist(receipt('shared', 2), 'lab');
+    for (let at = 0; at < 20; at += 1) await table.persist(receipt(`v${at}`, 3 + at), 'console-open');
     const stored = ['lab', 'shared', 'v0', 'v17', 'v18', 'v19'].map(
       (id) => table.get(`rcpt_${id}`) !== undefined,
     );
     expect(stored).toEqual([true, true, false, false, true, true]);
-    await table.keep(receipt('lab2', 40), 'lab');
+    await table.persist(receipt('lab2', 40), 'lab');
     expect(table.get('rcpt_lab')).toBeDefined();
   });
 
   it('stays if the receipts that would evict it are refused', async () => {
     const table = new ReceiptTable(scratch.store, 2);
-    await table.keep(receipt('a', 1), 'lab');
+    await table.persist(receipt('a', 1), 'lab');
     scratch.isRefusing = true;
     for (const id of ['b', 'c', 'd']) {
-      await expect(table.keep(receipt(id, 2), 'lab')).rejects.toThrow('refused');
+      await expect(table.persist(receipt(id, 2), 'lab')).rejects.toThrow('refused');
     }
     scratch.isRefusing = false;
-    await table.keep(receipt('e', 3), 'lab');
+    await table.persist(receipt('e', 3), 'lab');
     expect(['a', 'e'].map((id) => table.get(`rcpt_${id}`)?.id)).toEqual(['rcpt_a', 'rcpt_e']);
-    await table.keep(receipt('f', 4), 'lab');
+    await table.persist(receipt('f', 4), 'lab');
     expect(['a', 'e', 'f'].map((id) => table.get(`rcpt_${id}`) !== undefined)).toEqual([false, true, true]);
   });
 });

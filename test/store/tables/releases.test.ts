@@ -76,11 +76,13 @@ describe('a calibration', () => {
 
 describe('an observer of releases', () => {
   it('is notified once of a publication, and of a removal', async () => {
-    const heard: string[] = [];
+    const notices: string[] = [];
     const observed = new ReleaseTable(store, {
       onPublished: ({ id, slug }, { defaultReleaseId }) =>
-        void heard.push(`${slug} has ${id === A ? 'A' : 'B'}, default ${defaultReleaseId === A ? 'A' : 'B'}`),
-      onRemoved: (id, slug) => void heard.push(`${slug} lost ${id === A ? 'A' : 'B'}`),
+        void notices.push(
+          `${slug} has ${id === A ? 'A' : 'B'}, default ${defaultReleaseId === A ? 'A' : 'B'}`,
+        ),
+      onRemoved: (id, slug) => void notices.push(`${slug} lost ${id === A ? 'A' : 'B'}`),
     });
     await observed.publish(row(A, 'yeast', 1));
     await observed.publish(row(B, 'yeast', 2));
@@ -88,7 +90,7 @@ describe('an observer of releases', () => {
     await observed.publish(row(A, 'coli', 3));
     await observed.remove(A, 'yeast');
     await observed.remove(A, 'yeast');
-    expect(heard).toEqual([
+    expect(notices).toEqual([
       'yeast has A, default A',
       'yeast has B, default B',
       'coli has A, default A',

@@ -64,7 +64,7 @@ const piece = async (rows: readonly unknown[], doneCount: number) => ({
 
 type Step =
   | { readonly do: 'claim' }
-  | { readonly do: 'keep'; readonly isStale: boolean; readonly rowCount: number }
+  | { readonly do: 'persist'; readonly isStale: boolean; readonly rowCount: number }
   | {
       readonly do: 'end';
       readonly to: 'completed' | 'failed' | 'cancelled';
@@ -73,7 +73,7 @@ type Step =
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('claim' as const) }),
-  fc.record({ do: fc.constant('keep' as const), isStale: fc.boolean(), rowCount: fc.nat(3) }),
+  fc.record({ do: fc.constant('persist' as const), isStale: fc.boolean(), rowCount: fc.nat(3) }),
   fc.record({
     do: fc.constant('end' as const),
     to: fc.constantFrom('completed' as const, 'failed' as const, 'cancelled' as const),
@@ -97,13 +97,13 @@ async function replayAgainstModel(steps: readonly Step[]): Promise<void> {
       claim = isAllowed ? newId('req') : claim;
       result = await table.claim(id, isAllowed ? claim! : 'late', tick());
       if (isAllowed && status === 'queued') visited.push((status = 'running'));
-    } else if (current.do === 'keep') {
+    } else if (current.do === 'persist') {
       isAllowed = status === 'running' && !current.isStale;
       const added = await piece(
         Array.from({ length: current.rowCount }, (_, i) => rowCount + i),
         rowCount,
       );
-      result = await table.keep(id, current.isStale ? 'stale' : (claim ?? 'none'), added);
+      result = await table.persist(id, current.isStale ? 'stale' : (claim ?? 'none'), added);
       if (isAllowed) rowCount += current.rowCount;
     } else {
       const holder =
@@ -166,8 +166,8 @@ describe('the rows of a run', () => {
     const id = await queued();
     await table.claim(id, 'owner', tick());
     const rows = Array.from({ length: 1_203 }, (_, index) => ({ index, text: 'x'.repeat(index % 50) }));
-    await table.keep(id, 'owner', await piece(rows.slice(0, 700), 1));
-    await table.keep(id, 'owner', await piece([], 1));
+    await table.persist(id, 'owner', await piece(rows.slice(0, 700), 1));
+    await table.persist(id, 'owner', await piece([], 1));
     await table.end(id, {
       to: 'completed',
       at: tick(),

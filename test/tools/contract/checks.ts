@@ -8,7 +8,7 @@ import {
   type Check,
   type Operation,
 } from './fuzzer.js';
-import type { Json, Known } from './schema-arbitrary.js';
+import type { Json, KnownValues } from './schema-arbitrary.js';
 import { createdId, exampleRequest } from './requests.js';
 import { casesAround, exampleOf, type CaseSource, type SchemaCase } from './schema-cases.js';
 
@@ -23,7 +23,7 @@ export interface ChecksOptions {
   readonly key: string;
   /** `user:password` of a SQL credential. */
   readonly sqlCredential: string;
-  readonly known: Known;
+  readonly values: KnownValues;
 }
 
 export interface ChecksOutcome {
@@ -42,7 +42,7 @@ interface Answer {
   readonly text: string;
 }
 
-interface Asked {
+interface SentRequest {
   readonly method?: string;
   readonly path?: Json;
   readonly query?: Json;
@@ -54,9 +54,9 @@ interface Checker extends CaseSource {
   readonly options: ChecksOptions;
   readonly operations: readonly Operation[];
   readonly check: Check;
-  ask(operation: Operation, asked: Asked): Promise<Answer>;
+  ask(operation: Operation, request: SentRequest): Promise<Answer>;
   /** Sends a request and checks the response against the operation's declaration. */
-  askFor(operation: Operation, what: string, asked: Asked): Promise<Answer>;
+  askFor(operation: Operation, what: string, request: SentRequest): Promise<Answer>;
   fault(operation: Operation, what: string, fault: string): void;
 }
 
@@ -68,16 +68,16 @@ export async function checkContract(options: ChecksOptions): Promise<ChecksOutco
   const checker: Checker = {
     options,
     components: (document['components'] as { readonly schemas: Json }).schemas,
-    known: options.known,
+    values: options.values,
     operations: operationsOf(document),
     check,
     fault: ({ method, path }, what, fault) => void faults.push(`${method} ${path}, ${what}: ${fault}`),
-    ask(operation, asked) {
+    ask(operation, request) {
       requests += 1;
-      return send(options, operation, asked);
+      return send(options, operation, request);
     },
-    async askFor(operation, what, asked) {
-      const answer = await checker.ask(operation, asked);
+    async askFor(operation, what, request) {
+      const answer = await checker.ask(operation, request);
       const text = answer.text === '' ? 'null' : answer.text;
       for (const fault of responseFaults(operation, answer, text, check))
         checker.fault(operation, what, fault);
@@ -185,7 +185,7 @@ async function checkCases(
   operation: Operation,
   schema: Json,
   cases: readonly SchemaCase[],
-  requestOf: (value: unknown) => Asked,
+  requestOf: (value: unknown) => SentRequest,
 ): Promise<void> {
   for (const { what, value } of cases) {
     const isValid = checker.check(schema, value) === undefined;
@@ -215,41 +215,43 @@ async function checkDeletion(checker: Checker, operation: Operation): Promise<vo
   }
   const below = checker.operations.filter(({ path }) => path.startsWith(operation.path));
   const reading = below.find(({ method, path }) => method === 'GET' && path === operation.path);
-  const of = (asked: Operation): Asked => {
-    const example = exampleRequest(checker, asked);
+  const of = (target: Operation): SentRequest => {
+    const example = exampleRequest(checker, target);
     return { ...example, path: { ...example.path, [name]: id } };
   };
   if (reading !== undefined && (await checker.askFor(reading, 'once made', of(reading))).status !== 200)
     checker.fault(reading, 'once made', 'must be there');
   const deleted = await checker.askFor(operation, 'deletion', of(operation));
   if (deleted.status >= 300) checker.fault(operation, 'deletion', `must be done, was ${deleted.status}`);
-  for (const asked of below) {
-    const { status } = await checker.askFor(asked, 'after deletion', of(asked));
-    const isSigned = (asked.security ?? []).some((scheme) => scheme['signedUrl'] !== undefined);
-    if (status !== 404 && !isSigned) checker.fault(asked, 'after deletion', `must be a 404, was ${status}`);
+  for (const target of below) {
+    const { status } = await checker.askFor(target, 'after deletion', of(target));
+    const isSigned = (target.security ?? []).some((scheme) => scheme['signedUrl'] !== undefined);
+    if (status !== 404 && !isSigned) checker.fault(target, 'after deletion', `must be a 404, was ${status}`);
   }
 }
 
-function send(options: ChecksOptions, operation: Operation, asked: Asked): Promise<Answer> {
+function send(options: ChecksOptions, operation: Operation, request: SentRequest): Promise<Answer> {
   const path = operation.path.replace(/\{(\w+)\}/g, (_all, name: string) =>
-    encodeURIComponent(String(asked.path?.[name] ?? '')),
+    encodeURIComponent(String(request.path?.[name] ?? '')),
   );
-  const pairs = Object.entries(asked.query ?? {}).map(
+  const pairs = Object.entries(request.query ?? {}).map(
     ([name, value]) => [name, String(value)] as [string, string],
   );
   const search = new URLSearchParams(pairs).toString();
-  const body = asked.body === undefined ? undefined : JSON.stringify(asked.body);
+  const body = request.body === undefined ? undefined : JSON.stringify(request.body);
   const headers: Record<string, string> = {
     authorization: authorizationOf(operation, options),
     ...(body === undefined
       ? {}
       : { 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(body)}` }),
-    ...Object.fromEntries(Object.entries(asked.headers ?? {}).map(([name, value]) => [name, String(value)])),
+    ...Object.fromEntries(
+      Object.entries(request.headers ?? {}).map(([name, value]) => [name, String(value)]),
+    ),
   };
   if (headers['authorization'] === '') delete headers['authorization'];
   return new Promise((resolve, reject) => {
     const url = `${options.origin}${path}${search === '' ? '' : `?${search}`}`;
-    const sent = httpRequest(url, { method: asked.method ?? operation.method, headers }, (response) => {
+    const sent = httpRequest(url, { method: request.method ?? operation.method, headers }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);

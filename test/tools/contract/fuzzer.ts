@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import fc from 'fast-check';
-import { broken, valuesOf, type Grammar, type Json, type Known } from './schema-arbitrary.js';
+import { broken, valuesOf, type Grammar, type Json, type KnownValues } from './schema-arbitrary.js';
 
 /*
  * Sends random requests to a server and checks every response against the server's own OpenAPI document. It shares no
@@ -33,7 +33,7 @@ export interface FuzzOptions {
   readonly seed: number;
   readonly cases: number;
   /** Values that exist on this server, by name of parameter or member. They are sent often. */
-  readonly known?: Known;
+  readonly values?: KnownValues;
   /** Operation ids that requests are drawn from; default: all of the document. */
   readonly operations?: readonly string[];
 }
@@ -83,7 +83,7 @@ export async function fuzzContract({
   sqlCredential,
   seed,
   cases,
-  known = {},
+  values = {},
   operations,
 }: FuzzOptions): Promise<FuzzCounts> {
   const document = (await (await fetch(`${origin}/openapi.json`)).json()) as Json;
@@ -91,7 +91,7 @@ export async function fuzzContract({
   const check = documentChecker(document);
   const counts = new Map<string, number>();
   const drawn = operationsOf(document).filter(({ operationId }) => operations?.includes(operationId) ?? true);
-  const property = fc.asyncProperty(casesOf(drawn, { components, known }), async (request) => {
+  const property = fc.asyncProperty(casesOf(drawn, { components, values }), async (request) => {
     const response = await send(origin, { key, sqlCredential }, request);
     const text = await response.text();
     const name = `${request.operation.operationId} ${request.kind} ${response.status}`;

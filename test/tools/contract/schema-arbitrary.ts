@@ -3,12 +3,12 @@ import fc from 'fast-check';
 export type Json = Readonly<Record<string, unknown>>;
 
 /** Values by the name of the member or parameter that may hold them. */
-export type Known = Readonly<Record<string, readonly unknown[]>>;
+export type KnownValues = Readonly<Record<string, readonly unknown[]>>;
 
 export interface Grammar {
   /** `components.schemas` of the document. */
   readonly components: Json;
-  readonly known: Known;
+  readonly values: KnownValues;
 }
 
 const LONGEST_TEXT = 40;
@@ -19,11 +19,11 @@ const MOST_ITEMS = 4;
  * are mostly short, and sometimes at their bounds.
  */
 export function valuesOf(schema: Json, grammar: Grammar, name = '', depth = 0): fc.Arbitrary<unknown> {
-  const known = grammar.known[name] ?? [];
+  const ofName = grammar.values[name] ?? [];
   const any = anyOf(schema, grammar, depth);
-  return known.length === 0
+  return ofName.length === 0
     ? any
-    : fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...known) }, { weight: 1, arbitrary: any });
+    : fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...ofName) }, { weight: 1, arbitrary: any });
 }
 
 function anyOf(schema: Json, grammar: Grammar, depth: number): fc.Arbitrary<unknown> {
@@ -87,11 +87,11 @@ function withoutExcluded(value: Record<string, unknown>, schema: Json): Record<s
   const rules = (schema['allOf'] ?? []) as readonly {
     readonly not?: { readonly required?: readonly string[] };
   }[];
-  const kept = { ...value };
+  const rest = { ...value };
   for (const [first, second] of rules.flatMap(({ not }) => (not?.required ? [not.required] : []))) {
-    if (first !== undefined && second !== undefined && first in kept && second in kept) delete kept[second];
+    if (first !== undefined && second !== undefined && first in rest && second in rest) delete rest[second];
   }
-  return kept;
+  return rest;
 }
 
 function integersOf(schema: Json): fc.Arbitrary<number> {

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
-import { matching, type Json, type Known } from './schema-arbitrary.js';
+import { matching, type Json, type KnownValues } from './schema-arbitrary.js';
 
-/* Values at and beyond the bounds of a JSON Schema, with one change each. Random values rarely reach them. */
+/*
+ * Copies of a valid value that differ from it in one place, at or beyond a bound of its JSON Schema. Random values
+ * rarely reach these bounds.
+ */
 
 export interface SchemaCase {
   /** The changed place, and the kind of change. */
@@ -12,7 +15,7 @@ export interface SchemaCase {
 export interface CaseSource {
   /** `components.schemas` of the document. */
   readonly components: Json;
-  readonly known: Known;
+  readonly values: KnownValues;
 }
 
 const DEEPEST = 5;
@@ -22,10 +25,10 @@ const LONGEST = 5_000;
 export function exampleOf(schema: Json, source: CaseSource, name = '', depth = 0): unknown {
   const node = resolve(schema, source);
   // Members with the same name may have different schemas.
-  const known = source.known[name]?.find((value) =>
+  const ofName = source.values[name]?.find((value) =>
     new RegExp(String(node['pattern'] ?? ''), 'u').test(String(value)),
   );
-  if (known !== undefined) return known;
+  if (ofName !== undefined) return ofName;
   if (node['const'] !== undefined) return node['const'];
   if (node['default'] !== undefined) return node['default'];
   const [given] = (node['examples'] ?? node['enum'] ?? []) as readonly unknown[];

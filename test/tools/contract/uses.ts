@@ -6,7 +6,7 @@ import {
   type Check,
   type Operation,
 } from './fuzzer.js';
-import type { Json, Known } from './schema-arbitrary.js';
+import type { Json, KnownValues } from './schema-arbitrary.js';
 import { createdId, exampleRequest } from './requests.js';
 
 /*
@@ -32,7 +32,7 @@ export interface UsesOptions {
   /** `user:password` of a SQL credential. */
   readonly sqlCredential: string;
   /** Values that exist on this server, by name of parameter or member. */
-  readonly known: Known;
+  readonly values: KnownValues;
 }
 
 export interface UsesOutcome {
@@ -56,7 +56,7 @@ interface Answer {
   readonly text: string;
 }
 
-interface Asked {
+interface SentRequest {
   readonly path?: Json;
   readonly query?: Json;
   readonly body?: unknown;
@@ -90,12 +90,12 @@ export async function checkUses(options: UsesOptions): Promise<UsesOutcome> {
 interface Checker {
   readonly options: UsesOptions;
   readonly components: Json;
-  readonly known: Known;
+  readonly values: KnownValues;
   readonly operations: readonly Operation[];
   readonly counts: Record<string, number>;
   readonly faults: string[];
   requests(): number;
-  ask(operation: Operation, asked: Asked): Promise<Answer>;
+  ask(operation: Operation, request: SentRequest): Promise<Answer>;
   /** Counts a case of a check, and records a fault if the condition does not hold. */
   hold(check: string, operation: Operation, condition: boolean, fault: string): void;
 }
@@ -109,14 +109,14 @@ async function openChecker(options: UsesOptions): Promise<Checker> {
   return {
     options,
     components: (document['components'] as { readonly schemas: Json }).schemas,
-    known: options.known,
+    values: options.values,
     operations: operationsOf(document),
     counts,
     faults,
     requests: () => requests,
-    async ask(operation, asked) {
+    async ask(operation, request) {
       requests += 1;
-      const answer = await send(options, operation, asked);
+      const answer = await send(options, operation, request);
       faults.push(...faultsOf(operation, answer, check));
       return answer;
     },
@@ -129,8 +129,8 @@ async function openChecker(options: UsesOptions): Promise<Checker> {
 
 /** Checks that apply to every response. */
 function faultsOf(operation: Operation, answer: Answer, check: Check): readonly string[] {
-  const told = `${answer.text}\n${[...answer.headers].map(([name, value]) => `${name}: ${value}`).join('\n')}`;
-  const leaks = INSIDE.flatMap((pattern) => pattern.exec(told)?.[0] ?? []);
+  const text = `${answer.text}\n${[...answer.headers].map(([name, value]) => `${name}: ${value}`).join('\n')}`;
+  const leaks = INSIDE.flatMap((pattern) => pattern.exec(text)?.[0] ?? []);
   return [
     ...responseFaults(operation, answer, answer.text === '' ? 'null' : answer.text, check),
     ...leaks.map((leak) => `information_leakage: ${leak}`),
@@ -204,8 +204,10 @@ async function checkRefusedCreation(checker: Checker, { create }: Collection): P
   const list = checker.operations.find(({ method, path }) => method === 'GET' && path === create.path);
   if (list === undefined) return;
   const count = async (): Promise<string> => {
-    const asked = { ...exampleRequest(checker, list), query: { limit: 100 } };
-    const { data } = JSON.parse((await checker.ask(list, asked)).text) as { readonly data: readonly Json[] };
+    const request = { ...exampleRequest(checker, list), query: { limit: 100 } };
+    const { data } = JSON.parse((await checker.ask(list, request)).text) as {
+      readonly data: readonly Json[];
+    };
     return JSON.stringify(data.map((row) => row['id']));
   };
   const before = await count();
@@ -299,27 +301,27 @@ function isSigned({ security = [] }: Operation): boolean {
   return security.some((scheme) => scheme['signedUrl'] !== undefined);
 }
 
-function requestOf(checker: Checker, operation: Operation, parameter: string, id: string): Asked {
+function requestOf(checker: Checker, operation: Operation, parameter: string, id: string): SentRequest {
   const example = exampleRequest(checker, operation);
   return { ...example, path: { ...example.path, [parameter]: id } };
 }
 
-async function send(options: UsesOptions, operation: Operation, asked: Asked): Promise<Answer> {
+async function send(options: UsesOptions, operation: Operation, request: SentRequest): Promise<Answer> {
   const path = operation.path.replace(/\{(\w+)\}/g, (_all, name: string) =>
-    encodeURIComponent(String(asked.path?.[name] ?? '')),
+    encodeURIComponent(String(request.path?.[name] ?? '')),
   );
-  const pairs = Object.entries(asked.query ?? {}).map(([name, value]): [string, string] => [
+  const pairs = Object.entries(request.query ?? {}).map(([name, value]): [string, string] => [
     name,
     String(value),
   ]);
   const search = new URLSearchParams(pairs).toString();
-  const authorization = authorizationOf(operation, { ...options, key: asked.key ?? options.key });
-  const headers = Object.entries({ authorization, 'content-type': 'application/json', ...asked.headers });
+  const authorization = authorizationOf(operation, { ...options, key: request.key ?? options.key });
+  const headers = Object.entries({ authorization, 'content-type': 'application/json', ...request.headers });
   const response = await fetch(`${options.origin}${path}${search === '' ? '' : `?${search}`}`, {
     method: operation.method,
     headers: Object.fromEntries(headers.filter(([, value]) => value !== '')),
     // A body of bytes has no default type, so the request has no Content-Type.
-    ...(asked.body === undefined ? {} : { body: Buffer.from(JSON.stringify(asked.body)) }),
+    ...(request.body === undefined ? {} : { body: Buffer.from(JSON.stringify(request.body)) }),
     signal: AbortSignal.timeout(20_000),
   });
   return { status: response.status, headers: response.headers, text: await response.text() };

@@ -139,9 +139,9 @@ function createRemarks() {
         if (end === undefined) {
           const start = /<(?:!--|!\[|!(?=[^-[])|\?)/g;
           start.lastIndex = at;
-          const found = start.exec(text);
-          if (found === null) break;
-          [at, end, length] = [found.index + found[0].length, REMARK_ENDS[found[0]], 0];
+          const tag = start.exec(text);
+          if (tag === null) break;
+          [at, end, length] = [tag.index + tag[0].length, REMARK_ENDS[tag[0]], 0];
         }
         const close = text.indexOf(end, at);
         if (close === -1) {

@@ -71,19 +71,19 @@ function addFeature({ text, refuse }: TableLine, rows: KeyedRows): void {
   const [first, last] = [start, end].map((cell) => (/^\d{1,10}$/.test(cell) ? Number(cell) : Number.NaN));
   if (!(first >= 1 && first <= last)) throw refuse('a start and an end that is not before it are expected');
   const named = attributesIn(attributes);
-  const tell = (name: string): string => named.get(name) ?? '';
-  const id = tell('ID');
+  const valueOf = (name: string): string => named.get(name) ?? '';
+  const id = valueOf('ID');
   const row = [
     id,
     unescape(contig),
     String(first),
     String(last),
     strand === '+' || strand === '-' ? strand : '',
-    tell('product'),
-    tell('gene'),
-    tell('locus_tag'),
+    valueOf('product'),
+    valueOf('gene'),
+    valueOf('locus_tag'),
   ];
-  const keys = new Set([id, id.replace(/^cds-/, ''), tell('locus_tag'), tell('protein_id')]);
+  const keys = new Set([id, id.replace(/^cds-/, ''), valueOf('locus_tag'), valueOf('protein_id')]);
   for (const key of keys) if (key !== '') rows.add(key, row);
 }
 

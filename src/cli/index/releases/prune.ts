@@ -80,8 +80,8 @@ function oldReleases(
       .filter(({ id }) => id !== database.defaultReleaseId)
       .slice(keptCount)
       .flatMap(({ id, publishedAt }) => {
-        const found = onDisk.get(`${database.slug} ${id}`);
-        return found === undefined ? [] : [{ ...found, publishedAt }];
+        const onThisDisk = onDisk.get(`${database.slug} ${id}`);
+        return onThisDisk === undefined ? [] : [{ ...onThisDisk, publishedAt }];
       }),
   );
   // A release that stays may need another as its homolog source, which may need a third.

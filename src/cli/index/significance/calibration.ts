@@ -61,7 +61,10 @@ function runningJob({ config }: IndexCatalog, slug: string): string | undefined 
   return `process ${job.pid} works on it ("gloaming ${job.command}"; ${job.stage}: ${share} %).`;
 }
 
-/** A dozen lines for people. The plot and `--bins` have the measurements, fit-significance/README.md the method. */
+/**
+ * Describes a calibration in about a dozen lines. The plot and `--bins` have the measurements, and
+ * fit-significance/README.md explains the method.
+ */
 function describeCard(card: CalibrationCard, policy: PolicyCard | undefined): string {
   const { supported, bins } = card;
   const qualified = bins.filter(({ status }) => status === 'qualified');

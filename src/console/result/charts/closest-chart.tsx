@@ -20,9 +20,9 @@ export function ClosestChart({ hit, querySequence, closest }: ClosestChartProps)
   const [form, setForm] = useState<'arcs' | 'matrix'>('arcs');
   return (
     <Await loaded={loaded}>
-      {(found) => (
+      {(closest) => (
         <div class="closest">
-          <p>{sentence(found)}</p>
+          <p>{sentence(closest)}</p>
           <div class="segments" role="group" aria-label="Form">
             <button type="button" aria-pressed={form === 'arcs'} onClick={() => setForm('arcs')}>
               Links
@@ -30,16 +30,16 @@ export function ClosestChart({ hit, querySequence, closest }: ClosestChartProps)
             <button
               type="button"
               aria-pressed={form === 'matrix'}
-              disabled={found.matrix === undefined}
+              disabled={closest.matrix === undefined}
               onClick={() => setForm('matrix')}
             >
               Matrix
             </button>
           </div>
-          {form === 'arcs' || found.matrix === undefined ? (
-            <Links found={found} hit={hit} querySequence={querySequence} />
+          {form === 'arcs' || closest.matrix === undefined ? (
+            <Links closest={closest} hit={hit} querySequence={querySequence} />
           ) : (
-            <Matrix found={found} matrix={found.matrix} hit={hit} querySequence={querySequence} />
+            <Matrix closest={closest} matrix={closest.matrix} hit={hit} querySequence={querySequence} />
           )}
         </div>
       )}
@@ -51,9 +51,9 @@ function isMutual({ query_to_target: there, target_to_query: back }: Closest, re
   return back.closest[there.closest[residue]] === residue;
 }
 
-function sentence(found: Closest): string {
-  const { query_to_target: there } = found;
-  const mutual = there.closest.filter((_, residue) => isMutual(found, residue)).length;
+function sentence(closest: Closest): string {
+  const { query_to_target: there } = closest;
+  const mutual = there.closest.filter((_, residue) => isMutual(closest, residue)).length;
   const mean = there.cosine.reduce((sum, cosine) => sum + cosine, 0) / there.cosine.length;
   return (
     `Each residue of the query is linked to the residue of this protein whose context the language model finds ` +
@@ -67,14 +67,14 @@ const WIDTH = 900;
 const HEIGHT = 160;
 
 interface FormProps {
-  readonly found: Closest;
+  readonly closest: Closest;
   readonly hit: Hit;
   readonly querySequence: string;
 }
 
-function Links({ found, hit, querySequence }: FormProps) {
+function Links({ closest, hit, querySequence }: FormProps) {
   const [at, setAt] = useState<number>();
-  const { query_to_target: there, query_length: queryLength, target_length: targetLength } = found;
+  const { query_to_target: there, query_length: queryLength, target_length: targetLength } = closest;
   const most = Math.max(queryLength, targetLength);
   const x = (residue: number, length: number): number =>
     ((residue + 0.5) * WIDTH * (length / most)) / length + (WIDTH * (1 - length / most)) / 2;
@@ -104,7 +104,7 @@ function Links({ found, hit, querySequence }: FormProps) {
           <path
             key={residue}
             d={link(residue)}
-            class={`link ${isMutual(found, residue) ? 'is-mutual' : ''} ${at === residue ? 'is-at' : ''}`}
+            class={`link ${isMutual(closest, residue) ? 'is-mutual' : ''} ${at === residue ? 'is-at' : ''}`}
             style={{ opacity: at === residue ? 1 : opacityOf(there.cosine[residue]) }}
           />
         ))}
@@ -131,7 +131,7 @@ function Links({ found, hit, querySequence }: FormProps) {
       <p class="small muted readout" aria-live="off">
         {at === undefined
           ? 'Point at a residue of the query to follow its link.'
-          : describe(found, at, querySequence, hit)}
+          : describe(closest, at, querySequence, hit)}
       </p>
     </figure>
   );
@@ -142,10 +142,10 @@ function opacityOf(cosine: number): number {
   return Math.min(0.85, Math.max(0.04, (cosine - 0.25) * 1.1));
 }
 
-function describe(found: Closest, residue: number, querySequence: string, { sequence }: Hit): string {
-  const { closest, cosine } = found.query_to_target;
+function describe(residues: Closest, residue: number, querySequence: string, { sequence }: Hit): string {
+  const { closest, cosine } = residues.query_to_target;
   const target = closest[residue];
-  const both = isMutual(found, residue) ? ', mutual' : '';
+  const both = isMutual(residues, residue) ? ', mutual' : '';
   return (
     `Query ${querySequence[residue]}${residue + 1} is closest to ${sequence[target]}${target + 1}` +
     ` (similarity ${cosine[residue].toFixed(2)}${both}).`
@@ -154,12 +154,12 @@ function describe(found: Closest, residue: number, querySequence: string, { sequ
 
 const MATRIX_MAX_PIXELS = 560;
 
-function Matrix({ found, matrix, hit, querySequence }: FormProps & { readonly matrix: string }) {
+function Matrix({ closest, matrix, hit, querySequence }: FormProps & { readonly matrix: string }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [at, setAt] = useState<readonly [number, number]>();
-  const { query_length: rows, target_length: columns } = found;
+  const { query_length: rows, target_length: columns } = closest;
   useEffect(() => {
-    if (canvas.current !== null) drawMatrix(canvas.current, matrix, found, hit);
+    if (canvas.current !== null) drawMatrix(canvas.current, matrix, closest, hit);
   }, [matrix]);
   const scale = Math.min(4, MATRIX_MAX_PIXELS / Math.max(rows, columns));
   const point = (event: PointerEvent): void => {

@@ -37,11 +37,12 @@ const LINES_MAX_COUNT = 6;
 
 function Sunburst(props: TaxonomyChartProps) {
   const { tree, chosen, onChoose } = props;
-  const root = partition<TaxonNode>().size([2 * Math.PI, RINGS + 1])(
-    hierarchy(lifted(tree), ({ children }) => children)
-      .sum(({ count, children }) => count - children.reduce((sum, child) => sum + child.count, 0))
-      .sort((a, b) => (b.value ?? 0) - (a.value ?? 0)),
-  );
+  const taxa = hierarchy(lifted(tree), ({ children }) => children)
+    .sum(({ count, children }) => count - children.reduce((sum, child) => sum + child.count, 0))
+    .sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
+  // The shown levels fill the circle, however deep the lineages are.
+  const levelHeight = (RINGS + 1) / (Math.min(RINGS, taxa.height) + 1);
+  const root = partition<TaxonNode>().size([2 * Math.PI, (taxa.height + 1) * levelHeight])(taxa);
   const shown = root
     .descendants()
     .filter(({ depth, x0, x1 }) => depth > 0 && depth <= RINGS && x1 - x0 > 0.004);
@@ -230,13 +231,13 @@ function streamsOf(
   const all = hierarchy(tree, ({ children }) => children)
     .descendants()
     .filter(({ depth }) => depth < rankCount);
-  const kept = new Set([...all].sort((a, b) => b.data.count - a.data.count).slice(0, STREAM_MAX_TAXA));
+  const largest = new Set([...all].sort((a, b) => b.data.count - a.data.count).slice(0, STREAM_MAX_TAXA));
   const idOf = (node: (typeof all)[number]): string =>
     node
       .ancestors()
       .map(({ data }) => data.name)
       .join('/');
-  const list = all.filter((node) => kept.has(node));
+  const list = all.filter((node) => largest.has(node));
   return {
     nodes: list.map((node) => ({
       id: idOf(node),

@@ -231,14 +231,14 @@ describe('a structure', () => {
     for (const name of ['z.cif', 'b/a.pdb.gz', 'b/A.ENT', 'confidence.json', 'y.mmcif.zst']) {
       writeFileSync(join(models, name), gzipSync(''));
     }
-    const found = (await structuresIn(models)) ?? [];
-    expect(found.map((path) => path.slice(models.length + 1))).toEqual([
+    const structures = (await structuresIn(models)) ?? [];
+    expect(structures.map((path) => path.slice(models.length + 1))).toEqual([
       'b/A.ENT',
       'b/a.pdb.gz',
       'y.mmcif.zst',
       'z.cif',
     ]);
-    expect(found.map((path) => structureFormat(path).name)).toEqual(['pdb', 'pdb', 'mmcif', 'mmcif']);
+    expect(structures.map((path) => structureFormat(path).name)).toEqual(['pdb', 'pdb', 'mmcif', 'mmcif']);
     expect(await structuresIn(join(models, 'z.cif'))).toBeUndefined();
     const empty = join(folder, 'empty');
     mkdirSync(empty);

@@ -16,8 +16,9 @@ const PROKKA =
   'contig_1\tAragorn:001002\ttRNA\t300\t370\t.\t+\t.\tID=ABC_00002;locus_tag=ABC_00002;product=tRNA-Ile\n' +
   'contig_1\tProdigal:002006\tCDS\t400\t1000\t.\t-\t0\tID=ABC_00003;locus_tag=ABC_00003;product=x\n' +
   '##FASTA\n>contig_1\nACGT\n';
-// Comments between the directives, a landmark, a signal within its gene, genes beside their products (--compliant), a
-// pseudogene, one over the origin of a circular plasmid, one of two parts; names with every escape that Bakta writes.
+// Comments stand between the directives. The features are a landmark, a signal within its gene, genes beside their
+// products (--compliant), a pseudogene, a gene over the origin of a circular plasmid, and a gene of two parts. Names
+// have every escape that Bakta writes.
 const BAKTA = [
   '##gff-version 3',
   '##feature-ontology https://example.org/so.obo',
@@ -82,7 +83,7 @@ describe('annotations', () => {
     table.close();
   });
 
-  it.each(['##FASTA\n', ''])('end where nucleotides begin, after "%s"', async (directive) => {
+  it.each(['##FASTA\n', ''])('end before the nucleotides, at "%s"', async (directive) => {
     const table = await open(`${BAKTA}${directive}>p_1.1 circular\nACGT\nACGT\n`);
     expect(table.find('QRSTUV_00025')).toBeDefined();
     table.close();

@@ -10,11 +10,11 @@ import {
   writeRecordsSnapshot,
   writeReleaseSnapshot,
 } from '../../sql/snapshot/snapshot.js';
-import type { SqlNeighbours, SqlRecords, SqlRelease, SqlWorld } from '../../sql/world.js';
+import type { SqlNeighbours, SqlRecords, SqlRelease, SqlTables } from '../../sql/tables.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
 import type { Catalog } from '../search/catalog.js';
 
-interface SqlWorldsDependencies {
+interface OrganizationTablesDependencies {
   readonly catalog: Catalog;
   readonly dataFolder: string;
   /** Folder of a release. */
@@ -26,9 +26,9 @@ interface SqlWorldsDependencies {
 }
 
 /** Tables of an organization, and a key that changes with them. */
-export interface NamedWorld {
+export interface NamedTables {
   readonly key: string;
-  readonly world: SqlWorld;
+  readonly tables: SqlTables;
 }
 
 /** Part of the name of every copy. A change of its columns makes a new copy. */
@@ -38,17 +38,17 @@ const NEIGHBOURS_MARK = 'neighbours-';
 /** Pause before a failed copy of a release is tried again. */
 const FAILURE_PAUSE_MS = 60_000;
 /** A snapshot is valid for so many times the duration of its collection, which thus uses at most a fifth of a core. */
-const BELIEF_FACTOR = 4;
+const VALIDITY_FACTOR = 4;
 
 /** Tables that each organization may read by SQL, as Parquet files beside the control state. */
-export class SqlWorlds {
-  readonly #dependencies: SqlWorldsDependencies;
+export class OrganizationTables {
+  readonly #dependencies: OrganizationTablesDependencies;
   readonly #folder: string;
   readonly #copies: ReleaseCopies;
   readonly #records: RecordSnapshots;
   #report: ((error: unknown) => void) | undefined;
 
-  constructor(dependencies: SqlWorldsDependencies) {
+  constructor(dependencies: OrganizationTablesDependencies) {
     this.#dependencies = dependencies;
     this.#folder = join(dependencies.dataFolder, 'sql');
     const onFault = (error: unknown): void => this.#report?.(error);
@@ -61,7 +61,7 @@ export class SqlWorlds {
    * unreadable release is left out and reported.
    * Errors  Fault if the records cannot be written; Refusal `storage_unavailable` if the disk accepts no write
    */
-  async worldOf(organizationId: string): Promise<NamedWorld> {
+  async tablesOf(organizationId: string): Promise<NamedTables> {
     const { catalog } = this.#dependencies;
     const listed = catalog
       .databases(organizationId)
@@ -71,8 +71,8 @@ export class SqlWorlds {
       ...listed.map((release) => this.#copies.of(release)),
     ]);
     const releases = copied.filter((release) => release !== undefined);
-    const world = { organizationId, folder: this.#folder, releases, records };
-    return { key: canonicalSha256(world), world };
+    const tables = { organizationId, folder: this.#folder, releases, records };
+    return { key: canonicalSha256(tables), tables };
   }
 
   /**
@@ -82,25 +82,25 @@ export class SqlWorlds {
    */
   async start(onFault: (error: unknown) => void): Promise<void> {
     this.#report = onFault;
-    const known = new Set(this.#dependencies.releaseIds());
+    const releaseIds = new Set(this.#dependencies.releaseIds());
     const folder = join(this.#folder, 'releases');
     const names = await readdir(folder).catch(() => []);
     const replaced = await replacedNeighbours(folder, names);
-    const gone = names.filter((name) => !known.has(idOf(name)) || replaced.includes(name));
+    const gone = names.filter((name) => !releaseIds.has(idOf(name)) || replaced.includes(name));
     await Promise.all(gone.map((name) => rm(join(folder, name), { force: true }).catch(onFault)));
   }
 }
 
 /** Releases and their neighbours as Parquet files. Each is written once, even for concurrent callers. */
 class ReleaseCopies {
-  readonly #releaseFolder: SqlWorldsDependencies['releaseFolder'];
+  readonly #releaseFolder: OrganizationTablesDependencies['releaseFolder'];
   readonly #folder: string;
   readonly #onFault: (error: unknown) => void;
   readonly #writing = new Map<string, Promise<void>>();
   readonly #failedAtMs = new Map<string, number>();
 
   constructor(
-    releaseFolder: SqlWorldsDependencies['releaseFolder'],
+    releaseFolder: OrganizationTablesDependencies['releaseFolder'],
     folder: string,
     onFault: (error: unknown) => void,
   ) {
@@ -206,18 +206,21 @@ interface KnownRecords {
 
 /** Collects records again if the control state has changed and the cached ones are stale. */
 class RecordSnapshots {
-  readonly #dependencies: Pick<SqlWorldsDependencies, 'dataFolder' | 'storeVersion'>;
+  readonly #dependencies: Pick<OrganizationTablesDependencies, 'dataFolder' | 'storeVersion'>;
   readonly #folder: string;
-  readonly #known = new Map<string, KnownRecords>();
+  readonly #snapshots = new Map<string, KnownRecords>();
   readonly #gathering = new Map<string, Promise<SqlRecords>>();
 
-  constructor(dependencies: Pick<SqlWorldsDependencies, 'dataFolder' | 'storeVersion'>, folder: string) {
+  constructor(
+    dependencies: Pick<OrganizationTablesDependencies, 'dataFolder' | 'storeVersion'>,
+    folder: string,
+  ) {
     this.#dependencies = dependencies;
     this.#folder = folder;
   }
 
   async of(organizationId: string): Promise<SqlRecords> {
-    const last = this.#known.get(organizationId);
+    const last = this.#snapshots.get(organizationId);
     if (last !== undefined && isFresh(last, this.#dependencies.storeVersion())) return last.records;
     const begun = this.#gathering.get(organizationId) ?? this.#gather(organizationId);
     this.#gathering.set(organizationId, begun);
@@ -232,7 +235,7 @@ class RecordSnapshots {
     try {
       const records = await writeRecordsSnapshot({ kind: 'records', dataFolder, organizationId, folder });
       const costMs = performance.now() - takenAtMs;
-      this.#known.set(organizationId, { records, storeVersion, takenAtMs, costMs });
+      this.#snapshots.set(organizationId, { records, storeVersion, takenAtMs, costMs });
       return records;
     } finally {
       this.#gathering.delete(organizationId);
@@ -242,5 +245,5 @@ class RecordSnapshots {
 
 function isFresh({ storeVersion, takenAtMs, costMs }: KnownRecords, version: number): boolean {
   const age = performance.now() - takenAtMs;
-  return version === storeVersion || age < Math.max(SQL_SNAPSHOT_MIN_AGE_MS, BELIEF_FACTOR * costMs);
+  return version === storeVersion || age < Math.max(SQL_SNAPSHOT_MIN_AGE_MS, VALIDITY_FACTOR * costMs);
 }

@@ -1,5 +1,5 @@
 import { NEIGHBOUR_COLUMNS } from './neighbours.js';
-import { attributeColumn, type SqlRelease, type SqlWorld } from './world.js';
+import { attributeColumn, type SqlRelease, type SqlTables } from './tables.js';
 
 /** Schema names that a database must not take: those of the engine and of the views here. */
 const TAKEN_SCHEMAS = new Set(['main', 'information_schema', 'pg_catalog', 'system', 'temp', 'memory']);
@@ -14,7 +14,7 @@ const SHORT_ID_CHARACTERS = 12;
  * of the default release with attributes as columns, its `neighbours` if it has any, and
  * `targets_<first digits of the id>` of each release.
  */
-export function worldStatements({ releases, records }: SqlWorld): readonly string[] {
+export function viewStatements({ releases, records }: SqlTables): readonly string[] {
   return [
     ...catalogStatements(releases),
     `CREATE VIEW targets AS ${union(releases.map(commonTargets), NO_TARGETS)}`,
@@ -28,7 +28,7 @@ export function worldStatements({ releases, records }: SqlWorld): readonly strin
 }
 
 /** Returns every file that the snapshot reads. */
-export function worldFiles({ releases, records }: SqlWorld): readonly string[] {
+export function tableFiles({ releases, records }: SqlTables): readonly string[] {
   const neighbours = releases.flatMap((release) => release.neighbours?.file ?? []);
   return [
     ...releases.map(({ file }) => file),
@@ -102,9 +102,9 @@ function values(
 ): string {
   const names = columns.map(([column]) => identifier(column)).join();
   const typed = columns.map(([column, type]) => `${identifier(column)}::${type} AS ${identifier(column)}`);
-  const given = rows.length === 0 ? `(${columns.map(() => 'NULL').join()})` : rows.join();
+  const values = rows.length === 0 ? `(${columns.map(() => 'NULL').join()})` : rows.join();
   const none = rows.length === 0 ? ' WHERE false' : '';
-  return `CREATE VIEW ${name} AS SELECT ${typed.join()} FROM (VALUES ${given}) AS given(${names})${none}`;
+  return `CREATE VIEW ${name} AS SELECT ${typed.join()} FROM (VALUES ${values}) AS given(${names})${none}`;
 }
 
 function commonTargets({ slug, releaseId, isDefault, file }: SqlRelease): string {
@@ -152,11 +152,11 @@ function databaseStatements(releases: readonly SqlRelease[]): readonly string[] 
 }
 
 function wideTargets({ fields, file }: SqlRelease): string {
-  const taken = new Set(TARGET_COLUMNS);
+  const names = new Set(TARGET_COLUMNS);
   const columns = fields.map(({ name }, index) => {
     let free = name;
-    for (let again = 2; taken.has(free.toLowerCase()); again += 1) free = `${name}_${again}`;
-    taken.add(free.toLowerCase());
+    for (let again = 2; names.has(free.toLowerCase()); again += 1) free = `${name}_${again}`;
+    names.add(free.toLowerCase());
     return `${attributeColumn(index)} AS ${identifier(free)}`;
   });
   return `SELECT ${[...TARGET_COLUMNS, ...columns].join(', ')} FROM ${parquet([file])}`;

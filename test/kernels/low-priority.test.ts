@@ -23,8 +23,8 @@ test('a low-priority call ends after later calls, with the bits that it gives al
   const store = await backend.open(source);
   const alone = await backend.maxsim(store, many, undefined, { threads: 2 });
   const order: string[] = [];
-  const background = backend.maxsim(store, many, undefined, { threads: 2, isLowPriority: true });
-  void background.then(() => order.push('background'));
+  const lowPriority = backend.maxsim(store, many, undefined, { threads: 2, isLowPriority: true });
+  void lowPriority.then(() => order.push('background'));
   const answers = await Promise.all(
     [1, 2, 3].map(async (threads) => {
       const answer = await backend.maxsim(store, one, undefined, { threads });
@@ -32,7 +32,7 @@ test('a low-priority call ends after later calls, with the bits that it gives al
       return answer;
     }),
   );
-  expect(await background).toEqual(alone);
+  expect(await lowPriority).toEqual(alone);
   expect(order).toEqual(['foreground', 'foreground', 'foreground', 'background']);
   for (const answer of answers) expect(answer).toEqual(answers[0]);
   store.close();
@@ -43,28 +43,28 @@ test('a low-priority call ends even if other calls follow without a pause', asyn
   const few = many.slice(0, 2);
   const alone = await backend.maxsim(store, few, undefined, { threads: 2 });
   let hasEnded = false;
-  const background = backend.maxsim(store, few, undefined, { threads: 2, isLowPriority: true });
-  void background.then(() => (hasEnded = true));
+  const lowPriority = backend.maxsim(store, few, undefined, { threads: 2, isLowPriority: true });
+  void lowPriority.then(() => (hasEnded = true));
   // Two calls at a time, so that one always waits.
   const keepBusy = async () => {
     while (!hasEnded) await backend.maxsim(store, one, undefined, { threads: 2 });
   };
   await Promise.all([keepBusy(), keepBusy()]);
-  expect(await background).toEqual(alone);
+  expect(await lowPriority).toEqual(alone);
   store.close();
 });
 
 test('a call that has yielded can be cancelled, and other calls continue', async () => {
   const store = await backend.open(source);
   const controllers = [new AbortController(), new AbortController()];
-  const given = controllers.map(({ signal }) =>
+  const abandoned = controllers.map(({ signal }) =>
     backend.maxsim(store, many, undefined, { threads: 2, isLowPriority: true, signal }),
   );
-  const kept = backend.maxsim(store, one, undefined, { threads: 2, isLowPriority: true });
-  const foreground = Array.from({ length: 8 }, () => backend.maxsim(store, one, undefined, { threads: 2 }));
+  const lasting = backend.maxsim(store, one, undefined, { threads: 2, isLowPriority: true });
+  const ordinary = Array.from({ length: 8 }, () => backend.maxsim(store, one, undefined, { threads: 2 }));
   for (const controller of controllers) controller.abort(new Error('not wanted'));
-  for (const call of given) await expect(call).rejects.toThrow('not wanted');
-  const [first] = await Promise.all(foreground);
-  expect(await kept).toEqual(first);
+  for (const call of abandoned) await expect(call).rejects.toThrow('not wanted');
+  const [first] = await Promise.all(ordinary);
+  expect(await lasting).toEqual(first);
   store.close();
 });

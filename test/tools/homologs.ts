@@ -1,6 +1,6 @@
 import type { Encoder } from '#src/encoder/encoder.js';
 import { seededRandom, type Random } from '#src/random.js';
-import type { RelativesManifest } from '#src/release/release.js';
+import type { HomologsManifest } from '#src/release/release.js';
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from './fake-encoder.js';
 
@@ -18,7 +18,7 @@ interface Homologs {
 }
 
 /** Manifest of a release built with homologs, for proteins that have none. */
-export const NO_RELATIVES: RelativesManifest = {
+export const NO_HOMOLOGS: HomologsManifest = {
   background: { method: 'alignments', sha256: '0'.repeat(64) },
   rules: { max_expected: 1, min_coverage: 1, max_identity: 1, profile_count: 1, vector_count: 1 },
   encoder_dimension: 32,
@@ -64,7 +64,9 @@ export function makeHomologs(
   );
   const proteins = Array.from({ length: homologSets * members }, (_, at): Homolog => {
     const family = at % homologSets;
-    const own = ancestors[family]!.map((kept) => (random.share() < KEPT_SHARE ? kept : letter()));
+    const own = ancestors[family]!.map((letterOfAncestor) =>
+      random.share() < KEPT_SHARE ? letterOfAncestor : letter(),
+    );
     return { id: `P${at}`, sequence: own.join(''), family };
   });
   const write = (folder: string): Promise<string> => {

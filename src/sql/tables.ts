@@ -36,7 +36,7 @@ export interface SqlRecords {
 }
 
 /** Snapshot: everything that one organization may read at one moment. File names are relative to the folder. */
-export interface SqlWorld {
+export interface SqlTables {
   readonly organizationId: string;
   readonly folder: string;
   readonly releases: readonly SqlRelease[];

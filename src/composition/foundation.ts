@@ -1,5 +1,5 @@
 import type { ApplianceConfig } from '../config.js';
-import { backendWishOf, chooseBackend } from '../kernels/choose.js';
+import { backendChoiceOf, chooseBackend } from '../kernels/choose.js';
 import type { KernelBackend } from '../kernels/kernels.js';
 import { Pages } from '../services/pages.js';
 import { openControlStore, type ControlStore } from '../store/control-store.js';
@@ -11,7 +11,7 @@ import { buildVersion, workerOn } from './identity.js';
 import { openTables, type Tables } from './tables.js';
 
 /** Foundation of every capability: settings, kernels, control state and clock. */
-export interface Ground {
+export interface Foundation {
   readonly config: ApplianceConfig;
   readonly backend: KernelBackend;
   readonly store: ControlStore;
@@ -30,8 +30,8 @@ export interface Ground {
  * Opens settings, kernels and control state.
  * Errors  Fault if data folder, addon or configured device cannot be used
  */
-export async function openGround(config: ApplianceConfig, world: World = realWorld): Promise<Ground> {
-  const backend = await chooseBackend(backendWishOf(config));
+export async function openFoundation(config: ApplianceConfig, world: World = realWorld): Promise<Foundation> {
+  const backend = await chooseBackend(backendChoiceOf(config));
   await requireSoundControlState(config.dataFolder);
   await compactIfDue(config.dataFolder);
   const store = openControlStore(config.dataFolder, { hasReserve: true, world });

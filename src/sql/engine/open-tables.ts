@@ -1,6 +1,6 @@
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
-import type { SqlWorld } from '../world.js';
-import { literal, worldFiles, worldStatements } from '../world-views.js';
+import type { SqlTables } from '../tables.js';
+import { literal, tableFiles, viewStatements } from '../views.js';
 
 /** Resources that an engine may use. */
 export interface EngineLimits {
@@ -9,7 +9,7 @@ export interface EngineLimits {
 }
 
 /** An opened snapshot. */
-export interface OpenWorld {
+export interface OpenTables {
   connect(): Promise<DuckDBConnection>;
   /** Connection for parsing only. It reads no rows. */
   readonly gate: DuckDBConnection;
@@ -23,9 +23,9 @@ const NOWHERE = '/nonexistent';
  * and changes no setting, whatever a statement says.
  * Errors  those of DuckDB and of the file system
  */
-export async function openWorld(world: SqlWorld, limits: EngineLimits): Promise<OpenWorld> {
+export async function openTables(tables: SqlTables, limits: EngineLimits): Promise<OpenTables> {
   // Relative file names, so that no statement sees the path of the folder.
-  process.chdir(world.folder);
+  process.chdir(tables.folder);
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${Math.floor(limits.memoryBytes / 1024)}KiB`,
     threads: String(limits.threads),
@@ -42,9 +42,9 @@ export async function openWorld(world: SqlWorld, limits: EngineLimits): Promise<
     enable_object_cache: 'true',
   });
   const gate = await instance.connect();
-  for (const statement of worldStatements(world)) await gate.run(statement);
+  for (const statement of viewStatements(tables)) await gate.run(statement);
   await gate.run("SET GLOBAL TimeZone = 'UTC'");
-  await gate.run(`SET GLOBAL allowed_paths = [${worldFiles(world).map(literal).join()}]`);
+  await gate.run(`SET GLOBAL allowed_paths = [${tableFiles(tables).map(literal).join()}]`);
   await gate.run('SET GLOBAL enable_external_access = false');
   await gate.run('SET GLOBAL lock_configuration = true');
   return {
