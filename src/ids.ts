@@ -6,7 +6,18 @@ export type EventPrefix =
   'req' | 'run' | 'upl' | 'fil' | 'ver' | 'evt' | 'whd' | 'whe' | 'key' | 'org' | 'sqlc';
 /** Prefixes of ids of values. The SHA-256 of the canonical JSON follows, so that equal values have one id. */
 export type ValuePrefix =
-  'dbr' | 'htsp' | 'rcpt' | 'corpus' | 'prof' | 'pol' | 'fsch' | 'calib' | 'qual' | 'null' | 'graph';
+  | 'dbr'
+  | 'htsp'
+  | 'rcpt'
+  | 'corpus'
+  | 'prof'
+  | 'pol'
+  | 'fsch'
+  | 'calib'
+  | 'qual'
+  | 'null'
+  | 'graph'
+  | 'walks';
 
 const ID_BYTES = 12;
 /** Random bytes for many ids at once, because a system call costs more than making an id. */

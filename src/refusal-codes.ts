@@ -52,6 +52,7 @@ type SearchCode =
   | 'sequence_is_nucleotide'
   | 'sequence_too_long'
   | 'significance_unavailable'
+  | 'propagation_unavailable'
   | 'relatives_unavailable'
   | 'worker_unavailable'
   | 'response_too_large'

@@ -29,6 +29,7 @@ const NUMERIC_ROOMS = [
   'search',
   'significance',
   'fit-significance',
+  'propagation',
   'recall',
   'neighbours',
   'measure-recall',

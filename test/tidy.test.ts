@@ -28,6 +28,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   console: 2,
   recall: 3,
   neighbours: 3,
+  propagation: 4,
   search: 4,
   sql: 4,
   'build-release': 5,

@@ -98,7 +98,7 @@ const INDEX: readonly CommandEntry[] = [
     name: 'calibration',
     heading: SIGNIFICANCE,
     summary: 'show the measurements behind the E-values of a database',
-    load: async () => (await import('../index/calibration.js')).addCalibrationCommand,
+    load: async () => (await import('../index/significance/calibration.js')).addCalibrationCommand,
   },
   {
     name: 'qualify',
@@ -117,6 +117,12 @@ const INDEX: readonly CommandEntry[] = [
     heading: SIGNIFICANCE,
     summary: 'find the neighbours of one shard of a database; its script calls this',
     load: async () => (await import('../index/neighbours.js')).addNeighboursShardCommand,
+  },
+  {
+    name: 'propagation',
+    heading: SIGNIFICANCE,
+    summary: 'give hits by way of neighbours E-values of their own',
+    load: async () => (await import('../index/significance/propagation.js')).addPropagationCommand,
   },
   {
     name: 'default',

@@ -25,6 +25,10 @@ export function addSearchOptions(command: Command): Command {
     .addOption(
       new Option('-f, --format <format>', 'how to write the answer (default: table)').choices(FORMATS),
     )
+    .option(
+      '--propagation',
+      'tsv, json: also targets that the hits of the query lead to, with E-values of their own',
+    )
     .option('-a, --alignments', 'draw the alignments; in tsv, json and arrow: add their columns');
   return addMsaOptions(addFieldOptions(command))
     .option('-o, --output <file>', 'write here; a3m of many queries: a folder/, or a file.tar')

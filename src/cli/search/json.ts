@@ -25,6 +25,7 @@ async function presentReport(report: SearchReport): Promise<Record<string, unkno
     execution,
     ...answer,
     candidates: candidates.map(shownCandidate),
+    ...(report.propagation !== undefined && { propagation: report.propagation }),
   };
 }
 

@@ -15,6 +15,7 @@ export interface SearchFlags extends SelectionFlags, ExportFlags, SearchSettingF
   readonly database?: string;
   readonly format?: (typeof FORMATS)[number];
   readonly alignments?: boolean;
+  readonly propagation?: boolean;
   readonly threads?: number;
   readonly output?: string;
   readonly verbose?: boolean;
@@ -22,7 +23,7 @@ export interface SearchFlags extends SelectionFlags, ExportFlags, SearchSettingF
 
 export const TABLE_LIMIT = 25;
 export const DEFAULT_LIMIT = 100;
-/** Limit on shown candidates if cut-offs select them. */
+/** Limit on shown candidates if cut-offs select them, and on those that a walk starts from. */
 export const CUT_OFF_LIMIT = 1_000;
 
 /** Output format. Errors  Refusal `invalid_option` if two formats are named */
@@ -48,6 +49,23 @@ export async function exportFormatOf(flags: SearchFlags): Promise<ExportFormat |
   return formatOf({ ...exportOptions, ...(isTar && { all_queries: true }) });
 }
 
+/**
+ * Whether the search is propagated.
+ * Errors  Refusal `invalid_option` with a format that has no place for it, or without E-values
+ */
+export function isPropagated(flags: SearchFlags): boolean {
+  if (flags.propagation !== true) return false;
+  const format = formatIn(flags);
+  if (format !== 'tsv' && format !== 'json') {
+    throw new Refusal('invalid_option', '--propagation goes with --format tsv or --format json.');
+  }
+  if (flags.significance !== 'not_requested') return true;
+  throw new Refusal(
+    'invalid_option',
+    '--propagation starts from the E-values that --significance not_requested leaves out. Leave out one of the two.',
+  );
+}
+
 /** Whether the output is a tar of alignments. */
 export function isArchive(output: string | undefined): boolean {
   return output?.endsWith('.tar') ?? false;
@@ -57,7 +75,8 @@ export function isArchive(output: string | undefined): boolean {
 export function limitOf(flags: SearchFlags): number {
   if (flags.limit !== undefined) return flags.limit;
   const format = formatIn(flags);
-  if (format === 'a3m' || Object.keys(cutOffsOf(flags)).length > 0) return CUT_OFF_LIMIT;
+  if (format === 'a3m' || flags.propagation === true || Object.keys(cutOffsOf(flags)).length > 0)
+    return CUT_OFF_LIMIT;
   return format === 'table' ? TABLE_LIMIT : DEFAULT_LIMIT;
 }
 
@@ -85,14 +104,17 @@ export function evidenceOf(flags: SearchFlags): EvidenceRequest {
   const format = formatIn(flags);
   const hasCutOffs = needAlignments(cutOffsOf(flags));
   const isOfAlignments = isShared(format);
-  const needsAlignments = alignments === true || isOfAlignments || hasCutOffs;
+  const isPropagated = flags.propagation === true;
+  const needsAlignments = alignments === true || isOfAlignments || hasCutOffs || isPropagated;
   if (evidence === 'candidate_measurement' && needsAlignments) {
     const who =
       alignments === true
         ? '--alignments'
         : hasCutOffs
           ? 'A least coverage or identity'
-          : `The format ${format}`;
+          : isPropagated
+            ? '--propagation'
+            : `The format ${format}`;
     throw new Refusal(
       'invalid_option',
       `${who} needs alignments, which --evidence candidate_measurement does not compute. Leave out one of the two.`,

@@ -6,6 +6,7 @@ import type {
   SearchRequest,
   SearchResult,
 } from '../../pipelines/search.js';
+import type { PresentedPropagation } from '../../contract/search/propagation.js';
 import type { Sort } from '../../contract/search/selection.js';
 import type { SearchedDatabase } from '../../services/search/present-search.js';
 
@@ -17,6 +18,8 @@ export interface SearchReport {
   readonly sort: Sort;
   /** Number of candidates that the cut-offs excluded. */
   readonly leftOutCount: number;
+  /** Present if the search was propagated. Its hits are those that are shown. */
+  readonly propagation?: PresentedPropagation;
   readonly request: Pick<SearchRequest, 'evidence' | 'guarantee' | 'significance' | 'limit'>;
   readonly release: Release;
   readonly engine: SearchEngine;

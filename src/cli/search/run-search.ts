@@ -11,6 +11,7 @@ import { unpack } from '../../sequence/unpack.js';
 import type { SearchEngine, SearchSettings } from '../../pipelines/search.js';
 import type { ExportFormat } from '../../services/export/formats.js';
 import { isTableOfAnother, MISSING_WRITTEN } from '../../services/export/rows.js';
+import { openPropagation } from '../../services/search/propagation.js';
 import { evidenceWarnings, type SearchedDatabase } from '../../services/search/present-search.js';
 import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -22,6 +23,7 @@ import {
   evidenceOf,
   exportFormatOf,
   formatIn,
+  isPropagated,
   isArchive,
   limitOf,
   selectionOf,
@@ -29,6 +31,7 @@ import {
   type SearchFlags,
 } from './options.js';
 import { isFolder, layoutFor, writeOutput } from './output.js';
+import { formatPropagatedTsv, propagateReports } from './propagation.js';
 import { onlyQuery, readQueries, searchAll, type SearchedQuery } from '../../pipelines/search.js';
 import { alignmentOf, type Layout, type SearchFormat, type SearchReport } from './report.js';
 import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
@@ -55,6 +58,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
   const evidence = evidenceOf(flags);
   const filter = readFilterExpressions(flags.filter);
   const selection = selectionOf(flags);
+  const propagates = isPropagated(flags);
   refuseBinaryOnTerminal(flags, context);
   const config = loadConfig(context.environment);
   const searcher = await openSearcher({ ...config, threads: flags.threads ?? config.threads });
@@ -65,6 +69,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const database = selectRelease(releases, flags.database);
     const engine = await engines.open(database.releaseId);
     refuseBoundWithoutCalibration(selection, engine);
+    const propagation = propagates ? await openPropagation(engine) : undefined;
     const settings = {
       targetSpace: spaceOf(engine.release, filter),
       limit: limitOf(flags),
@@ -83,7 +88,9 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const searched = searchAll(usedQueries, settings, engine, stopping.signal);
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
     const reported = flags.verbose === true ? reportFunnels(reports, context) : reports;
-    const shown = selectReports(reported, selection, format, context);
+    const whole =
+      propagation === undefined ? reported : propagateReports(reported, propagation, selection.cutOffs);
+    const shown = selectReports(whole, selection, format, context);
     const answers = format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
     const layout = layoutFor(context, {
       hasAlignments: flags.alignments === true,
@@ -122,10 +129,14 @@ async function writeAnswers(
   }
   const text =
     exported === undefined
-      ? FORMATTERS[format]?.(answers, layout)
+      ? formatterOf(format, flags)?.(answers, layout)
       : formatAsExport(answers, exported, context);
   assert(text !== undefined, 'a format is ours or one of the exports');
   return writeOutput(text, output, context.stdout);
+}
+
+function formatterOf(format: FormatName, { propagation }: SearchFlags): SearchFormat | undefined {
+  return propagation === true && format === 'tsv' ? formatPropagatedTsv : FORMATTERS[format];
 }
 
 /** Adds to each result the values that its formats need. */

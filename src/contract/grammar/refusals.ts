@@ -229,6 +229,10 @@ export const REFUSALS = {
     422,
     'Significance is required and no qualified calibration supports it.',
   ),
+  propagation_unavailable: invalid(
+    422,
+    'Propagation needs the graph of neighbours of the release and the null of walks over it; one is missing.',
+  ),
   relatives_unavailable: invalid(
     422,
     'The targets have relatives, and what a query is given its own from is no longer there; ask for `relatives: none`.',

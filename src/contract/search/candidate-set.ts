@@ -13,6 +13,7 @@ import {
   sha256,
   text,
 } from '../grammar/schema.js';
+import { Propagation } from './propagation.js';
 import { Significance } from './significance.js';
 
 const Attributes = Type.Unsafe<Readonly<Record<string, string | number | boolean | readonly string[]>>>({
@@ -272,6 +273,7 @@ export const HomologyCandidateSet = named(
         ),
         sha256: sha256('SHA-256 of the normalised sequence.'),
       }),
+      propagation: Type.Optional(Propagation),
       ranking: closed({
         comparability: constant('within_query_only', 'Ranks and distances compare within this answer only.'),
         order: constant('ascending'),

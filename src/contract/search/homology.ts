@@ -108,6 +108,16 @@ export const HomologyRequest = named(
           description: 'Rows returned at most; the answer is also bounded by 16 MiB.',
         }),
       ),
+      propagation: Type.Optional(
+        enumeration(
+          {
+            not_requested: 'direct hits only: the default',
+            required:
+              'also the targets that a walk over the graph of neighbours reaches; refused without a graph',
+          },
+          { chosen: true },
+        ),
+      ),
     },
     {
       description:
@@ -150,6 +160,7 @@ export const searchHomology = defineRoute({
     'sequence_too_long',
     'invalid_filter',
     'significance_unavailable',
+    'propagation_unavailable',
     'relatives_unavailable',
     'worker_unavailable',
     'response_too_large',

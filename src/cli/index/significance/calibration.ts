@@ -1,17 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { calibrationId, type BinCard, type CalibrationCard } from '../../significance/card.js';
-import { calibrationPlot } from '../../significance/plot.js';
-import { isQualifiedPolicy, lossesOf, policyKindOf, type PolicyCard } from '../../recall/policy-card.js';
-import { readPolicyCard } from '../../recall/policy-sidecar.js';
-import { readCalibrationCard } from '../../significance/sidecar.js';
-import { Refusal } from '../../errors.js';
-import { listJobs } from '../../services/jobs.js';
-import type { CommandContext } from '../terminal/command.js';
-import { selectOneRelease, type IndexCatalog } from '../../pipelines/catalog.js';
-import { withCatalog } from './catalog.js';
-import { referenceLines } from './evidence.js';
-import { formatTable } from '../terminal/table.js';
+import { calibrationId, type BinCard, type CalibrationCard } from '../../../significance/card.js';
+import { calibrationPlot } from '../../../significance/plot.js';
+import { isQualifiedPolicy, lossesOf, policyKindOf, type PolicyCard } from '../../../recall/policy-card.js';
+import { readPolicyCard } from '../../../recall/policy-sidecar.js';
+import { readCalibrationCard } from '../../../significance/sidecar.js';
+import { Refusal } from '../../../errors.js';
+import { listJobs } from '../../../services/jobs.js';
+import type { CommandContext } from '../../terminal/command.js';
+import { selectOneRelease, type IndexCatalog } from '../../../pipelines/catalog.js';
+import { withCatalog } from '../catalog.js';
+import { referenceLines } from '../evidence.js';
+import { formatTable } from '../../terminal/table.js';
 
 /** `gloaming index calibration`. */
 export function addCalibrationCommand(index: Command, context: CommandContext): void {

@@ -1,0 +1,201 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openAppliance } from '../../src/appliance.js';
+import { loadConfig } from '../../src/config.js';
+import { fitScores, inCompany } from '../../src/fit-significance/walks.js';
+import { walkLogEValue, walkScore, type WalkNull } from '../../src/propagation/null.js';
+import { LARGEST_PROPAGATED_EVALUE } from '../../src/propagation/propagate.js';
+import { createWalk, type Walk } from '../../src/propagation/walk.js';
+import { WALK_PARAMETERS } from '../../src/propagation/weights.js';
+import { sampleDistinct, seededRandom } from '../../src/random.js';
+import { reversed } from '../../src/significance/control.js';
+import { createDomainTally, createTally } from '../calibration/tally.js';
+import type { Bench } from '../main.js';
+import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
+import { openCalibrated } from '../tools/calibrated-database.js';
+import { readLabels, type DomainLabel } from '../tools/labels.js';
+import { readProteins, type BenchProtein } from '../tools/proteins.js';
+import { readTruths, type Truths } from '../tools/truth.js';
+import { amongFirst, graphOf, searchLists, walkHitsOf, type HitList } from './lists.js';
+import { timeWalks } from './cost.js';
+
+/*
+ * Measures propagation in the open world: the labelled domains are a release without homologs, each of them is a query,
+ * and all of them are bridges and targets. The constants of walk and null come from half of the folds of dev ("tuned").
+ * The largest listed E-value was chosen with the other half ("shown") in view, too. There are three rankings: by the
+ * E-value of the direct comparison, by the weight of the walk, and by the smaller of both E-values ("merged").
+ *
+ *   npm run bench -- propagation FOLDER [seconds] [every]
+ *
+ * The hit lists of all domains take a quarter of an hour on one core. They are made in parts: a call stops after so
+ * many seconds, and the next one goes on. The world that is measured has the first domains, as many as have lists. The
+ * file is in the order of SCOPe, so that most superfamilies in it are whole. `every` 4 takes every fourth domain.
+ */
+
+const REVERSED_COUNT = 1_024;
+/** Hits of one query in a ranking, enough for 10 false hits of each query and a hundred true ones. */
+const RANKED = 500;
+
+interface World {
+  readonly targets: readonly BenchProtein[];
+  readonly labels: ReadonlyMap<string, DomainLabel>;
+  readonly halfOf: ReadonlyMap<string, number>;
+  readonly truths: Truths;
+  readonly lists: readonly HitList[];
+  readonly walk: Walk;
+  readonly walkNull: WalkNull;
+}
+
+export const run: Bench = async ([folder = 'propagation', seconds = '280', every = '1']) => {
+  const untilMs = performance.now() + 1_000 * Number(seconds);
+  const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
+  const scope = join(shared, 'data', 'scope40');
+  if (!existsSync(join(scope, 'labels.tsv'))) {
+    console.log('Skipped: it needs the labelled domains.');
+    return { skipped: 'no data' };
+  }
+  const all = readLabels(join(scope, 'labels.tsv'));
+  const { list } = await readProteins(join(scope, 'domains.fasta'));
+  const targets = list.filter((_, index) => index % Number(every) === 0);
+  const labels = new Map(targets.map(({ id }) => [id, all.get(id)!]));
+  await mkdir(folder, { recursive: true });
+  const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
+  const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
+  try {
+    const engine = await openCalibrated(appliance, targets, 'plain', folder);
+    const sequences = targets.map(({ sequence }) => sequence);
+    const sample = sampleDistinct(targets.length, REVERSED_COUNT, seededRandom(1));
+    const decoys = Array.from(sample, (target) => reversed(sequences[target]));
+    const allDecoys = await searchLists(engine, decoys, folder, `reversed-${every}`, untilMs);
+    const lists = await searchLists(engine, sequences, folder, `domains-${every}`, untilMs);
+    const { length: count } = lists;
+    console.log(`the world: the first ${count} of ${targets.length} domains`);
+    // A null of other classes of domains than those of the world would not be its null.
+    const decoyLists = allDecoys.filter((_, at) => sample[at] < count);
+    if (count === 0 || decoyLists.length === 0) return { domains: count };
+    const among = (list: HitList): HitList => amongFirst(list, count, targets.length);
+    const first = targets.slice(0, count);
+    const inWorld = new Map(first.map(({ id }) => [id, labels.get(id)!]));
+    const known = lists.map(among);
+    const graph = graphOf(known);
+    const walk = createWalk(graph, WALK_PARAMETERS);
+    const walkNull = fitNull(walk, decoyLists.map(among), count);
+    // The halves of any world are parts of those of all domains.
+    const world = {
+      targets: first,
+      labels: inWorld,
+      halfOf: halvesOf(all),
+      truths: readTruths(),
+      lists: known,
+      walk,
+      walkNull,
+    };
+    return {
+      domains: count,
+      reversed: decoyLists.length,
+      edges: graph.targets.length,
+      ...walkNull.tail,
+      halves: measureHalves(world),
+      milliseconds: timeWalks(),
+    };
+  } finally {
+    await appliance.close();
+  }
+};
+
+function fitNull(walk: Walk, lists: readonly HitList[], targetCount: number): WalkNull {
+  const scores = lists.map((list) =>
+    Float64Array.from(walk(walkHitsOf(list)), ({ mass }) => walkScore(mass)),
+  );
+  const fit = fitScores(scores, targetCount)!;
+  const corrected = inCompany(fit.tail, targetCount);
+  const { threshold, log_exceedance_probability: logExceedanceProbability, lambda, shape } = corrected;
+  console.log(
+    `null of ${lists.length} reversed domains: ${fit.exceedance_count} above ${threshold.toFixed(3)}, ` +
+      `rate ${lambda.toFixed(3)}, shape ${shape.toFixed(3)}, hold-out distance ${fit.holdout_distance.toFixed(3)}`,
+  );
+  const tail = { threshold, logExceedanceProbability, lambda, shape };
+  return { tail, leastLogProbability: fit.least_log_probability };
+}
+
+/** Divides dev's fold groups at random into two halves. Returns the half of each group. */
+function halvesOf(labels: ReadonlyMap<string, DomainLabel>): ReadonlyMap<string, number> {
+  const dev = [...labels.values()].filter(({ isDev }) => isDev);
+  const groups = [...new Set(dev.map(({ foldGroup }) => foldGroup))].sort();
+  const random = seededRandom(7);
+  return new Map(groups.map((group) => [group, random.below(2)]));
+}
+
+function measureHalves(world: World): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    ['tuned', 'shown'].map((name, half) => {
+      const queries = [...world.targets.keys()].filter((target) => {
+        const { isDev, foldGroup } = world.labels.get(world.targets[target].id)!;
+        return isDev && world.halfOf.get(foldGroup) === half;
+      });
+      return [name, measureQueries(name, queries, world)];
+    }),
+  );
+}
+
+/** Walks from each query. Returns the figures of each ranking, and false hits observed ÷ claimed. */
+function measureQueries(
+  name: string,
+  queries: readonly number[],
+  world: World,
+): Readonly<Record<string, unknown>> {
+  const { targets, labels, truths, lists, walk, walkNull } = world;
+  const rankings: Record<string, Hit[]> = { direct: [], walk: [], merged: [] };
+  const tally = createTally();
+  const domains = createDomainTally(tally, truths);
+  for (const query of queries) {
+    const label = labels.get(targets[query].id)!;
+    const add = (ranking: string, scores: ReadonlyMap<number, number>): void => {
+      const best = [...scores].filter(([target]) => target !== query).sort((a, b) => a[1] - b[1]);
+      for (const [target, score] of best.slice(0, RANKED)) {
+        rankings[ranking].push({ queryId: targets[query].id, targetId: targets[target].id, score: -score });
+      }
+    };
+    const observe = (stratum: string, scores: ReadonlyMap<number, number>): void => {
+      domains.expect([stratum]);
+      for (const [target, log] of scores) {
+        if (target !== query) domains.observe(label, labels.get(targets[target].id)!, log, [stratum]);
+      }
+    };
+    const { targets: hits, logEValues } = lists[query];
+    const direct = new Map(Array.from(hits, (target, hit) => [target, logEValues[hit]]));
+    const masses = new Map<number, number>();
+    const propagated = new Map<number, number>();
+    for (const { target, mass } of walk(walkHitsOf(lists[query]), (target) => target === query)) {
+      masses.set(target, -walkScore(mass));
+      const log = walkLogEValue(mass, targets.length, walkNull);
+      if (log !== undefined) propagated.set(target, log);
+    }
+    const merged = new Map(direct);
+    for (const [target, log] of propagated) {
+      if (log > Math.log(LARGEST_PROPAGATED_EVALUE)) continue;
+      merged.set(target, Math.min(log, direct.get(target) ?? Infinity));
+    }
+    add('direct', direct);
+    add('walk', masses);
+    add('merged', merged);
+    observe('direct', direct);
+    observe('propagated', propagated);
+    observe('merged', merged);
+  }
+  console.log(`\n${name}: ${queries.length} queries`);
+  const ids = new Set(queries.map((query) => targets[query].id));
+  const figures = Object.fromEntries(
+    Object.entries(rankings).map(([ranking, hits]) => [
+      ranking,
+      measureSensitivity(hits, ids, labels, truths.scope),
+    ]),
+  );
+  for (const [ranking, values] of Object.entries(figures)) {
+    const cells = Object.entries(values).map(([metric, value]) => `${metric} ${value.toFixed(4)}`);
+    console.log(`${ranking.padEnd(8)} ${cells.join(', ')}`);
+  }
+  for (const line of tally.lines(targets.length)) console.log(line);
+  return { queries: queries.length, figures, ratios: tally.ratios() };
+}

@@ -1,0 +1,45 @@
+import { withEvidence } from '../engine/open-engine.js';
+import { Refusal } from '../errors.js';
+import { fitWalks } from '../fit-significance/walks.js';
+import { openNeighbours } from '../neighbours/sidecar.js';
+import { writeWalksCard, type WalksCard } from '../propagation/card.js';
+import type { IndexCatalog, LocatedRelease } from './catalog.js';
+import { withEncoderOf, withMeasuringEngine } from './measure.js';
+
+export interface CalibrateWalksOptions {
+  /** Range: 1..2³²−1; equal seeds give equal cards. Default: 1. */
+  readonly seed?: number;
+  /** Reversed proteins. Default: 1,000. */
+  readonly reversedCount?: number;
+  readonly signal?: AbortSignal;
+  /** Called with the number of finished walks. */
+  readonly onWalks?: (done: number) => void;
+}
+
+/**
+ * Fits the null of walks over the graph of a release, and writes its card beside the graph.
+ * Errors  Refusal `propagation_unavailable` without a graph, `calibration_impossible`, `encoder_changed`; Faults of
+ * kernels, encoder and disk; the signal's reason
+ */
+export function calibrateWalks(
+  { config }: Pick<IndexCatalog, 'config'>,
+  located: LocatedRelease,
+  options: CalibrateWalksOptions = {},
+): Promise<WalksCard> {
+  const { slug, directory } = located;
+  return withEncoderOf(located, config, (workplace) =>
+    withMeasuringEngine(directory, workplace, async (measuring) => {
+      const engine = await withEvidence(measuring, directory);
+      const neighbours = await openNeighbours(engine.release, engine.calibration?.id);
+      if (neighbours === undefined) {
+        throw new Refusal(
+          'propagation_unavailable',
+          `${slug} has no graph of neighbours with its calibration; "gloaming index neighbours ${slug}" makes one.`,
+        );
+      }
+      const card = await fitWalks({ engine, neighbours, ...options });
+      await writeWalksCard(directory, card);
+      return card;
+    }),
+  );
+}

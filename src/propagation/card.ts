@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { canonicalJson } from '../canonical.js';
+import { Fault } from '../errors.js';
+import { valueId } from '../ids.js';
+import { readCardFile, unknownFormat } from '../json/card.js';
+import { neighboursDirectory } from '../neighbours/card.js';
+import { replaceFile } from '../release/hashed-file.js';
+import type { WalkNull } from './null.js';
+import type { WalkParameters } from './weights.js';
+
+/* The null of walks over the graph of a release: one card beside the graph. Member names are those on disk. */
+
+export const WALKS_FORMAT = 'gloaming-walks/1';
+const WALKS_FILE = 'walks.json';
+
+export interface WalksCard {
+  readonly format: typeof WALKS_FORMAT;
+  readonly release_id: string;
+  readonly graph_id: string;
+  readonly parameters: WalkParameters;
+  readonly seed: number;
+  /** Reversed proteins whose walks are the null, and targets that they could reach together. */
+  readonly reversed_count: number;
+  readonly pair_count: number;
+  /** Walks above the threshold of the tail. */
+  readonly exceedance_count: number;
+  readonly tail: {
+    readonly threshold: number;
+    readonly log_exceedance_probability: number;
+    readonly lambda: number;
+    readonly shape: number;
+  };
+  readonly least_log_probability: number;
+  /** Distance of held-out exceedances from the tail that the others give. Range: 0..1 */
+  readonly holdout_distance: number;
+}
+
+/** A card with its digest, as in the file. */
+interface SignedCard {
+  readonly card: WalksCard;
+  readonly id: string;
+}
+
+/**
+ * Reads the null of walks over a graph. Returns undefined if there is none, or if it is of another graph.
+ * Errors  Fault if the card cannot be read, was changed, or has an unknown format
+ */
+export async function readWalksCard(
+  releaseDirectory: string,
+  graphId: string,
+): Promise<SignedCard | undefined> {
+  const path = walksPath(releaseDirectory);
+  const read = await readCardFile<SignedCard>(path, 'a card of walks');
+  if (read === undefined) return undefined;
+  const { card, id } = read.card ?? {};
+  if (card?.format !== WALKS_FORMAT) throw unknownFormat(path, card?.format, WALKS_FORMAT);
+  if (read.text !== signedText(card)) throw new Fault(`${path} was changed.`);
+  return card.graph_id === graphId ? { card, id } : undefined;
+}
+
+/**
+ * Writes the null of walks beside the graph, and replaces an existing one.
+ * Errors  those of the file system
+ */
+export async function writeWalksCard(releaseDirectory: string, card: WalksCard): Promise<void> {
+  await mkdir(neighboursDirectory(releaseDirectory), { recursive: true });
+  await replaceFile(walksPath(releaseDirectory), signedText(card));
+}
+
+/** The null model of a card. */
+export function nullOf({ tail, least_log_probability: leastLogProbability }: WalksCard): WalkNull {
+  const { threshold, log_exceedance_probability: logExceedanceProbability, lambda, shape } = tail;
+  return { tail: { threshold, logExceedanceProbability, lambda, shape }, leastLogProbability };
+}
+
+function walksPath(releaseDirectory: string): string {
+  return join(neighboursDirectory(releaseDirectory), WALKS_FILE);
+}
+
+/** Returns the only valid text of a card. Its digest detects every changed number. */
+function signedText(card: WalksCard): string {
+  return `${canonicalJson({ card, id: valueId('walks', card) })}\n`;
+}

@@ -1,0 +1,113 @@
+import { Refusal } from '../../errors.js';
+import { openNeighbours, type Neighbours } from '../../neighbours/sidecar.js';
+import { nullOf, readWalksCard } from '../../propagation/card.js';
+import { propagate, type JudgedWalk, type PropagatedHit } from '../../propagation/propagate.js';
+import { createWalk } from '../../propagation/walk.js';
+import type { Release, TargetSpace } from '../../release/release.js';
+import type { Candidate, SearchEngine, SearchRequest } from '../../search/search-types.js';
+
+/** The graph of a release, ready for walks. */
+export interface Propagation extends JudgedWalk {
+  readonly neighbours: Neighbours;
+  /** `walks_…` */
+  readonly walksId: string;
+}
+
+/** An opening, and the calibration that it was for. */
+interface Opening {
+  readonly calibrationId: string | undefined;
+  readonly propagation: Promise<Propagation>;
+}
+
+/** Engines of one release share its graph, and forget it with the release. */
+const openings = new WeakMap<Release, Opening>();
+
+/**
+ * Opens the graph of an engine's release and the null of its walks, once for each release and calibration.
+ * Errors  Refusal `propagation_unavailable` if one of them is missing; Fault if one is damaged
+ */
+export function openPropagation(engine: SearchEngine): Promise<Propagation> {
+  const { release, calibration } = engine;
+  const existing = openings.get(release);
+  if (existing !== undefined && existing.calibrationId === calibration?.id) return existing.propagation;
+  const propagation = open(engine);
+  const opening = { calibrationId: calibration?.id, propagation };
+  openings.set(release, opening);
+  // The next call tries again, because a pipeline may have made what is missing.
+  propagation.catch(() => {
+    if (openings.get(release) === opening) openings.delete(release);
+  });
+  return propagation;
+}
+
+/** Errors  Refusal `propagation_unavailable` if a search leaves out what walks start from */
+export function refuseWithoutStart({
+  evidence,
+  significance,
+}: Pick<SearchRequest, 'evidence' | 'significance'>): void {
+  const isAligned = evidence === 'pairwise_sequence_alignment';
+  if (isAligned && significance !== 'not_requested') return;
+  throw new Refusal(
+    'propagation_unavailable',
+    'A walk starts from hits with E-values and alignments. Ask with "evidence": "pairwise_sequence_alignment" and ' +
+      '"significance": "if_available" or "required".',
+    { param: isAligned ? 'significance' : 'evidence' },
+  );
+}
+
+async function open({ release, calibration }: SearchEngine): Promise<Propagation> {
+  const neighbours = await openNeighbours(release, calibration?.id);
+  if (neighbours === undefined) {
+    throw new Refusal(
+      'propagation_unavailable',
+      `Release ${release.id} has no graph of neighbours with its calibration, which propagation walks over; ` +
+        '"gloaming index neighbours" makes one.',
+      { release_id: release.id },
+    );
+  }
+  const signed = await readWalksCard(release.directory, neighbours.id);
+  if (signed === undefined) {
+    throw new Refusal(
+      'propagation_unavailable',
+      `Release ${release.id} has no null of walks over its graph of neighbours, so that propagation has no ` +
+        'E-values; "gloaming index propagation" makes one.',
+      { release_id: release.id },
+    );
+  }
+  return {
+    neighbours,
+    walksId: signed.id,
+    walk: createWalk(neighbours.graph, signed.card.parameters),
+    walkNull: nullOf(signed.card),
+    targetCount: release.targets.count,
+  };
+}
+
+/** A query and its candidates, as a search found them. */
+export interface PropagatedSearch {
+  readonly sequence: string;
+  readonly candidates: readonly Candidate[];
+  readonly targetSpace: TargetSpace;
+}
+
+/**
+ * Walks from the candidates of one search. Returns eligible targets only; bridges may be any targets of the release.
+ * The walk avoids candidates with the sequence of the query: a protein of the database finds what a new one does.
+ */
+export function propagateSearch(
+  { sequence, candidates, targetSpace: { eligible } }: PropagatedSearch,
+  { release: { targets } }: Pick<SearchEngine, 'release'>,
+  propagation: Propagation,
+): readonly PropagatedHit[] {
+  const own = new Set(
+    candidates
+      .map(({ targetIndex }) => targetIndex)
+      .filter(
+        (target) => targets.length(target) === sequence.length && targets.sequence(target) === sequence,
+      ),
+  );
+  const hits = propagate(candidates, propagation, (target) => own.has(target));
+  if (eligible === undefined) return hits;
+  const isEligible = new Set(eligible);
+  return hits.filter(({ target }) => isEligible.has(target));
+}

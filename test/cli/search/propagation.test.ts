@@ -1,0 +1,152 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { trueHomologs } from '#src/demo/check.js';
+import { DEMO_SLUG } from '#src/demo/demo.js';
+import { openDemoAppliance, type DemoAppliance } from '../../tools/demo-appliance.js';
+import { PROGRAM } from '../../tools/paths.js';
+
+/* `gloaming search --propagation` and what it needs, as they are typed, on a simulated database. */
+
+const REFUSED = 2;
+let demo: DemoAppliance;
+let query: string;
+
+beforeAll(async () => {
+  demo = await openDemoAppliance({ seed: 11, proteins: 120 });
+  await demo.appliance.close();
+  query = join(demo.folder, 'query.fasta');
+  const [first, second] = demo.demo.proteins.filter(({ id }) => trueHomologs(demo.demo, id).length > 4);
+  writeFileSync(query, `>unknown\n${first.sequence.slice(4)}\n>known\n${second.sequence}\n`);
+}, 120_000);
+afterAll(() => demo.remove());
+
+interface Printed {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number;
+}
+
+async function run(...words: readonly string[]): Promise<Printed> {
+  const env = { ...process.env, ...demo.environment };
+  try {
+    return { ...(await promisify(execFile)(process.execPath, [PROGRAM, ...words], { env })), code: 0 };
+  } catch (error) {
+    return error as Printed;
+  }
+}
+
+const search = (...words: readonly string[]): Promise<Printed> =>
+  run('search', query, '-d', DEMO_SLUG, '--propagation', ...words);
+
+interface Row {
+  readonly [column: string]: string;
+}
+
+function rowsOf(tsv: string): readonly Row[] {
+  const [head, ...lines] = tsv.replace(/\n$/, '').split('\n');
+  const names = head.split('\t');
+  return lines.map((line) => {
+    const cells = line.split('\t');
+    return Object.fromEntries(names.map((name, at) => [name, cells[at]]));
+  });
+}
+
+describe('a release without a graph of neighbours, or without a null of walks', () => {
+  it('refuses propagation in one sentence that names the command which makes it', async () => {
+    const bare = await search('--format', 'tsv');
+    expect(bare.code).toBe(REFUSED);
+    expect(bare.stderr).toMatch(/has no graph of neighbours.*"gloaming index neighbours" makes one/);
+    expect((await run('index', 'propagation', DEMO_SLUG)).stderr).toContain('has no graph of neighbours');
+    const words = ['--full', '--sample', '120', '--no-qualification'];
+    expect((await run('index', 'calibrate', DEMO_SLUG, ...words)).code).toBe(0);
+    expect((await run('index', 'neighbours', DEMO_SLUG)).code).toBe(0);
+    const unjudged = await search('--format', 'tsv');
+    expect(unjudged.code).toBe(REFUSED);
+    expect(unjudged.stderr).toMatch(/has no null of walks.*"gloaming index propagation" makes one/);
+  }, 300_000);
+});
+
+describe('gloaming search --propagation', () => {
+  beforeAll(async () => {
+    const fitted = await run('index', 'propagation', DEMO_SLUG, '--sample', '100');
+    expect(fitted).toMatchObject({ code: 0, stdout: expect.stringContaining('100 reversed proteins') });
+  }, 120_000);
+
+  it('lists propagated hits beside the direct ones, by the smaller of both E-values', async () => {
+    const { stdout } = await search('--format', 'tsv', '--limit', '30');
+    const rows = rowsOf(stdout);
+    const propagated = rows.filter((row) => row['propagation.expected_false_hits'] !== '');
+    expect(propagated.length).toBeGreaterThan(0);
+    expect(propagated.every((row) => Number(row['propagation.expected_false_hits']) < 10.01)).toBe(true);
+    // A bridge is never the target itself, and a hit that is no candidate has one.
+    expect(rows.filter((row) => row['propagation.bridge'] === row.target_id)).toEqual([]);
+    const further = rows.filter(({ rank }) => rank === '');
+    expect(further.every((row) => row['propagation.bridge'] !== '')).toBe(true);
+    for (const id of ['unknown', 'known']) {
+      const best = rows
+        .filter((row) => row.query_id === id)
+        .map((row) =>
+          Math.min(
+            ...[row['significance.expected_false_hits'], row['propagation.expected_false_hits']]
+              .filter((cell) => cell !== '')
+              .map(Number),
+          ),
+        );
+      expect(best).toEqual([...best].sort((a, b) => a - b));
+    }
+  }, 60_000);
+
+  it('leaves rank, measurements and significance of the candidates as they are', async () => {
+    const columns = (tsv: string): readonly string[] =>
+      rowsOf(tsv)
+        .filter(({ rank }) => rank !== '')
+        .map((row) => Object.entries(row).filter(([name]) => !name.startsWith('propagation.')))
+        .map((row) => row.map(([, cell]) => cell).join('\t'))
+        .sort();
+    const propagated = await search('--format', 'tsv', '--limit', '30');
+    const plain = await run('search', query, '-d', DEMO_SLUG, '--format', 'tsv', '--limit', '30');
+    expect(columns(propagated.stdout)).toEqual(columns(plain.stdout));
+  }, 60_000);
+
+  it('adds a member to JSON with bridges and both alignments, the same bytes each time', async () => {
+    const first = await search('--format', 'json', '--limit', '30');
+    const second = await search('--format', 'json', '--limit', '30', '--threads', '1');
+    expect(second.stdout).toBe(first.stdout);
+    const answers = first.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(answers).toHaveLength(2);
+    for (const { propagation, candidates } of answers) {
+      expect(propagation.graph_id).toMatch(/^graph_/);
+      expect(propagation.walks_id).toMatch(/^walks_/);
+      const ids = new Set(candidates.map(({ target }: { target: { id: string } }) => target.id));
+      for (const hit of propagation.hits) {
+        expect(hit.is_candidate).toBe(ids.has(hit.target_id));
+        if (hit.bridge === undefined) continue;
+        expect(hit.bridge.to_target.target_end).toBeGreaterThan(hit.bridge.to_target.target_start);
+        expect(hit.bridge.from_query === undefined).toBe(!ids.has(hit.bridge.target_id));
+      }
+    }
+    // The query that is a protein of the database is no target of its own walk.
+    const own = readFileSync(query, 'utf8').trimEnd().split('\n').at(-1);
+    const self = answers[1].candidates.find(
+      ({ target }: { target: { sequence: string } }) => target.sequence === own,
+    );
+    const reached = answers[1].propagation.hits.map((hit: { target_id: string }) => hit.target_id);
+    expect(reached).not.toContain(self.target.id);
+  }, 60_000);
+
+  it.each([
+    [['--format', 'html'], '--propagation goes with --format tsv or --format json.'],
+    [['--format', 'tsv', '--significance', 'not_requested'], 'Leave out one of the two.'],
+    [['--format', 'tsv', '--evidence', 'candidate_measurement'], '--propagation needs alignments'],
+  ])('refuses %j', async (words, message) => {
+    const { code, stderr } = await search(...words);
+    expect(code).toBe(REFUSED);
+    expect(stderr).toContain(message);
+  });
+});

@@ -1,0 +1,100 @@
+// @module-tag fast
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readWalksCard, WALKS_FORMAT, writeWalksCard, type WalksCard } from '#src/propagation/card.js';
+import { propagate } from '#src/propagation/propagate.js';
+import { MASS_ONE, type Reached, type WalkHit } from '#src/propagation/walk.js';
+import { WALK_PARAMETERS } from '#src/propagation/weights.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-walks-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const CARD: WalksCard = {
+  format: WALKS_FORMAT,
+  release_id: 'dbr_1',
+  graph_id: 'graph_1',
+  parameters: WALK_PARAMETERS,
+  seed: 1,
+  reversed_count: 1_000,
+  pair_count: 9_000_000,
+  exceedance_count: 10_000,
+  tail: { threshold: -4, log_exceedance_probability: -6.8, lambda: 0.6, shape: -0.2 },
+  least_log_probability: -13.7,
+  holdout_distance: 0.02,
+};
+
+describe('the card of walks', () => {
+  it('is read as it was written, for the graph that it belongs to', async () => {
+    const release = join(folder, 'whole');
+    expect(await readWalksCard(release, 'graph_1')).toBeUndefined();
+    await writeWalksCard(release, CARD);
+    const read = await readWalksCard(release, 'graph_1');
+    expect(read?.card).toEqual(CARD);
+    expect(read?.id).toMatch(/^walks_[0-9a-f]{64}$/);
+    expect(await readWalksCard(release, 'graph_2')).toBeUndefined();
+  });
+
+  it('is refused in one sentence if a number was changed or its format is unknown', async () => {
+    const release = join(folder, 'changed');
+    await writeWalksCard(release, CARD);
+    const path = join(`${release}.neighbours`, 'walks.json');
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.replace('"seed":1', '"seed":2'));
+    await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(`${path} was changed.`);
+    writeFileSync(path, text.replace('walks/1', 'walks/9'));
+    await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/this version reads gloaming-walks\/1/);
+    writeFileSync(path, 'null');
+    await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/format undefined/);
+    writeFileSync(path, '{');
+    await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/is not a card of walks/);
+  });
+});
+
+describe('propagation', () => {
+  const walkNull = {
+    tail: { threshold: Math.log(0.01), logExceedanceProbability: Math.log(0.01), lambda: 1, shape: 0 },
+    leastLogProbability: -20,
+  };
+  const reached = (target: number, share: number, bridge?: number): Reached => {
+    return { target, mass: share * MASS_ONE, directMass: 0, bridge };
+  };
+
+  it('returns the reached targets with an E-value of at most 10, by E-value', () => {
+    const walk = (): readonly Reached[] => [
+      reached(1, 0.2, 4),
+      reached(2, 0.009, 4),
+      reached(3, 1),
+      reached(5, 0.2, 3),
+    ];
+    const found = propagate([], { walk, walkNull, targetCount: 1_000 });
+    expect(found.map(({ target, bridge }) => [target, bridge])).toEqual([
+      [3, undefined],
+      [1, 4],
+      [5, 3],
+    ]);
+    expect(found.map(({ logEValue }) => Math.exp(logEValue))).toEqual([
+      expect.closeTo(0.1, 6),
+      expect.closeTo(0.5, 6),
+      expect.closeTo(0.5, 6),
+    ]);
+  });
+
+  it('starts from the candidates with an E-value and an alignment only', () => {
+    const starts: (readonly WalkHit[])[] = [];
+    const walk = (hits: readonly WalkHit[]): readonly Reached[] => {
+      starts.push(hits);
+      return [];
+    };
+    const alignment = { targetStart: 3, targetEnd: 80 };
+    const candidates = [
+      { targetIndex: 7, alignment, significance: { kind: 'supported', logEValue: -3 } },
+      { targetIndex: 8, alignment, significance: { kind: 'unsupported' } },
+      { targetIndex: 9, significance: { kind: 'supported', logEValue: 4 } },
+    ];
+    propagate(candidates, { walk, walkNull, targetCount: 1_000 });
+    expect(starts).toEqual([[{ target: 7, logEValue: -3, ...alignment }]]);
+  });
+});

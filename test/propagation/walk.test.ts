@@ -1,0 +1,192 @@
+// @module-tag fast
+
+import { describe, expect, it } from 'vitest';
+import type { NeighbourGraph } from '#src/neighbours/graph.js';
+import { createWalk, MASS_ONE, type WalkHit } from '#src/propagation/walk.js';
+import { portableExp, quantisedWeight, type WalkParameters } from '#src/propagation/weights.js';
+import { seededRandom, type Random } from '#src/random.js';
+
+const DOMAIN_RESIDUES = 100;
+const PARAMETERS: WalkParameters = {
+  steps: 3,
+  passed_256ths: 205,
+  evalue_factor: 10,
+  largest_evalue: 10,
+  overlap_256ths: 128,
+  least_passed: 0,
+};
+
+/** An alignment of a domain of one protein with a domain of another. */
+interface Edge {
+  readonly from: number;
+  readonly to: number;
+  readonly eValue: number;
+  readonly fromDomain: number;
+  readonly toDomain: number;
+}
+
+describe('the weight of a hit', () => {
+  it('is 1 / (1 + 10 E), and 0 above the largest E-value', () => {
+    for (const eValue of [1e-60, 1e-9, 0.001, 0.1, 1, 9.99]) {
+      const weight = quantisedWeight(Math.log(eValue), PARAMETERS);
+      expect(Math.abs(weight - 65_535 / (1 + 10 * eValue))).toBeLessThanOrEqual(1);
+    }
+    expect(quantisedWeight(Math.log(10.01), PARAMETERS)).toBe(0);
+    expect(quantisedWeight(-Infinity, PARAMETERS)).toBe(65_535);
+    expect(quantisedWeight(Infinity, PARAMETERS)).toBe(0);
+    expect(quantisedWeight(Number.NaN, PARAMETERS)).toBe(0);
+  });
+
+  it('has an exponential function without functions that engines implement differently', () => {
+    for (let exponent = -60; exponent < 20; exponent += 0.37) {
+      expect(portableExp(exponent) / Math.exp(exponent)).toBeCloseTo(1, 12);
+    }
+    expect(portableExp(-0.5)).toBe(0.6065306597126334);
+  });
+});
+
+describe('the walk over the graph of neighbours', () => {
+  it('equals plain dense arithmetic on random graphs of proteins of several domains', () => {
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const random = seededRandom(seed);
+      const [count, domains] = [5 + random.below(40), 1 + random.below(3)];
+      const edges = randomEdges(count, domains, random);
+      const hits = edges.filter(({ from }) => from === 0).map(hitOf);
+      const parameters = { ...PARAMETERS, steps: random.below(6) };
+      const walk = createWalk(graphOf(edges, count), parameters);
+      const found = walk(hits).map(({ target, mass }) => [target, mass]);
+      expect(found, `seed ${seed}`).toEqual(denseWalk(edges, hits, count, domains, parameters));
+      expect(walk(hits).map(({ target, mass }) => [target, mass])).toEqual(found);
+    }
+  });
+
+  it('names the protein from which most weight arrives as the bridge', () => {
+    const edges = [edge(0, 2, 0.5), edge(1, 2, 0.001), edge(1, 3, 9)];
+    const walk = createWalk(graphOf(edges, 4), PARAMETERS);
+    const found = walk([hitOf(edge(9, 0, 0.001)), hitOf(edge(9, 1, 0.001)), hitOf(edge(9, 2, 5))]);
+    expect(found.map(({ target, bridge }) => [target, bridge])).toEqual([
+      [0, undefined],
+      [1, undefined],
+      [2, 1],
+      [3, 1],
+    ]);
+    expect(found.map(({ directMass }) => directMass > 0)).toEqual([true, true, true, false]);
+  });
+
+  it('does not connect strangers by two domains of one protein', () => {
+    const edges = [edge(0, 1, 0, 1, 0), edge(0, 2, 0, 0, 0)];
+    const walk = createWalk(graphOf(edges, 3), PARAMETERS);
+    expect(walk([hitOf(edge(9, 0, 0, 0, 0))]).map(({ target }) => target)).toEqual([0, 2]);
+    const lenient = createWalk(graphOf(edges, 3), { ...PARAMETERS, overlap_256ths: 0 });
+    expect(lenient([hitOf(edge(9, 0, 0, 0, 0))]).map(({ target }) => target)).toEqual([0, 1, 2]);
+  });
+
+  it('counts a bridge from half of the shorter stretch on', () => {
+    const graph = graphOf([edge(0, 1, 0)], 2);
+    const walk = createWalk(graph, PARAMETERS);
+    const reach = (targetStart: number, targetEnd: number): number =>
+      walk([{ target: 0, logEValue: -Infinity, targetStart, targetEnd }]).length;
+    expect(reach(50, 400)).toBe(2);
+    expect(reach(51, 400)).toBe(1);
+    expect(reach(90, 110)).toBe(2);
+    expect(reach(91, 111)).toBe(1);
+  });
+
+  it('gives a protein that many others hit no more weight to pass on than it received', () => {
+    const many = Array.from({ length: 100 }, (_, index) => edge(0, index + 1, 0));
+    const walk = createWalk(graphOf(many, 101), { ...PARAMETERS, steps: 1 });
+    const reached = walk([hitOf(edge(9, 0, 0))]).slice(1);
+    const sum = reached.reduce((total, { mass }) => total + mass, 0);
+    expect(reached).toHaveLength(100);
+    expect(sum).toBeLessThanOrEqual((MASS_ONE * PARAMETERS.passed_256ths) / 256);
+    expect(sum).toBeGreaterThan(0.79 * MASS_ONE);
+  });
+
+  it('avoids the targets that are left out, as bridges and as targets', () => {
+    const edges = [edge(0, 1, 0), edge(1, 2, 0), edge(0, 3, 0), edge(3, 4, 0)];
+    const walk = createWalk(graphOf(edges, 5), PARAMETERS);
+    const found = walk([hitOf(edge(9, 0, 0))], (target) => target === 1);
+    expect(found.map(({ target }) => target)).toEqual([0, 3, 4]);
+    const half = walk([hitOf(edge(9, 0, 0))]).find(({ target }) => target === 3)!;
+    expect(found[1].mass).toBeGreaterThan(1.9 * half.mass);
+  });
+});
+
+function edge(from: number, to: number, eValue: number, fromDomain = 0, toDomain = 0): Edge {
+  return { from, to, eValue, fromDomain, toDomain };
+}
+
+function hitOf({ to, eValue, toDomain }: Edge): WalkHit {
+  const targetStart = toDomain * DOMAIN_RESIDUES;
+  return { target: to, logEValue: Math.log(eValue), targetStart, targetEnd: targetStart + DOMAIN_RESIDUES };
+}
+
+/** Random edges, at most one from a protein to another. */
+function randomEdges(count: number, domains: number, random: Random): readonly Edge[] {
+  const edges: Edge[] = [];
+  for (let from = 0; from < count; from += 1) {
+    for (let to = 0; to < count; to += 1) {
+      if (from === to || random.below(3) > 0) continue;
+      // From certain hits to hits beyond the largest E-value.
+      const eValue = 12 * random.share() ** (1 + random.below(12));
+      edges.push(edge(from, to, eValue, random.below(domains), random.below(domains)));
+    }
+  }
+  return edges;
+}
+
+function graphOf(edges: readonly Edge[], count: number): NeighbourGraph {
+  const start = (domain: number): number => domain * DOMAIN_RESIDUES;
+  const offsets = new Uint32Array(count + 1);
+  for (const { from } of edges) offsets[from + 1] += 1;
+  for (let row = 0; row < count; row += 1) offsets[row + 1] += offsets[row];
+  const sorted = [...edges].sort((a, b) => a.from - b.from);
+  return {
+    offsets,
+    targets: Uint32Array.from(sorted, ({ to }) => to),
+    logEValues: Float64Array.from(sorted, ({ eValue }) => Math.log(eValue)),
+    affineScores: new Int32Array(sorted.length).fill(1),
+    queryStarts: Uint16Array.from(sorted, ({ fromDomain }) => start(fromDomain)),
+    queryEnds: Uint16Array.from(sorted, ({ fromDomain }) => start(fromDomain + 1)),
+    targetStarts: Uint16Array.from(sorted, ({ toDomain }) => start(toDomain)),
+    targetEnds: Uint16Array.from(sorted, ({ toDomain }) => start(toDomain + 1)),
+  };
+}
+
+/** The definition: a dense vector of protein and domain, multiplied with a dense matrix of integers in each step. */
+function denseWalk(
+  edges: readonly Edge[],
+  hits: readonly WalkHit[],
+  count: number,
+  domains: number,
+  parameters: WalkParameters,
+): readonly (readonly number[])[] {
+  const size = count * domains;
+  const { steps, passed_256ths: passed } = parameters;
+  const weight = (logEValue: number): bigint => BigInt(quantisedWeight(logEValue, parameters));
+  const matrix = Array.from({ length: size }, () => Array.from({ length: size }, () => 0n));
+  for (const { from, to, eValue, fromDomain, toDomain } of edges) {
+    matrix[from * domains + fromDomain][to * domains + toDomain] = weight(Math.log(eValue));
+  }
+  let mass = Array.from({ length: size }, () => 0n);
+  for (const { target, logEValue, targetStart } of hits) {
+    const node = target * domains + targetStart / DOMAIN_RESIDUES;
+    mass[node] += (weight(logEValue) * BigInt(MASS_ONE)) / 65_535n;
+  }
+  const total = [...mass];
+  for (let step = 0; step < steps; step += 1) {
+    const next = mass.map(() => 0n);
+    matrix.forEach((row, from) => {
+      const sum = row.reduce((all, each) => all + each, 0n);
+      const divisor = sum > 65_535n ? sum : 65_535n;
+      const onward = (mass[from] * BigInt(passed)) / 256n;
+      row.forEach((each, to) => (next[to] += (onward * each) / divisor));
+    });
+    mass = next;
+    mass.forEach((each, node) => (total[node] += each));
+  }
+  return Array.from({ length: count }, (_, target) => {
+    const own = total.slice(target * domains, (target + 1) * domains);
+    return [target, Number(own.reduce((all, each) => all + each, 0n))];
+  }).filter(([, all]) => all > 0);
+}
