@@ -29,8 +29,8 @@ import { timeWalks } from './cost.js';
  *   npm run bench -- propagation FOLDER [seconds] [every]
  *
  * The hit lists of all domains take a quarter of an hour on one core. They are made in parts: a call stops after so
- * many seconds, and the next one goes on. The world that is measured has the first domains, as many as have lists. The
- * file is in the order of SCOPe, so that most superfamilies in it are whole. `every` 4 takes every fourth domain.
+ * many seconds, and the next one goes on. Until all lists are made, the world that is measured has the first domains
+ * of the file. `every` 4 takes every fourth domain.
  */
 
 const REVERSED_COUNT = 1_024;

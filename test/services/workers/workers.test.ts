@@ -173,7 +173,7 @@ describe('a search whose partitions are scanned by workers', () => {
       code: 'worker_unavailable',
       details: { part: 2, part_count: 2, retryAfterSeconds: 5 },
     });
-    expect(failures).toMatchObject([{ worker: relays[1].url, part: 2 }]);
+    expect(failures).toMatchObject([{ worker: relays[1].url, partition: 2 }]);
     relays[1].behave();
     expect(await search()).toEqual(await whole());
   });
@@ -338,7 +338,7 @@ describe('an invalid response is refused, and the failure names the worker', () 
     const { failures, search } = coordinatorOf([[1], [2]]);
     relays[0].behave(relaying);
     await expect(search()).rejects.toMatchObject({ code: 'worker_unavailable' });
-    expect(failures).toMatchObject([{ worker: relays[0].url, part: 1 }]);
+    expect(failures).toMatchObject([{ worker: relays[0].url, partition: 1 }]);
     const { message } = failures[0]!.cause as Error;
     expect(message).toContain(quoted);
     expect(message).not.toContain('glm_');

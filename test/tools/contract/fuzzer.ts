@@ -19,6 +19,7 @@ const SEMANTIC: ReadonlySet<string> = new Set([
   'msa_alignments_missing',
   'part_size_too_small',
   'pricing_quantity_missing',
+  'propagation_unavailable',
   'relatives_unavailable',
   'significance_unavailable',
   'sql_statement_invalid',
