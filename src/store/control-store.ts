@@ -157,11 +157,14 @@ export class ControlStore {
     // LMDB aborts its read transaction before it waits for commits. A read in between would fail in a timer of LMDB,
     // where no caller can catch the error, and would end the process. A turn of the event loop of its own lets those
     // who waited for the same commits read first.
-    await this.#root.flushed;
+    await this.#root.flushed.then(ignore, ignore);
     await immediate();
     await this.#root.close();
   }
 }
+
+/** Callers of failed commits have their own errors. */
+const ignore = (): void => undefined;
 
 /** Bound on the failed state of readiness: a load balancer that routes by it would keep away the writes that end it. */
 const FAILURE_MEMORY_MS = 30_000;

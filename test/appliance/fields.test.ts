@@ -50,7 +50,7 @@ const SEARCH: Readonly<Record<string, string>> = {
 };
 /** Absent without a calibration. Tests of calibrated releases show that these fields change. */
 const UNCALIBRATED = '.candidates.[].significance.measurements.';
-/** Absent without a graph of neighbours. test/services/search/propagation-served.test.ts shows the answers that have it. */
+/** Absent without a graph of neighbours. services/search/propagation-served.test.ts shows answers that have it. */
 const WITHOUT_GRAPH = '.propagation.';
 
 let small: SmallAppliance;

@@ -67,7 +67,7 @@ export async function serveOnSmallDisk(mebibytes: number): Promise<DiskScene> {
     disk,
     controlFile: join(disk.seen, 'data', 'control', 'data.mdb'),
     call,
-    made: create,
+    create,
     upload: (name: string, until: UploadStage) => upload(scene, name, until),
     async part(uploadId: string) {
       const { urls } = await create('POST', `/v1/storage/uploads/${uploadId}/part-urls`, {
