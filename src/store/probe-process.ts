@@ -28,6 +28,7 @@ async function readAll(): Promise<void> {
   const snapshot = await openSnapshot(dataFolder);
   let rowCount = 0;
   for (const table of snapshot.tableNames) {
+    const before = rowCount;
     for (const { bytes } of snapshot.rows(table)) {
       // Reads every byte, because a long row has pages of its own.
       bytes.includes(0);
@@ -35,6 +36,9 @@ async function readAll(): Promise<void> {
       if (rowCount > mostRows) throw new Error('it has more rows than bytes');
       if (performance.now() > endsAtMs) return snapshot.close();
     }
+    // A page of noise can pass for an empty one, and ends the process that writes to it.
+    const [read, stated] = [rowCount - before, snapshot.rowCount(table)];
+    if (read !== stated) throw new Error(`its table ${table} has ${read} rows instead of ${stated}`);
   }
   await snapshot.close();
 }

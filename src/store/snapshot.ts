@@ -17,6 +17,7 @@ export class Snapshot {
   readonly #root: RootDatabase<unknown, string>;
   readonly #tables: ReadonlyMap<string, Bytes>;
   readonly #transaction: Transaction;
+  readonly #rowCounts: ReadonlyMap<string, number>;
 
   constructor(root: RootDatabase<unknown, string>) {
     this.#root = root;
@@ -24,6 +25,13 @@ export class Snapshot {
       [...root.getKeys()].map((name) => [name, root.openDB<Buffer, string>({ name, encoding: 'binary' })]),
     );
     this.#transaction = root.useReadTransaction();
+    // Statistics are those of the latest read transaction: the snapshot's, until the next turn of the event loop.
+    this.#rowCounts = new Map(
+      [...this.#tables].map(([name, table]) => [
+        name,
+        (table.getStats() as { entryCount: number }).entryCount,
+      ]),
+    );
   }
 
   get tableNames(): readonly string[] {
@@ -34,6 +42,11 @@ export class Snapshot {
   *rows(table: string): Generator<StoredRow> {
     const range = this.#tables.get(table)?.getRange({ transaction: this.#transaction }) ?? [];
     for (const { key, value } of range) yield { key, bytes: value };
+  }
+
+  /** Number of rows that the table's own record states. `rows` returns as many unless a page is damaged. */
+  rowCount(table: string): number {
+    return this.#rowCounts.get(table) ?? 0;
   }
 
   get(table: string, key: string): Buffer | undefined {

@@ -116,6 +116,19 @@ describe('a control state that is damaged', () => {
     expectWords(gloaming(data, 'keys', 'create', 'x'), /^gloaming: .* its list of free pages is damaged/);
   });
 
+  it('is detected in a page that passes for an empty one', async () => {
+    const { data, file } = copy();
+    const bytes = readFileSync(file);
+    // LMDB reads no rows from a leaf that is marked as one of keys alone (0x20), and aborts where it writes to one.
+    bytes.writeUInt16LE(0x22, rootOf(bytes, 'secrets') * 4096 + 18);
+    writeFileSync(file, bytes);
+    expect(await problemOfControlState(data)).toBe('its table secrets has 0 rows instead of 1');
+    expectWords(
+      gloaming(data, 'keys', 'create', 'x'),
+      /^gloaming: .* is damaged: its table secrets has 0 rows/,
+    );
+  });
+
   it('is refused if it is empty or missing beside its objects, and created in an empty folder', async () => {
     const { data, file } = copy();
     writeFileSync(file, '');
@@ -206,6 +219,15 @@ function freeListOf(bytes: Buffer): number {
     root: bytes.readBigUInt64LE(meta + 88),
   }));
   return Number(one!.commit > other!.commit ? one!.root : other!.root);
+}
+
+/** Root page of a table: its record in the tree of tables follows its name, and ends with the page. */
+function rootOf(bytes: Buffer, table: string): number {
+  const commits = [0, 1].map((page) => bytes.readBigUInt64LE(page * 4096 + 152));
+  const newest = commits[0]! > commits[1]! ? 0 : 1;
+  const tables = Number(bytes.readBigUInt64LE(newest * 4096 + 136)) * 4096;
+  const name = bytes.indexOf(table, tables);
+  return Number(bytes.readBigUInt64LE(name + bytes.readUInt16LE(name - 2) + 40));
 }
 
 /** Changes bytes of the headers and of the tree, where damage has an effect, or fills a page with noise. */
