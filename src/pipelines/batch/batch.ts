@@ -10,7 +10,13 @@ import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
 import { joinParquet } from '../../sql/join-parquet.js';
 import { openCatalog, selectOneRelease } from '../catalog.js';
 import { taskName } from '../cluster/slurm.js';
-import { checkTask, runUnitsByTasks, type PendingTasks, type TaskOptions } from '../cluster/units.js';
+import {
+  checkTask,
+  runUnitsByTasks,
+  runUnitsHere,
+  type PendingTasks,
+  type TaskOptions,
+} from '../cluster/units.js';
 import { readJson } from '../cluster/task-files.js';
 import type { PipelineEvents } from '../events/notices.js';
 import {
@@ -150,15 +156,14 @@ interface Session {
   readonly events: PipelineEvents;
 }
 
-async function searchHere({ folder, plan, config, events }: Session, name: string): Promise<void> {
-  const { signal, onProgress } = events;
-  const places = await missingUnits(folder, plan);
-  const total = unitsOf(plan).length;
-  let done = total - places.length;
-  onProgress?.({ stage: 'compare', done, total });
-  if (places.length === 0) return;
-  const onUnit = (): void => onProgress?.({ stage: 'compare', done: (done += 1), total });
-  await runUnits(folder, { places, name, signal, onUnit }, config);
+function searchHere({ folder, plan, config, events }: Session, name: string): Promise<void> {
+  return runUnitsHere(unitsToRun(folder, plan), events, (places, onUnit) =>
+    runUnits(folder, { places, name, signal: events.signal, onUnit }, config),
+  );
+}
+
+function unitsToRun(folder: BatchFolder, plan: BatchPlan) {
+  return { unitCount: unitsOf(plan).length, missingUnits: () => missingUnits(folder, plan) };
 }
 
 /** Submits the search to Slurm and waits. Without a submission, returns the tasks to submit. */
@@ -175,8 +180,7 @@ async function searchByTasks(
         environment: { GLOAMING_INDEXES: config.indexesFolder },
         logFolder: folder.path,
       },
-      unitCount: unitsOf(plan).length,
-      missingUnits: () => missingUnits(folder, plan),
+      ...unitsToRun(folder, plan),
     },
     tasks,
     events,

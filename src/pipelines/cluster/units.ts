@@ -55,6 +55,23 @@ export async function runUnitsByTasks(
   return undefined;
 }
 
+/**
+ * Runs the unfinished units in this process. Stage: `compare`.
+ * @param run  runs the units at these places, and calls the function after each
+ * Errors  those of `run`
+ */
+export async function runUnitsHere(
+  { unitCount, missingUnits }: Pick<DividedWork, 'unitCount' | 'missingUnits'>,
+  { onProgress }: PipelineEvents,
+  run: (places: readonly number[], onUnit: () => void) => Promise<void>,
+): Promise<void> {
+  const places = await missingUnits();
+  let done = unitCount - places.length;
+  onProgress?.({ stage: 'compare', done, total: unitCount });
+  if (places.length === 0) return;
+  await run(places, () => onProgress?.({ stage: 'compare', done: (done += 1), total: unitCount }));
+}
+
 /** Counts the units of each task. @param missing  places of unfinished units */
 export function tasksOf(
   unitCount: number,

@@ -28,7 +28,13 @@ import { readCalibrationCard } from '../../significance/sidecar.js';
 import { openCatalog, selectOneRelease, type IndexCatalog, type LocatedRelease } from '../catalog.js';
 import { taskName } from '../cluster/slurm.js';
 import { readJson } from '../cluster/task-files.js';
-import { checkTask, runUnitsByTasks, type PendingTasks, type TaskOptions } from '../cluster/units.js';
+import {
+  checkTask,
+  runUnitsByTasks,
+  runUnitsHere,
+  type PendingTasks,
+  type TaskOptions,
+} from '../cluster/units.js';
 import type { PipelineEvents } from '../events/notices.js';
 import { isMeasuredAlike } from './earlier.js';
 import {
@@ -214,15 +220,14 @@ interface Session {
   readonly events: PipelineEvents;
 }
 
-async function computeHere({ folder, plan, config, events }: Session, name: string): Promise<void> {
-  const { signal, onProgress } = events;
-  const packs = await missingPacks(folder, plan);
-  const total = plan.packStarts.length;
-  let done = total - packs.length;
-  onProgress?.({ stage: 'compare', done, total });
-  if (packs.length === 0) return;
-  const onPack = (): void => onProgress?.({ stage: 'compare', done: (done += 1), total });
-  await runPacks(folder, { packs, name, signal, onPack }, config);
+function computeHere({ folder, plan, config, events }: Session, name: string): Promise<void> {
+  return runUnitsHere(packsToRun(folder, plan), events, (packs, onPack) =>
+    runPacks(folder, { packs, name, signal: events.signal, onPack }, config),
+  );
+}
+
+function packsToRun(folder: WorkFolder, plan: NeighboursPlan) {
+  return { unitCount: plan.packStarts.length, missingUnits: () => missingPacks(folder, plan) };
 }
 
 /** Submits the packs to Slurm and waits. Without a submission, returns the tasks to submit. */
@@ -238,8 +243,7 @@ function computeByTasks(
       environment: { GLOAMING_INDEXES: config.indexesFolder },
       logFolder: folder.path,
     },
-    unitCount: plan.packStarts.length,
-    missingUnits: () => missingPacks(folder, plan),
+    ...packsToRun(folder, plan),
   };
   return runUnitsByTasks(work, tasks, events);
 }
