@@ -245,7 +245,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     // Requests during the restart may fail; all others must succeed.
     const others = watched.complaints
       .splice(0)
-      .filter((text) => !/ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text));
+      .filter((text) => !/ERR_(CONNECTION|INCOMPLETE|EMPTY|SOCKET)/.test(text));
     expect(others).toEqual([]);
   }, 150_000);
 
