@@ -19,7 +19,7 @@ import { transferMeasured } from './transfer.js';
 
 export { QUICK_SAMPLE_COUNT } from '../fit-significance/fit-significance.js';
 
-export interface CalibrateOptions {
+export interface CalibrationSettings {
   /** 1..2³²−1; the same seed gives the same calibration to the bit. Default 1. */
   readonly seed?: number;
   /** Whether the null is fitted to pairs of the release, even if its encoder has a reference null. */
@@ -38,7 +38,7 @@ export interface CalibrateOptions {
 export async function calibrateDatabase(
   catalog: IndexCatalog,
   located: LocatedRelease,
-  { qualifies, ...options }: CalibrateOptions,
+  { qualifies, ...options }: CalibrationSettings,
   events: PipelineEvents,
 ): Promise<void> {
   const { config, table } = catalog;
@@ -89,7 +89,7 @@ async function calibrate(
   table: IndexCatalog['table'],
   { id, slug, directory }: LocatedRelease,
   workplace: Workplace,
-  options: Omit<CalibrateOptions, 'qualifies'>,
+  options: Omit<CalibrationSettings, 'qualifies'>,
   events: PipelineEvents,
 ): Promise<void> {
   const startedMs = performance.now();
@@ -104,7 +104,7 @@ async function calibrate(
 async function measure(
   engine: SearchEngine,
   workplace: Workplace,
-  { seed, sampleCount, isOwnNull = false }: Omit<CalibrateOptions, 'qualifies'>,
+  { seed, sampleCount, isOwnNull = false }: Omit<CalibrationSettings, 'qualifies'>,
   { signal, onProgress, onNotice }: PipelineEvents,
 ): Promise<CalibrationCard> {
   const onPlan: MeasureOptions['onPlan'] = (phases) => onNotice?.({ kind: 'calibration_planned', phases });

@@ -1,14 +1,19 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { BuildHomologs } from '../build-release/build-options.js';
 import { buildRelease } from '../build-release/release.js';
 import { filesInput } from '../build-release/sources/input-files.js';
 import type { ApplianceConfig } from '../config.js';
+import type { Encoder } from '../encoder/encoder.js';
 import { findEncoder } from '../encoder/find.js';
 import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
+import { thinnedHomologs } from '../find-homologs/thinned.js';
 import { calibrateRelease } from '../fit-significance/fit-significance.js';
 import { REFERENCE_CALIBRATION, writeReferenceNull } from '../fit-significance/reference/make.js';
 import { openReferenceNull, referenceNullFolder, referenceNullId } from '../significance/reference-null.js';
+import { openCatalog } from './catalog.js';
 import type { PipelineEvents } from './events/notices.js';
+import { openBuildHomologs } from './homologs.js';
 import { withMeasuringEngine } from './measure.js';
 
 export interface ReferenceNullOptions {
@@ -19,6 +24,11 @@ export interface ReferenceNullOptions {
   /** Proteins whose pairs are scored. 2..65,535 */
   readonly sampleCount: number;
   readonly seed?: number;
+  /**
+   * Name of a database or homolog source that gives the proteins homologs: the null is then that of databases with
+   * homologs. Absent for databases without.
+   */
+  readonly homologs?: string;
 }
 
 export interface MadeReferenceNull {
@@ -35,7 +45,7 @@ export interface MadeReferenceNull {
  *         disk; the signal's reason
  */
 export async function makeReferenceNull(
-  { encoder: encoderId, proteins, sampleCount, seed }: ReferenceNullOptions,
+  { encoder: encoderId, proteins, sampleCount, seed, homologs }: ReferenceNullOptions,
   config: ApplianceConfig,
   { signal, onProgress, onNotice }: PipelineEvents,
 ): Promise<MadeReferenceNull> {
@@ -45,7 +55,9 @@ export async function makeReferenceNull(
   try {
     const input = await filesInput({ proteins });
     const options = { indexesFolder: work, slug: encoderId, input, encoder, signal, onProgress };
-    const { release } = await buildRelease(options);
+    const { release } = await withThinnedHomologs({ homologs, encoder }, config, (buildHomologs) =>
+      buildRelease({ ...options, buildHomologs }),
+    );
     const referenceNull = await withMeasuringEngine(
       release.directory,
       { config, encoder },
@@ -66,12 +78,31 @@ export async function makeReferenceNull(
     await rm(work, { recursive: true, force: true });
     return {
       id: referenceNullId(referenceNull),
-      folder: referenceNullFolder(directory, false),
+      folder: referenceNullFolder(directory, homologs !== undefined),
       pairCount: referenceNull.sample.pair_count,
     };
   } finally {
     await encoder.close();
   }
+}
+
+/**
+ * Opens the homolog source for a sample of the null, and closes it after the work.
+ * Errors  those of openCatalog, openBuildHomologs and the work
+ */
+async function withThinnedHomologs<Result>(
+  { homologs, encoder }: { readonly homologs?: string; readonly encoder: Encoder },
+  config: ApplianceConfig,
+  work: (buildHomologs: BuildHomologs | undefined) => Promise<Result>,
+): Promise<Result> {
+  if (homologs === undefined) return work(undefined);
+  return openCatalog(config, async (catalog) => {
+    const opened = await openBuildHomologs({ homologs }, undefined, encoder, catalog);
+    if (opened === undefined) return work(undefined);
+    const { buildHomologs } = opened;
+    const finder = thinnedHomologs(buildHomologs.finder, buildHomologs.rules);
+    return work({ ...buildHomologs, finder }).finally(() => opened.close());
+  });
 }
 
 /**

@@ -3,16 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrateRelease } from '#src/fit-significance/fit-significance.js';
+import { calibrateByReference, isOfReference } from '#src/fit-significance/reference/calibrate.js';
+import { writeReferenceNull } from '#src/fit-significance/reference/make.js';
 import { openTokenReader } from '#src/release/rows/token-reader.js';
 import { PROFILED_FORMAT } from '#src/significance/card.js';
 import type { Calibration } from '#src/significance/calibration.js';
+import { openReferenceNull } from '#src/significance/reference-null.js';
 import { openCalibration } from '#src/significance/sidecar.js';
 import { PROFILE_WIDTH, type QueryTokens, type TokenStore } from '#src/kernels/kernels.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import { seededRandom } from '#src/random.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { affineOf, openRelease } from '#src/release/open.js';
-import { profileAffine } from '#src/release/profile-affine.js';
+import { PROFILE_SCALE, profileAffine } from '#src/release/profile-affine.js';
 import type { Release } from '#src/release/release.js';
 import { computeRows } from '#src/pipelines/neighbours/rows.js';
 import { searchMany } from '#src/search/search.js';
@@ -134,6 +137,26 @@ describe(`the calibration of a release with profiles (seed ${SEED})`, () => {
         edges.affineScores[at],
       ]),
     ).toEqual(expected);
+  });
+
+  it('gives a reference null, which only databases with profiles take', async () => {
+    const encoderFolder = join(folder, 'encoder');
+    await writeReferenceNull(release, calibration.card, encoderFolder);
+    expect(await openReferenceNull(encoderFolder, false)).toBeUndefined();
+    const reference = (await openReferenceNull(encoderFolder, true))!;
+    expect(reference.card.form).toEqual({ inverse_step: 173, profile_scale: PROFILE_SCALE });
+    expect(isOfReference(release, reference)).toBe(true);
+    const { profile: _, ...plainAffine } = AFFINE;
+    const plain = { ...release, manifest: { ...release.manifest, affine: plainAffine } };
+    expect(isOfReference(plain, reference)).toBe(false);
+
+    const outcome = await calibrateByReference({ release, backend, store, threads: 2 }, reference);
+    expect(outcome.kind).toBe('calibrated');
+    const identity = { id: release.id, targetCount: COUNT };
+    const byReference = (await openCalibration(release.directory, identity))!;
+    expect(byReference.pairNull).toEqual(calibration.pairNull);
+    // The release is the sample of the null.
+    expect(Math.abs(byReference.card.reference!.log_level)).toBeLessThan(0.2);
   });
 });
 

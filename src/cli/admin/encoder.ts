@@ -22,9 +22,10 @@ import { formatTable } from '../terminal/table.js';
 /** 50 million pairs. */
 const DEFAULT_REFERENCE_PROTEINS = 10_000;
 
-interface CalibrateOptions {
+interface SampleOptions {
   readonly sample: number;
   readonly seed: number;
+  readonly homologs?: string;
 }
 
 interface AddOptions {
@@ -61,7 +62,11 @@ export function register(program: Command, context: CommandContext): void {
     .argument('<fasta...>', 'natural proteins, whole ones and domains; plain, gzip, zstd or xz')
     .option('--sample <n>', 'proteins whose pairs are scored', positiveInteger, DEFAULT_REFERENCE_PROTEINS)
     .option('--seed <n>', 'seed of the sample', positiveInteger, 1)
-    .action((id: string, proteins: readonly string[], options: CalibrateOptions) =>
+    .option(
+      '--homologs <name>',
+      'fit the null of databases with homologs: the proteins get homologs from this database or homolog source',
+    )
+    .action((id: string, proteins: readonly string[], options: SampleOptions) =>
       calibrate(context, id, proteins, options),
     );
   encoder
@@ -91,10 +96,11 @@ async function calibrate(
   context: CommandContext,
   encoder: string,
   proteins: readonly string[],
-  { sample, seed }: CalibrateOptions,
+  { sample, seed, homologs }: SampleOptions,
 ): Promise<void> {
   const config = loadConfig(context.environment);
-  const options = { encoder, proteins: proteins.map((path) => resolve(path)), sampleCount: sample, seed };
+  const paths = proteins.map((path) => resolve(path));
+  const options = { encoder, proteins: paths, sampleCount: sample, seed, homologs };
   const reference = await runPipeline(
     context,
     { command: 'encoder calibrate', database: encoder, dataFolder: config.dataFolder },

@@ -1,8 +1,15 @@
 #!/usr/bin/env python3
-"""Draws the natural proteins that the reference null of gloaming-1 is fitted to, and writes them as FASTA.
+"""Draws the natural proteins that the reference nulls of gloaming-1 are fitted to, and writes them as FASTA.
 
     null_sample.py DATA OUT.fasta
     gloaming encoder calibrate gloaming-1 OUT.fasta --sample 6000
+
+The null of databases with homologs takes a part of the sample. One sequence of each natural cluster at 50 % identity
+is its homolog source.
+
+    null_sample.py DATA PART.fasta --share .32 --source SOURCE.fasta
+    gloaming homolog-source add SOURCE.fasta --name natural
+    gloaming encoder calibrate gloaming-1 PART.fasta --sample 4000 --homologs natural
 
 DATA holds the developers' proteins: `uniprot-sample.fasta.gz`, `natural/clean.fasta.xz` with `natural/meta.tsv.xz`,
 and `scope40/domains.fasta` with `labels.tsv`. The draw is seeded: equal data give equal bytes.
@@ -11,12 +18,12 @@ Whole proteins and domains are both in the sample, because databases of both exi
 different clusters at 50 % identity, at most 40 of one Pfam family, so that no family dominates. Domains are those of
 training folds; none of a dev fold is drawn.
 """
+import argparse
 import collections
 import csv
 import gzip
 import lzma
 import random
-import sys
 from pathlib import Path
 
 SEED = 7
@@ -67,7 +74,25 @@ def natural_ids(data, draw):
     return set(chosen)
 
 
-def main(data, out):
+def write_source(data, path):
+    """Writes the sequence with the smallest id of each cluster of the natural sequences."""
+    first = {}
+    with lzma.open(data / "natural/meta.tsv.xz", "rt") as table:
+        for row in csv.DictReader(table, delimiter="\t"):
+            cluster, name = row["cluster50"], row["id"]
+            first[cluster] = min(first.get(cluster, name), name)
+    wanted = set(first.values())
+    with open(path, "w") as file:
+        for name in ("clean", "screened-out"):
+            with lzma.open(data / f"natural/{name}.fasta.xz", "rt") as lines:
+                for identifier, letters in fasta(lines):
+                    if identifier in wanted:
+                        file.write(f">{identifier}\n{letters}\n")
+
+
+def main(data, out, share, source):
+    if source:
+        write_source(Path(data), source)
     data, draw = Path(data), random.Random(SEED)
     with open(data / "scope40/labels.tsv") as table:
         labels = {row["id"]: row for row in csv.DictReader(table, delimiter="\t")}
@@ -78,15 +103,21 @@ def main(data, out):
     wanted = natural_ids(data, draw)
     with lzma.open(data / "natural/clean.fasta.xz", "rt") as lines:
         natural = [entry for entry in fasta(lines) if entry[0] in wanted]
-    drawn = (
-        draw.sample(usable(whole), WHOLE)
-        + draw.sample(usable(natural), NATURAL)
-        + draw.sample(domains, DOMAINS)
-    )
+    drawn = [
+        protein
+        for proteins, count in ((usable(whole), WHOLE), (usable(natural), NATURAL), (domains, DOMAINS))
+        for protein in draw.sample(proteins, count)[: round(count * share)]
+    ]
     with open(out, "w") as file:
         for name, letters in drawn:
             file.write(f">{name}\n{letters}\n")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data")
+    parser.add_argument("out")
+    parser.add_argument("--share", type=float, default=1, help="part of the sample, 0..1")
+    parser.add_argument("--source", help="FASTA of the homolog source to write")
+    parsed = parser.parse_args()
+    main(parsed.data, parsed.out, parsed.share, parsed.source)
