@@ -16,12 +16,13 @@ import { openTokenReader } from '../../release/rows/token-reader.js';
 import type { CalibrateOptions } from '../options.js';
 
 /**
- * Options of the calibration that a reference null is made of. The members of the reference set are short, because a
- * calibration by the reference compares each of them with every target. The lengths of its sample differ more than
- * those of one release. Hence more strata.
+ * Options of the calibration that a reference null is made of. A calibration by the reference compares each member of
+ * the reference set with every target. Hence the members are few. They have the length of domains, because shorter
+ * proteins hold no alpha/beta fold, and hubness among such folds would stay unseen. The lengths of the sample differ
+ * more than those of one release. Hence more strata.
  */
 export const REFERENCE_CALIBRATION = {
-  referenceSet: { count: 144, minimumResidues: 50, maximumResidues: 90 },
+  referenceSet: { count: 60, minimumResidues: 120, maximumResidues: 220 },
   maximumStrata: 6,
 } as const satisfies Partial<CalibrateOptions>;
 
