@@ -37,10 +37,10 @@ import { byPairHomologs, byQueryHomologs, homologsBin } from './breakdown.js';
  * figure is given for both truths of tools/truth.ts.
  *
  *   npm run bench -- relatives [queries, evenly spaced, or "all"] [kinds, with commas between] [folder to keep] [every]
+ *                              [dev | train]
  *
- * `every` 4 takes every fourth domain, for a small database. A kind takes half an hour on two cores. Files in the
- * folder
- * are reused.
+ * Queries are dev domains. Constants of the null are chosen with training domains as queries. `every` 4 takes every
+ * fourth domain, for a small database. A kind takes half an hour on two cores. Files in the folder are reused.
  */
 
 /** Queries per batch. mmseqs reads its index for each batch. */
@@ -68,6 +68,7 @@ export const run: Bench = async ([
   kinds = [...HOMOLOG_SOURCE_KINDS, 'self'].join(','),
   folderOption,
   every = '1',
+  split = 'dev',
 ]) => {
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const data = join(shared, 'data');
@@ -84,8 +85,8 @@ export const run: Bench = async ([
   const targets = list.filter((_, index) => index % Number(every) === 0);
   // Domains outside the targets must not count as missed.
   const labels = new Map(targets.map(({ id }) => [id, all.get(id)!]));
-  const dev = targets.filter(({ id }) => labels.get(id)!.isDev);
-  const queries = spaced(dev, count === 'all' ? dev.length : Number(count));
+  const ofSplit = targets.filter(({ id }) => labels.get(id)!.isDev === (split === 'dev'));
+  const queries = spaced(ofSplit, count === 'all' ? ofSplit.length : Number(count));
   const folder = folderOption ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-relatives-')));
   await mkdir(folder, { recursive: true });
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
