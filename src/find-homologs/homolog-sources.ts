@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
 import { checkSlug } from '../release/catalog.js';
-import { mmseqsVersion, runMmseqs } from './mmseqs.js';
+import { mmseqsVersion, runMmseqs } from './mmseqs-process.js';
 
 /*
  * Homolog sources for mmseqs: folders `<indexes>/backgrounds/<name>/` with background.json and the files of an mmseqs
@@ -25,7 +25,8 @@ export interface StoredHomologSource {
 const CARD_FILE = 'background.json';
 const DATABASE = 'db';
 
-function homologSourcesFolder(indexesFolder: string): string {
+/** Returns the folder of all homolog sources. */
+export function homologSourcesFolder(indexesFolder: string): string {
   return join(indexesFolder, 'backgrounds');
 }
 
