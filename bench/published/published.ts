@@ -19,7 +19,7 @@ import { readProteins, spaced, type BenchProtein } from '../tools/proteins.js';
 import { createTruths } from '../tools/truth.js';
 import { measurePeers } from './peers.js';
 import { measureClaims, measureFirstFalse, readLookup, type Claims } from './protocol.js';
-import { PUBLISHED, type PublishedRow } from './rows.js';
+import { PUBLISHED } from './rows.js';
 
 /*
  * Our rankings by the definitions of two published benchmarks, beside the figures of other methods.
@@ -199,11 +199,12 @@ function printTable(benchmark: string, note: string, columns: readonly string[],
   console.log(
     `\n${benchmark} (${note})\n${' '.repeat(44)}${columns.map((name) => name.padStart(13)).join('')}`,
   );
-  const cells = (values: PublishedRow['values']): string =>
+  const cells = (values: readonly (number | undefined)[]): string =>
     values.map((value) => (value === undefined ? '–' : value.toFixed(4)).padStart(13)).join('');
   for (const { method, values } of ours) console.log(`${`ours, ${method}`.padEnd(44)}${cells(values)}`);
-  for (const { benchmark: of, method, values, source } of PUBLISHED) {
-    if (of === benchmark) console.log(`${method.padEnd(44)}${cells(values)}  ${source}`);
+  for (const { method, values, source } of PUBLISHED) {
+    const own = Object.entries(values).find(([name]) => name === benchmark)?.[1];
+    if (own !== undefined) console.log(`${method.padEnd(44)}${cells(own)}  ${source}`);
   }
 }
 

@@ -9,6 +9,7 @@ import {
   homologSourceDatabase,
   findHomologSource,
 } from '../../src/find-homologs/homolog-sources.js';
+import { findKeptIndex, keepIndex } from '../../src/find-homologs/kept-index.js';
 import { mmseqsVersion } from '../../src/find-homologs/mmseqs-process.js';
 import { mmseqsHomologs } from '../../src/find-homologs/mmseqs.js';
 import { openFinder } from '../../src/find-homologs/open.js';
@@ -54,6 +55,7 @@ export async function benchHomologs(
     (await findHomologSource(indexesFolder, name)) ??
     (await addHomologSource(indexesFolder, name, [await fasta()]));
   const database = homologSourceDatabase(indexesFolder, name);
+  if ((await findKeptIndex(database, version)) === undefined) await keepIndex(database, version, { threads });
   return {
     finder: mmseqsHomologs({ database, rounds: ROUNDS, version }, ROUNDS_RULES, threads),
     form: profileTokenForm(card, PROFILE_SCALE),

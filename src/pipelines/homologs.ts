@@ -20,6 +20,8 @@ import type { IndexCatalog } from './catalog.js';
 import { openHomologs, type OpenHomologs } from './cluster/homologs.js';
 import type { HomologsSampled, PipelineEvents } from './events/notices.js';
 
+export { listUnindexedSources } from '../find-homologs/homolog-sources.js';
+
 /** Homolog source of a build's proteins. */
 export interface HomologOptions {
   /** Name of a database or homolog source, `self`, `none`, or `auto`: a sample decides between `self` and `none`. */

@@ -11,7 +11,11 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addHomologSource, homologSourceDatabase } from '#src/find-homologs/homolog-sources.js';
+import {
+  addHomologSource,
+  homologSourceDatabase,
+  listUnindexedSources,
+} from '#src/find-homologs/homolog-sources.js';
 import { findKeptIndex, indexBytes, indexProblems, keepIndex } from '#src/find-homologs/kept-index.js';
 import { mmseqsVersion } from '#src/find-homologs/mmseqs-process.js';
 import { mmseqsHomologs } from '#src/find-homologs/mmseqs.js';
@@ -62,6 +66,29 @@ describe('the indexes of a homolog source', () => {
 });
 
 const version = await mmseqsVersion();
+
+describe.skipIf(version === undefined)('a homolog source of an earlier version (Debian: mmseqs2)', () => {
+  it('is named if it is large enough for indexes and has none of this mmseqs', async () => {
+    fakeDatabase('backgrounds', 0);
+    for (const [name, bytes] of [
+      ['small', 1_000_000],
+      ['earlier', 6_000_000],
+      ['.adding-x', 6_000_000],
+    ] as const)
+      fakeDatabase(join('backgrounds', name), bytes);
+    expect(await listUnindexedSources(folder)).toEqual(['earlier']);
+    const index = join(folder, 'backgrounds', 'earlier', 'index');
+    mkdirSync(index);
+    const sizes = { 'sequences.idx': 1, 'profiles.idx': 1 };
+    for (const name of Object.keys(sizes)) writeFileSync(join(index, name), 'x');
+    const card = { format: 'gloaming-background-index/1', mmseqs_version: version, sizes };
+    writeFileSync(join(index, 'index.json'), JSON.stringify(card));
+    expect(await listUnindexedSources(folder)).toEqual([]);
+    writeFileSync(join(index, 'index.json'), JSON.stringify({ ...card, mmseqs_version: 'another' }));
+    expect(await listUnindexedSources(folder)).toEqual(['earlier']);
+    expect(await listUnindexedSources(join(folder, 'nowhere'))).toEqual([]);
+  });
+});
 
 describe.skipIf(version === undefined)('a homolog source with indexes (Debian: mmseqs2)', () => {
   const random = seededRandom(seed);
