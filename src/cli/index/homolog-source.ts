@@ -21,7 +21,7 @@ export function register(program: Command, context: CommandContext): void {
     .action((fasta: string[], options: Options) => add(fasta, options, context));
   homologSource
     .command('index')
-    .description('make the k-mer indexes of a homolog source that has none; searches are faster with them')
+    .description('make the k-mer indexes of a homolog source, with which searches are faster')
     .argument('<name>', 'name of the source')
     .action((name: string) => keepIndex(name, context));
 }
@@ -43,8 +43,10 @@ async function add(
   const onNotice = (notice: Notice): void => {
     if (notice.kind === 'homolog_index') stdout.write(describeIndex(notice));
     if (notice.kind !== 'homolog_source_estimated') return;
-    const [bytes, indexBytes] = [notice.bytes, notice.indexBytes].map((size) => formatQuantity(size, 'B'));
-    const indexes = notice.indexBytes === 0 ? '' : `, and ${indexBytes} with its k-mer indexes`;
+    const [bytes, both] = [notice.bytes, notice.bytes + notice.indexBytes].map((size) =>
+      formatQuantity(size, 'B'),
+    );
+    const indexes = notice.indexBytes === 0 ? '' : `, and ${both} with its k-mer indexes,`;
     stdout.write(`The source takes about ${bytes}${indexes} in ${config.indexesFolder}.\n`);
   };
   const sequences = await whileReporting(name, context, () =>
