@@ -3,9 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
-import { fitScores, inCompany } from '../../src/fit-significance/walks.js';
-import { walkLogEValue, walkScore, type WalkNull } from '../../src/propagation/null.js';
-import { LARGEST_PROPAGATED_EVALUE } from '../../src/propagation/propagate.js';
+import type { WalkNull } from '../../src/propagation/null.js';
 import { createWalk, type Walk } from '../../src/propagation/walk.js';
 import { WALK_PARAMETERS } from '../../src/propagation/weights.js';
 import { sampleDistinct, seededRandom } from '../../src/random.js';
@@ -17,7 +15,8 @@ import { openCalibrated } from '../tools/calibrated-database.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { readTruths, type Truths } from '../tools/truth.js';
-import { amongFirst, graphOf, searchLists, walkHitsOf, type HitList } from './lists.js';
+import { amongFirst, graphOf, searchLists, type HitList } from './lists.js';
+import { fitNull, rankWalk } from './ranked.js';
 import { timeWalks } from './cost.js';
 
 /*
@@ -104,21 +103,6 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
   }
 };
 
-function fitNull(walk: Walk, lists: readonly HitList[], targetCount: number): WalkNull {
-  const scores = lists.map((list) =>
-    Float64Array.from(walk(walkHitsOf(list)), ({ mass }) => walkScore(mass)),
-  );
-  const fit = fitScores(scores, targetCount)!;
-  const corrected = inCompany(fit.tail, targetCount);
-  const { threshold, log_exceedance_probability: logExceedanceProbability, lambda, shape } = corrected;
-  console.log(
-    `null of ${lists.length} reversed domains: ${fit.exceedance_count} above ${threshold.toFixed(3)}, ` +
-      `rate ${lambda.toFixed(3)}, shape ${shape.toFixed(3)}, hold-out distance ${fit.holdout_distance.toFixed(3)}`,
-  );
-  const tail = { threshold, logExceedanceProbability, lambda, shape };
-  return { tail, leastLogProbability: fit.least_log_probability };
-}
-
 /** Divides dev's fold groups at random into two halves. Returns the half of each group. */
 function halvesOf(labels: ReadonlyMap<string, DomainLabel>): ReadonlyMap<string, number> {
   const dev = [...labels.values()].filter(({ isDev }) => isDev);
@@ -145,7 +129,7 @@ function measureQueries(
   queries: readonly number[],
   world: World,
 ): Readonly<Record<string, unknown>> {
-  const { targets, labels, truths, lists, walk, walkNull } = world;
+  const { targets, labels, truths, lists } = world;
   const rankings: Record<string, Hit[]> = { direct: [], walk: [], merged: [] };
   const tally = createTally();
   const domains = createDomainTally(tally, truths);
@@ -163,20 +147,7 @@ function measureQueries(
         if (target !== query) domains.observe(label, labels.get(targets[target].id)!, log, [stratum]);
       }
     };
-    const { targets: hits, logEValues } = lists[query];
-    const direct = new Map(Array.from(hits, (target, hit) => [target, logEValues[hit]]));
-    const masses = new Map<number, number>();
-    const propagated = new Map<number, number>();
-    for (const { target, mass } of walk(walkHitsOf(lists[query]), (target) => target === query)) {
-      masses.set(target, -walkScore(mass));
-      const log = walkLogEValue(mass, targets.length, walkNull);
-      if (log !== undefined) propagated.set(target, log);
-    }
-    const merged = new Map(direct);
-    for (const [target, log] of propagated) {
-      if (log > Math.log(LARGEST_PROPAGATED_EVALUE)) continue;
-      merged.set(target, Math.min(log, direct.get(target) ?? Infinity));
-    }
+    const { direct, walk: masses, propagated, merged } = rankWalk(query, lists[query], targets.length, world);
     add('direct', direct);
     add('walk', masses);
     add('merged', merged);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAppliance, type Appliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
-import { mmseqsVersion } from '../../src/find-homologs/mmseqs.js';
+import { mmseqsVersion } from '../../src/find-homologs/mmseqs-process.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import { searchMany } from '../../src/search/search.js';
 import type { Candidate, Guarantee, SearchEngine } from '../../src/search/search-types.js';

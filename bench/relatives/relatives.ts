@@ -10,7 +10,7 @@ import type { HomologFinder } from '../../src/homologs/finder.js';
 import type { BuildHomologs } from '../../src/build-release/build-options.js';
 import { buildRelease } from '../../src/build-release/release.js';
 import { filesInput } from '../../src/build-release/sources/input-files.js';
-import { mmseqsVersion } from '../../src/find-homologs/mmseqs.js';
+import { mmseqsVersion } from '../../src/find-homologs/mmseqs-process.js';
 import { openRelease } from '../../src/release/open.js';
 import { loadedRelease, openMeasuringEngine, withEvidence } from '../../src/engine/open-engine.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';

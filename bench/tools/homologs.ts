@@ -9,7 +9,9 @@ import {
   homologSourceDatabase,
   findHomologSource,
 } from '../../src/find-homologs/homolog-sources.js';
-import { mmseqsHomologs, mmseqsVersion } from '../../src/find-homologs/mmseqs.js';
+import { findKeptIndex, keepIndex } from '../../src/find-homologs/kept-index.js';
+import { mmseqsVersion } from '../../src/find-homologs/mmseqs-process.js';
+import { mmseqsHomologs } from '../../src/find-homologs/mmseqs.js';
 import { openFinder } from '../../src/find-homologs/open.js';
 import { PROFILE_SCALE } from '../../src/release/profile-affine.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
@@ -53,8 +55,9 @@ export async function benchHomologs(
     (await findHomologSource(indexesFolder, name)) ??
     (await addHomologSource(indexesFolder, name, [await fasta()]));
   const database = homologSourceDatabase(indexesFolder, name);
+  if ((await findKeptIndex(database, version)) === undefined) await keepIndex(database, version, { threads });
   return {
-    finder: mmseqsHomologs({ database, rounds: ROUNDS }, ROUNDS_RULES, threads),
+    finder: mmseqsHomologs({ database, rounds: ROUNDS, version }, ROUNDS_RULES, threads),
     form: profileTokenForm(card, PROFILE_SCALE),
     rules: ROUNDS_RULES,
     homologSource: { method: 'mmseqs', name, sha256, version, rounds: ROUNDS },

@@ -1,10 +1,11 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
 import { checkSlug } from '../release/catalog.js';
-import { mmseqsVersion, runMmseqs } from './mmseqs.js';
+import { findKeptIndex, indexBytes } from './kept-index.js';
+import { mmseqsVersion, runMmseqs } from './mmseqs-process.js';
 
 /*
  * Homolog sources for mmseqs: folders `<indexes>/backgrounds/<name>/` with background.json and the files of an mmseqs
@@ -25,7 +26,8 @@ export interface StoredHomologSource {
 const CARD_FILE = 'background.json';
 const DATABASE = 'db';
 
-function homologSourcesFolder(indexesFolder: string): string {
+/** Returns the folder of all homolog sources. */
+export function homologSourcesFolder(indexesFolder: string): string {
   return join(indexesFolder, 'backgrounds');
 }
 
@@ -49,6 +51,29 @@ export async function findHomologSource(
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw cause;
   }
+}
+
+/**
+ * Returns the names of the homolog sources that searches index anew each time, though they are large enough to have
+ * indexes for the installed mmseqs. None if mmseqs is not installed.
+ * Errors  none: a folder that is no homolog source is left out
+ */
+export async function listUnindexedSources(indexesFolder: string): Promise<readonly string[]> {
+  const names = await readdir(homologSourcesFolder(indexesFolder)).catch(() => []);
+  const sources = names.filter((name) => !name.startsWith('.')).sort();
+  const version = sources.length === 0 ? undefined : await mmseqsVersion();
+  if (version === undefined) return [];
+  const unindexed: string[] = [];
+  for (const name of sources) {
+    const database = homologSourceDatabase(indexesFolder, name);
+    const size = await stat(database).then(
+      (status) => status.size,
+      () => 0,
+    );
+    if (indexBytes(size) === 0) continue;
+    if ((await findKeptIndex(database, version)) === undefined) unindexed.push(name);
+  }
+  return unindexed;
 }
 
 /**

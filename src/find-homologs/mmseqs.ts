@@ -1,29 +1,25 @@
-import { spawn } from 'node:child_process';
 import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
-import { Fault, Refusal } from '../errors.js';
+import { Fault } from '../errors.js';
 import { cropOf, type FoundHomolog } from '../homologs/homolog-set.js';
 import type { HomologQuery, ListHomologs, HomologFinder } from '../homologs/finder.js';
 import type { HomologRules } from '../homologs/rules.js';
 import { listHomologs, selectRounds } from '../homologs/select.js';
-import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../limits.js';
-import { signalGroup } from '../processes.js';
+import { GIBIBYTE_BYTES } from '../limits.js';
+import { findKeptIndex, type KeptIndex } from './kept-index.js';
+import { MEMORY_LIMIT, runMmseqs, SENSITIVITY } from './mmseqs-process.js';
 
-/** Time limit of one mmseqs process. Unit: ms */
-const CHILD_MAX_MS = 12 * 60 * 60 * 1000;
 const TABLE_MAX_BYTES = 8 * GIBIBYTE_BYTES;
-const COMPLAINT_MAX_BYTES = MEBIBYTE_BYTES / 16;
-const MEMORY_LIMIT = '8G';
-/** Each process reads the index of the homolog source again, so a few large calls cost least. */
+/** Each process reads or makes the index of the homolog source again, so a few large calls cost least. */
 const BATCH_PROTEINS = 2_000;
 /** Largest number of hits per protein from which the homologs of a profile are selected. */
 const MAX_HITS = 300;
-/** Default sensitivity of mmseqs, stated explicitly because results depend on it. */
-const SENSITIVITY = '5.7';
+
+/** Pages of an index are read when a search needs them, and all processes of a machine share them. */
+const MAPPED = '2';
 
 /** A homolog source that mmseqs searches. */
 export interface MmseqsSource {
@@ -31,15 +27,8 @@ export interface MmseqsSource {
   readonly database: string;
   /** 1 or 2. The second round searches with profiles of the first round's hits. */
   readonly rounds: number;
-}
-
-/** Returns the version of the installed mmseqs; undefined if it cannot be run. Errors  none */
-export async function mmseqsVersion(): Promise<string | undefined> {
-  try {
-    return (await runMmseqs(['version'], {})).trim();
-  } catch {
-    return undefined;
-  }
+  /** Version of the installed mmseqs; an index that it made is used. Without it, each call makes the index anew. */
+  readonly version?: string;
 }
 
 /**
@@ -108,7 +97,7 @@ interface SearchRules extends Pick<HomologRules, 'maxEValue' | 'minCoverage'> {
  */
 async function searchHomologSource(
   proteins: readonly HomologQuery[],
-  { database, rounds }: MmseqsSource,
+  { database, rounds, version }: MmseqsSource,
   { maxEValue, minCoverage, maxHits }: SearchRules,
   { folder, threads, signal }: Workplace,
 ): Promise<readonly string[]> {
@@ -117,11 +106,13 @@ async function searchHomologSource(
   const hits = ['-s', SENSITIVITY, '-e', String(maxEValue), '--max-seqs', String(maxHits)];
   const cover = ['-c', String(minCoverage), '--cov-mode', '2', '-a'];
   const memory = ['--split-memory-limit', MEMORY_LIMIT];
-  const search = async (queries: string, result: string): Promise<void> => {
+  const index = version === undefined ? undefined : await findKeptIndex(database, version);
+  const search = async (queries: string, result: string, kind: keyof KeptIndex): Promise<void> => {
     const scratch = path(`${result}-scratch`);
     await mkdir(scratch);
-    const files = [path(queries), database, path(result), scratch];
-    await runMmseqs(['search', ...files, ...hits, ...cover, ...memory, ...common], { signal });
+    const files = [path(queries), index?.[kind] ?? database, path(result), scratch];
+    const mapped = index === undefined ? [] : ['--db-load-mode', MAPPED];
+    await runMmseqs(['search', ...files, ...hits, ...cover, ...memory, ...mapped, ...common], { signal });
   };
   const fasta = proteins.map(({ sequence }, index) => `>q${index}\n${sequence}\n`).join('');
   await writeFile(path('queries.fasta'), fasta);
@@ -129,7 +120,7 @@ async function searchHomologSource(
   const tables: string[] = [];
   for (let round = 1, queries = 'queries'; ; round += 1) {
     const [result, table, profiles] = [`result${round}`, `table${round}.tsv`, `profiles${round}`];
-    await search(queries, result);
+    await search(queries, result, round === 1 ? 'sequences' : 'profiles');
     const files = [path(queries), database, path(result)];
     await runMmseqs(['convertalis', ...files, path(table), '--format-output', MMSEQS_COLUMNS, ...common], {
       signal,
@@ -190,54 +181,4 @@ export function parseMmseqsLine(
 
 function unreadable(line: string): Fault {
   return new Fault(`mmseqs wrote a line that is not an alignment: ${line.slice(0, 200)}`);
-}
-
-const INTERRUPTIONS = ['SIGINT', 'SIGTERM'] as const;
-
-/**
- * Runs mmseqs and returns its standard output, cut off after COMPLAINT_MAX_BYTES.
- * Errors  Refusal `tool_missing`; Fault where mmseqs fails or exceeds the time limit; the signal's reason
- */
-export async function runMmseqs(
-  args: readonly string[],
-  { signal }: { readonly signal?: AbortSignal },
-): Promise<string> {
-  signal?.throwIfAborted();
-  // A search is a script that starts processes. Its own process group lets all of them be killed before its folder is
-  // removed.
-  const child = spawn('mmseqs', args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  const ending = new Promise<number | null>((resolve, reject) => {
-    child.on('error', (cause: NodeJS.ErrnoException) => reject(cause.code === 'ENOENT' ? missing() : cause));
-    child.on('close', resolve);
-  });
-  const end = (): void => signalGroup(child, 'SIGKILL');
-  // The terminal's Ctrl-C does not reach another process group.
-  const interrupted = (name: NodeJS.Signals): void => {
-    end();
-    if (process.listenerCount(name) === 0) process.kill(process.pid, name);
-  };
-  for (const name of INTERRUPTIONS) process.once(name, interrupted);
-  const tooLong = setTimeout(end, CHILD_MAX_MS);
-  signal?.addEventListener('abort', end);
-  const output = { stdout: '', stderr: '' };
-  // If no file descriptor is left, the child has no streams, and only its error event reports the failure.
-  const streams: Partial<Record<keyof typeof output, Readable>> = child;
-  for (const name of ['stdout', 'stderr'] as const) {
-    streams[name]?.setEncoding('utf8').on('data', (text: string) => {
-      if (output[name].length < COMPLAINT_MAX_BYTES) output[name] += text;
-    });
-  }
-  const status = await ending.finally(() => {
-    clearTimeout(tooLong);
-    for (const name of INTERRUPTIONS) process.off(name, interrupted);
-    signal?.removeEventListener('abort', end);
-  });
-  signal?.throwIfAborted();
-  if (status === 0) return output.stdout;
-  const complaint = (output.stderr || output.stdout).trim().slice(-1_000);
-  throw new Fault(`mmseqs ${args[0]} failed: ${complaint || 'it was killed or ran longer than 12 hours'}`);
-}
-
-function missing(): Refusal {
-  return new Refusal('tool_missing', 'mmseqs is not installed (Debian and Ubuntu: apt-get install mmseqs2).');
 }

@@ -8,7 +8,8 @@ import { profileTokenFormOf } from '../homologs/token-form.js';
 import { PROFILE_SCALE } from '../release/profile-affine.js';
 import type { SearchEngine } from '../search/search-types.js';
 import { homologSourceDatabase, findHomologSource } from './homolog-sources.js';
-import { mmseqsHomologs, mmseqsVersion } from './mmseqs.js';
+import { mmseqsVersion } from './mmseqs-process.js';
+import { mmseqsHomologs } from './mmseqs.js';
 import { searchedHomologs } from './search.js';
 import { createProfileEncoder } from './profile-encoder.js';
 
@@ -50,8 +51,9 @@ export function openFinder(
       return searchedHomologs(() => openHomologSource(homologSource, sources), rules);
     case 'mmseqs': {
       const { indexesFolder, threads } = sources;
+      const { rounds, version } = homologSource;
       const database = homologSourceDatabase(indexesFolder, homologSource.name);
-      const finder = mmseqsHomologs({ database, rounds: homologSource.rounds }, rules, threads);
+      const finder = mmseqsHomologs({ database, rounds, version }, rules, threads);
       return {
         batchProteins: finder.batchProteins,
         async find(proteins, options) {

@@ -91,8 +91,8 @@ export async function build(
 
 /** Builds the release with the homologs that its options name. */
 async function buildWithHomologs(session: Session, own: FoundRelease | undefined): Promise<BuildResult> {
-  const { options, encoder, catalog } = session;
-  const opened = await openBuildHomologs(options, own, encoder, catalog);
+  const { options, encoder, catalog, events } = session;
+  const opened = await openBuildHomologs(options, own, encoder, catalog, events);
   try {
     return await buildOne(session, opened?.buildHomologs);
   } finally {

@@ -7,8 +7,10 @@ import {
   addHomologSource as addSource,
   estimateHomologSource,
   findHomologSource,
+  homologSourceDatabase,
 } from '../find-homologs/homolog-sources.js';
-import { mmseqsVersion } from '../find-homologs/mmseqs.js';
+import { findKeptIndex, indexBytes, keepIndex } from '../find-homologs/kept-index.js';
+import { mmseqsVersion } from '../find-homologs/mmseqs-process.js';
 import { sampleHomologs } from '../find-homologs/sample.js';
 import { releaseDirectory, type FoundRelease } from '../release/catalog.js';
 import { openRelease } from '../release/open.js';
@@ -17,6 +19,8 @@ import { readCalibrationCard } from '../significance/sidecar.js';
 import type { IndexCatalog } from './catalog.js';
 import { openHomologs, type OpenHomologs } from './cluster/homologs.js';
 import type { HomologsSampled, PipelineEvents } from './events/notices.js';
+
+export { listUnindexedSources } from '../find-homologs/homolog-sources.js';
 
 /** Homolog source of a build's proteins. */
 export interface HomologOptions {
@@ -82,12 +86,13 @@ export async function haveOwnHomologs(
   slug: string,
   encoder: Encoder,
   catalog: IndexCatalog,
-  { signal, onNotice }: PipelineEvents,
+  events: PipelineEvents,
 ): Promise<boolean> {
+  const { signal, onNotice } = events;
   const { directory, manifest } = plain;
   const { targets } = manifest.counts;
   if (targets < LEAST_PROTEINS || (await readCalibrationCard(directory)) === undefined) return false;
-  const opened = await openBuildHomologs({ homologs: 'self' }, plain, encoder, catalog);
+  const opened = await openBuildHomologs({ homologs: 'self' }, plain, encoder, catalog, events);
   assert(opened !== undefined, 'a database that is its own homolog source has one');
   try {
     const release = await openRelease(directory);
@@ -114,7 +119,8 @@ function decisionOf({
 const MMSEQS_ROUNDS = 2;
 
 /**
- * Opens the homolog source of a build; undefined where its proteins are encoded without homologs.
+ * Opens the homolog source of a build; undefined where its proteins are encoded without homologs. A source for mmseqs
+ * gets its indexes here, before tasks share them. Notice: `homolog_index`.
  * @param own  the release without homologs that the build has made or found: the meaning of `self`
  * Errors  Refusal `background_not_found`, `encoder_changed`, `significance_unavailable`, `tool_missing`,
  *         `invalid_alignment`
@@ -124,6 +130,7 @@ export async function openBuildHomologs(
   own: FoundRelease | undefined,
   encoder: Encoder,
   catalog: IndexCatalog,
+  events: PipelineEvents,
 ): Promise<OpenHomologs | undefined> {
   const { config } = catalog;
   if (alignments !== undefined) {
@@ -136,26 +143,59 @@ export async function openBuildHomologs(
   const plain = isSelf ? own : plainReleaseOf(homologs, encoder, catalog);
   const homologSource =
     plain === undefined ? await nameSource(homologs, encoder, config) : await nameRelease(plain);
+  if (homologSource.method === 'mmseqs') await keepHomologIndex(config, homologSource.name, events);
   return openHomologs(homologSource, { encoder, config });
+}
+
+/** A homolog source to make of FASTA files. */
+interface HomologSourceRequest {
+  readonly fasta: readonly string[];
+  readonly name: string;
+  readonly isEstimate: boolean;
+  /** Whether to keep its k-mer indexes beside it. */
+  readonly keepsIndex: boolean;
 }
 
 /**
  * Makes a homolog source of FASTA files. Returns its number of sequences, or undefined where only the estimate was
- * asked for. Notice: `homolog_source_estimated`.
- * Errors  those of estimateHomologSource and addHomologSource
+ * asked for. Notices: `homolog_source_estimated`, `homolog_index`.
+ * Errors  those of estimateHomologSource and addHomologSource; the signal's reason
  */
 export async function addHomologSource(
-  { indexesFolder }: Pick<ApplianceConfig, 'indexesFolder'>,
-  {
-    fasta,
-    name,
-    isEstimate,
-  }: { readonly fasta: readonly string[]; readonly name: string; readonly isEstimate: boolean },
-  { onNotice }: PipelineEvents,
+  config: Pick<ApplianceConfig, 'indexesFolder' | 'threads'>,
+  { fasta, name, isEstimate, keepsIndex }: HomologSourceRequest,
+  events: PipelineEvents,
 ): Promise<number | undefined> {
   const { bytes } = await estimateHomologSource(fasta);
-  onNotice?.({ kind: 'homolog_source_estimated', bytes });
-  return isEstimate ? undefined : (await addSource(indexesFolder, name, fasta)).sequences;
+  events.onNotice?.({
+    kind: 'homolog_source_estimated',
+    bytes,
+    indexBytes: keepsIndex ? indexBytes(bytes) : 0,
+  });
+  if (isEstimate) return undefined;
+  const { sequences } = await addSource(config.indexesFolder, name, fasta, events.signal);
+  if (keepsIndex) await keepHomologIndex(config, name, events);
+  return sequences;
+}
+
+/**
+ * Makes the k-mer indexes of a homolog source if it has none for the installed mmseqs. Without them, every search makes
+ * its own. Notice: `homolog_index`, unless the indexes are there already.
+ * Errors  Refusal `background_not_found`, `tool_missing`; the signal's reason. Too little disk and a failure of mmseqs
+ *         are values of the notice
+ * @returns whether the indexes were there already
+ */
+export async function keepHomologIndex(
+  { indexesFolder, threads }: Pick<ApplianceConfig, 'indexesFolder' | 'threads'>,
+  name: string,
+  { signal, onNotice }: PipelineEvents,
+): Promise<boolean> {
+  const { version } = await requireSource(name, indexesFolder, `There is no homolog source ${name}. `);
+  const database = homologSourceDatabase(indexesFolder, name);
+  if ((await findKeptIndex(database, version)) !== undefined) return true;
+  const outcome = await keepIndex(database, version, { threads, signal });
+  onNotice?.({ kind: 'homolog_index', name, outcome });
+  return false;
 }
 
 /** Returns the newest release of a database whose tokens are those of the encoder alone. */
@@ -194,13 +234,26 @@ async function nameSource(
   { card }: Encoder,
   { indexesFolder }: ApplianceConfig,
 ): Promise<HomologSource> {
+  const { sha256, version } = await requireSource(
+    name,
+    indexesFolder,
+    `There is no database ${name} by the encoder ${card.id} and no homolog source of that name. ` +
+      '"gloaming index list" lists the databases; ',
+  );
+  return { method: 'mmseqs', name, sha256, version, rounds: MMSEQS_ROUNDS };
+}
+
+/** Errors  Refusal `background_not_found` with the given sentence; `tool_missing` */
+async function requireSource(
+  name: string,
+  indexesFolder: string,
+  missing: string,
+): Promise<{ readonly sha256: string; readonly version: string }> {
   const homologSource = await findHomologSource(indexesFolder, name);
   if (homologSource === undefined) {
     throw new Refusal(
       'background_not_found',
-      `There is no database ${name} by the encoder ${card.id} and no homolog source of that name. ` +
-        '"gloaming index list" lists the databases; "gloaming homolog-source add" makes a homolog source from ' +
-        'FASTA files.',
+      `${missing}"gloaming homolog-source add" makes a homolog source from FASTA files.`,
     );
   }
   const version = await mmseqsVersion();
@@ -210,5 +263,5 @@ async function nameSource(
       `The homolog source ${name} needs mmseqs, which is not installed here (Debian: apt-get install mmseqs2).`,
     );
   }
-  return { method: 'mmseqs', name, sha256: homologSource.sha256, version, rounds: MMSEQS_ROUNDS };
+  return { sha256: homologSource.sha256, version };
 }

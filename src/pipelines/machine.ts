@@ -12,7 +12,7 @@ import { CUDA_IS_VERIFIED, gpuReport } from '../kernels/cuda.js';
 import { measureKernels, type KernelFigures } from '../kernels/measure.js';
 import { nativeVariants } from '../kernels/native.js';
 
-export { mmseqsVersion } from '../find-homologs/mmseqs.js';
+export { mmseqsVersion } from '../find-homologs/mmseqs-process.js';
 export type { Device } from '../kernels/choose.js';
 
 /** GPUs of this machine. */

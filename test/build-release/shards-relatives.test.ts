@@ -14,7 +14,8 @@ import { shardProgress, type PlannedShards } from '#src/build-release/shards/pla
 import { filesInput } from '#src/build-release/sources/input-files.js';
 import { seededRandom } from '#src/random.js';
 import { addHomologSource, homologSourceDatabase } from '#src/find-homologs/homolog-sources.js';
-import { mmseqsHomologs, mmseqsVersion } from '#src/find-homologs/mmseqs.js';
+import { mmseqsVersion } from '#src/find-homologs/mmseqs-process.js';
+import { mmseqsHomologs } from '#src/find-homologs/mmseqs.js';
 import { PROFILE_SCALE } from '#src/release/profile-affine.js';
 import type { HomologSource } from '#src/release/release.js';
 import { withSmallScores } from '../tools/fake-encoder.js';

@@ -10,7 +10,8 @@ import {
   findHomologSource,
 } from '#src/find-homologs/homolog-sources.js';
 import { withoutDescriptors } from '../services/predictor/without-descriptors.js';
-import { mmseqsHomologs, mmseqsVersion, parseMmseqsLine } from '#src/find-homologs/mmseqs.js';
+import { mmseqsVersion } from '#src/find-homologs/mmseqs-process.js';
+import { mmseqsHomologs, parseMmseqsLine } from '#src/find-homologs/mmseqs.js';
 import { BACKGROUND } from '#src/sequence/residue-scales.js';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';
 
@@ -132,7 +133,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('homologs by mmseqs (Debi
 
   it('reject, and the process survives, if no file descriptor is left to start mmseqs', () => {
     const call = `return exports.runMmseqs(['version'], {});`;
-    const outcome = withoutDescriptors(import.meta.resolve('#src/find-homologs/mmseqs.js'), call);
+    const outcome = withoutDescriptors(import.meta.resolve('#src/find-homologs/mmseqs-process.js'), call);
     expect(outcome).toEqual({ error: 'spawn mmseqs EMFILE' });
   });
 

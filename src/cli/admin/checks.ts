@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import type { ApplianceConfig } from '../../config.js';
 import { readCalibrationCard } from '../../significance/sidecar.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../../limits.js';
+import { listUnindexedSources } from '../../pipelines/homologs.js';
 import { scanReleases } from '../../release/catalog.js';
 import { lastMaintenance, type MaintenanceKind } from '../../services/backup/maintenance.js';
 import { connectWorker, type WorkerConnection } from '../../services/workers/worker-connection.js';
@@ -37,6 +38,7 @@ export async function examineAppliance(
     ...(await examineWorkers(config)),
     await examineDisk(config),
     ...(await examineDatabases(config)),
+    ...(await examineHomologSources(config)),
     examineMaintenance(config, 'backup', BACKUP_WARNING_DAYS, now),
     examineMaintenance(config, 'fsck', FSCK_WARNING_DAYS, now),
   ];
@@ -167,6 +169,14 @@ async function examineDatabases(config: ApplianceConfig): Promise<readonly Findi
     });
   }
   return findings;
+}
+
+async function examineHomologSources({ indexesFolder }: ApplianceConfig): Promise<readonly Finding[]> {
+  return (await listUnindexedSources(indexesFolder)).map((name) => ({
+    topic: 'homologs',
+    state: 'note',
+    message: `${name} has no k-mer indexes, so each search of it makes its own: gloaming homolog-source index ${name}`,
+  }));
 }
 
 function examineMaintenance(

@@ -1,6 +1,6 @@
 import type { HomologsSampled, Notice } from '../../pipelines/events/notices.js';
 import type { NoticeText } from '../terminal/pipeline.js';
-import { formatDuration } from '../terminal/progress.js';
+import { formatDuration, formatQuantity } from '../terminal/progress.js';
 import { describeBuild, describeHomologSource } from './built.js';
 import { describeCalibration, describePhases, describePolicy, describeTransfer } from './evidence.js';
 
@@ -41,6 +41,8 @@ export function noticeText(notice: Notice): NoticeText {
       return toOutput(`\n${describeTransfer(notice)}`);
     case 'qualified':
       return toOutput(`\nMeasured its approximate policy.\n${describePolicy(notice)}`);
+    case 'homolog_index':
+      return toError(describeIndex(notice));
     case 'homolog_source_estimated':
       return toOutput('');
   }
@@ -54,6 +56,33 @@ function describeSample({ slug, proteins, related, allMs, decision }: HomologsSa
     search_all: `homologs of all are searched now, in about ${time}. Until then ${slug} answers without.`,
   };
   return `Of ${proteins} sampled proteins ${related} have homologs among the others: ${next[decision]}\n`;
+}
+
+/** Returns the sentence about the k-mer indexes of a homolog source. */
+export function describeIndex({
+  name,
+  outcome,
+}: Extract<Notice, { readonly kind: 'homolog_index' }>): string {
+  switch (outcome.kind) {
+    case 'kept':
+      return `The k-mer indexes of ${name} are kept beside it (${formatQuantity(outcome.bytes, 'B')}).\n`;
+    case 'small':
+      return `${name} is too small to need k-mer indexes of its own.\n`;
+    case 'disk_full': {
+      const [needed, free] = [outcome.neededBytes, outcome.freeBytes].map((bytes) =>
+        formatQuantity(bytes, 'B'),
+      );
+      return (
+        `The k-mer indexes of ${name} need ${needed} of disk, and ${free} are free: ` +
+        'each search makes its own, which takes longer.\n'
+      );
+    }
+    case 'failed':
+      return (
+        `The k-mer indexes of ${name} could not be made, so each search makes its own, which takes longer: ` +
+        `${outcome.message}\n`
+      );
+  }
 }
 
 function toOutput(text: string): NoticeText {

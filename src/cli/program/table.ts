@@ -211,7 +211,10 @@ ${WHICH_SEARCH}`,
     heading: DATABASES,
     summary: 'sequences in which mmseqs finds homologs of your proteins',
     load: async () => (await import('../index/homolog-source.js')).register,
-    commands: [leaf('add', 'make a homolog source of FASTA files')],
+    commands: [
+      leaf('add', 'make a homolog source of FASTA files'),
+      leaf('index', 'make the k-mer indexes of a homolog source, with which searches are faster'),
+    ],
   },
   {
     name: 'encoder',

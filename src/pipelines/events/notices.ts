@@ -1,5 +1,6 @@
 import type { BuildReport } from '../../build-release/build-options.js';
 import type { CalibratePhase } from '../../fit-significance/options.js';
+import type { IndexOutcome } from '../../find-homologs/kept-index.js';
 import type { QualifiedRelease } from '../../measure-recall/qualify.js';
 import type { HomologSource } from '../../release/release.js';
 import type { CalibrationCard } from '../../significance/card.js';
@@ -32,7 +33,10 @@ export type Notice =
   | { readonly kind: 'calibration_impossible'; readonly message: string }
   | ({ readonly kind: 'calibration_transferred' } & TransferredEvidence)
   | ({ readonly kind: 'qualified' } & Qualified)
-  | { readonly kind: 'homolog_source_estimated'; readonly bytes: number };
+  /** Disk of a homolog source, and of its k-mer indexes; 0 if it gets none. */
+  | { readonly kind: 'homolog_source_estimated'; readonly bytes: number; readonly indexBytes: number }
+  /** Whether a homolog source has k-mer indexes of its own now, and why not. */
+  | { readonly kind: 'homolog_index'; readonly name: string; readonly outcome: IndexOutcome };
 
 /** Sample of a database's proteins, searched for homologs among its others. */
 export interface HomologsSampled {

@@ -1,5 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { homologSourcesFolder } from '../../find-homologs/homolog-sources.js';
+import { indexProblems, UNFINISHED_INDEX_PREFIX } from '../../find-homologs/kept-index.js';
 import { calibrationDirectory } from '../../significance/card.js';
 import { readCalibrationCard } from '../../significance/sidecar.js';
 import { neighboursDirectory } from '../../neighbours/card.js';
@@ -113,6 +115,7 @@ async function checkHalfFolders(
         report('folder_half', path, 'The release of these neighbours does not exist.');
     }
   }
+  await checkHomologSources(indexesFolder, report);
   if ((await list(indexesFolder)).includes(RESTORING_FOLDER)) {
     report('folder_half', join(indexesFolder, RESTORING_FOLDER), 'A restore was interrupted.');
   }
@@ -122,6 +125,31 @@ async function checkHalfFolders(
       if (!/^\.(adding|copy)-/.test(name)) continue;
       report('folder_half', join(folder, name), 'An encoder was not copied to its end.');
     }
+  }
+}
+
+/**
+ * Checks for unfinished homolog sources and for k-mer indexes that are not whole. Both are leftovers: searches make the
+ * index of a source themselves where it has no whole one.
+ */
+async function checkHomologSources(indexesFolder: string, report: Report): Promise<void> {
+  const sources = homologSourcesFolder(indexesFolder);
+  for (const name of await list(sources)) {
+    const source = join(sources, name);
+    if (name.startsWith('.adding-')) {
+      report('folder_half', source, 'A homolog source was not made to its end.');
+      continue;
+    }
+    for (const folder of await list(source)) {
+      if (!folder.startsWith(UNFINISHED_INDEX_PREFIX)) continue;
+      report(
+        'folder_half',
+        join(source, folder),
+        'The k-mer indexes of a homolog source were not made to the end.',
+      );
+    }
+    for (const problem of await indexProblems(source))
+      report('folder_half', join(source, 'index'), `It ${problem}.`);
   }
 }
 

@@ -263,6 +263,21 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly
     ['folder_half'],
   ],
   [
+    'a homolog source was made to its half',
+    (at) => writeJunk(join(at.indexesFolder, 'backgrounds', '.adding-x', 'db')),
+    ['folder_half'],
+  ],
+  [
+    'the indexes of a homolog source were made to their half',
+    (at) => writeJunk(join(at.indexesFolder, 'backgrounds', 'nature', '.index-x', 'sequences.idx')),
+    ['folder_half'],
+  ],
+  [
+    'the indexes of a homolog source have no card',
+    (at) => writeJunk(join(at.indexesFolder, 'backgrounds', 'nature', 'index', 'sequences.idx')),
+    ['folder_half'],
+  ],
+  [
     'a build was interrupted',
     (at) => mkdirSync(join(at.indexesFolder, 'mine', '.building-x'), { recursive: true }),
     ['build_unfinished'],

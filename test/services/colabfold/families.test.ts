@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
-import { mmseqsVersion } from '#src/find-homologs/mmseqs.js';
+import { mmseqsVersion } from '#src/find-homologs/mmseqs-process.js';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';
 import { PROGRAM } from '../../tools/paths.js';
 import { buildBench, type Bench, type Json, type Serving } from '../runs/runs-served.js';

@@ -1,0 +1,50 @@
+import { fitScores, inCompany } from '../../src/fit-significance/walks.js';
+import { walkLogEValue, walkScore, type WalkNull } from '../../src/propagation/null.js';
+import { LARGEST_PROPAGATED_EVALUE } from '../../src/propagation/propagate.js';
+import type { Walk } from '../../src/propagation/walk.js';
+import { walkHitsOf, type HitList } from './lists.js';
+
+/** Fits the null of walks to the lists of reversed proteins, and prints it. */
+export function fitNull(walk: Walk, lists: readonly HitList[], targetCount: number): WalkNull {
+  const scores = lists.map((list) =>
+    Float64Array.from(walk(walkHitsOf(list)), ({ mass }) => walkScore(mass)),
+  );
+  const fit = fitScores(scores, targetCount)!;
+  const corrected = inCompany(fit.tail, targetCount);
+  const { threshold, log_exceedance_probability: logExceedanceProbability, lambda, shape } = corrected;
+  console.log(
+    `null of ${lists.length} reversed domains: ${fit.exceedance_count} above ${threshold.toFixed(3)}, ` +
+      `rate ${lambda.toFixed(3)}, shape ${shape.toFixed(3)}, hold-out distance ${fit.holdout_distance.toFixed(3)}`,
+  );
+  const tail = { threshold, logExceedanceProbability, lambda, shape };
+  return { tail, leastLogProbability: fit.least_log_probability };
+}
+
+/** Scores of targets by their index; lower is better. */
+type Scores = ReadonlyMap<number, number>;
+
+/** Rankings of one query: ln E of the comparison, −walk score, ln E of the walk, the smaller of both ln E. */
+export type WalkRankings = Readonly<Record<'direct' | 'walk' | 'propagated' | 'merged', Scores>>;
+
+/** Walks from the hits of one target of the graph, whose own row is left out. */
+export function rankWalk(
+  query: number,
+  list: HitList,
+  targetCount: number,
+  { walk, walkNull }: { readonly walk: Walk; readonly walkNull: WalkNull },
+): WalkRankings {
+  const direct = new Map(Array.from(list.targets, (target, hit) => [target, list.logEValues[hit]]));
+  const masses = new Map<number, number>();
+  const propagated = new Map<number, number>();
+  for (const { target, mass } of walk(walkHitsOf(list), (other) => other === query)) {
+    masses.set(target, -walkScore(mass));
+    const log = walkLogEValue(mass, targetCount, walkNull);
+    if (log !== undefined) propagated.set(target, log);
+  }
+  const merged = new Map(direct);
+  for (const [target, log] of propagated) {
+    if (log > Math.log(LARGEST_PROPAGATED_EVALUE)) continue;
+    merged.set(target, Math.min(log, direct.get(target) ?? Infinity));
+  }
+  return { direct, walk: masses, propagated, merged };
+}
