@@ -9,10 +9,10 @@
  *   end         the first next score below leastScore, or maxCount alignments. isCut says whether another alignment
  *               with at least leastScore follows the last
  *
- * Two alignments may use the same query rows with different target rows, as the repeats of a target do. They may use the
- * same target rows with different query rows. They may follow each other in any order, as in circular permutations. They
- * never overlap in both. A query of one domain so has disjoint stretches of the target, as in HMMER. Two proteins of
- * many domains have a stretch for each pair of domains, as BLAST's HSPs. Waterman & Eggert (1987) forbid used cells
+ * Two alignments may use the same query rows with different target rows, as the repeats of a target do. They may use
+ * the same target rows with different query rows. They may follow each other in any order, as in circular permutations.
+ * They never overlap in both. A query of one domain so has disjoint stretches of the target, as in HMMER. Two proteins
+ * of many domains have a stretch for each pair of domains, as BLAST's HSPs. Waterman & Eggert (1987) forbid used cells
  * only. A repeat protein then has an alignment for each shift by one repeat, almost all inside the first rectangle.
  *
  * Ties    equal scores: the smallest target end, then the smallest query end, target start and query start. Alignments

@@ -8,6 +8,7 @@ import { normaliseProtein } from '../sequence/protein.js';
 
 export { eValueOf } from '../search/candidate-significance.js';
 export type {
+  AlignmentBounds,
   Candidate,
   EvidenceRequest,
   Guarantee,

@@ -1,5 +1,10 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
+import {
+  ALIGNMENTS_COUNT,
+  ALIGNMENTS_EXPECTED_FALSE_HITS,
+  PAIR_ALIGNMENTS_MAX_COUNT,
+  RETAINED_MAX_CANDIDATES,
+} from '../../limits.js';
 import { addFieldOptions, addMsaOptions } from '../terminal/formats.js';
 import { addSearchSettings } from '../terminal/search-settings.js';
 import { addCutOffOptions, addSortOption } from '../terminal/selection.js';
@@ -28,6 +33,15 @@ export function addSearchOptions(command: Command): Command {
     .option(
       '--propagation',
       'tsv, json: also targets that the hits of the query lead to, with E-values of their own',
+    )
+    .addOption(
+      new Option(
+        '--max-hsps [count]',
+        `all alignments of a target with E ≤ ${ALIGNMENTS_EXPECTED_FALSE_HITS} (or --max-evalue) that do not overlap ` +
+          `in query and target at once, so many at most (without a number: ${ALIGNMENTS_COUNT})`,
+      )
+        .preset(String(ALIGNMENTS_COUNT))
+        .argParser(integerBetween(1, PAIR_ALIGNMENTS_MAX_COUNT)),
     )
     .option('-a, --alignments', 'draw the alignments; in tsv, json and arrow: add their columns');
   return addMsaOptions(addFieldOptions(command))
