@@ -5,6 +5,7 @@ import {
   PAIR_ALIGNMENTS_MAX_COUNT,
   RETAINED_MAX_CANDIDATES,
 } from '../../limits.js';
+import type { QueryRange } from '../../pipelines/search.js';
 import { addFieldOptions, addMsaOptions } from '../terminal/formats.js';
 import { addSearchSettings } from '../terminal/search-settings.js';
 import { addCutOffOptions, addSortOption } from '../terminal/selection.js';
@@ -34,6 +35,11 @@ export function addSearchOptions(command: Command): Command {
       '--propagation',
       'tsv, json: also targets that the hits of the query lead to, with E-values of their own',
     )
+    .option(
+      '--query-range <first-last>',
+      'search these residues of each query alone, such as 40-180; positions in the answer are those of the whole query',
+      rangeOf,
+    )
     .addOption(
       new Option(
         '--max-hsps [count]',
@@ -48,6 +54,14 @@ export function addSearchOptions(command: Command): Command {
     .option('-o, --output <file>', 'write here; a3m of many queries: a folder/, or a file.tar')
     .option('--threads <count>', 'threads; the answer does not depend on it', integerBetween(1, THREADS_MAX))
     .option('--verbose', 'write to standard error how many targets each stage of a search left');
+}
+
+/** Residues from 1, both inclusive, as zero-based half-open range. */
+function rangeOf(text: string): QueryRange {
+  const [, first, last] = /^(\d+)-(\d+)$/.exec(text) ?? [];
+  const range = { start: Number(first) - 1, end: Number(last) };
+  if (range.start >= 0 && range.end > range.start) return range;
+  throw new InvalidArgumentError('Expected the first and the last residue, such as 40-180.');
 }
 
 function integerBetween(least: number, most: number): (text: string) => number {

@@ -1,7 +1,7 @@
 import type { CutOffs, Sort } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
 import { ALIGNMENTS_EXPECTED_FALSE_HITS } from '../../limits.js';
-import type { AlignmentBounds, EvidenceRequest } from '../../pipelines/search.js';
+import type { AlignmentBounds, EvidenceRequest, QueryRange } from '../../pipelines/search.js';
 import type { ExportFormat } from '../../services/export/formats.js';
 import { needAlignments } from '../../services/select.js';
 import { exportOptionsOf, formatNameOf, type ExportFlags } from '../terminal/formats.js';
@@ -17,6 +17,7 @@ export interface SearchFlags extends SelectionFlags, ExportFlags, SearchSettingF
   readonly format?: (typeof FORMATS)[number];
   readonly alignments?: boolean;
   readonly maxHsps?: number;
+  readonly queryRange?: QueryRange;
   readonly propagation?: boolean;
   readonly threads?: number;
   readonly output?: string;

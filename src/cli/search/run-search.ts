@@ -88,7 +88,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
     const usedQueries = isSingle ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
-    const searched = searchAll(usedQueries, settings, engine, stopping.signal);
+    const searched = searchAll(usedQueries, settings, engine, stopping.signal, flags.queryRange);
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
     const reported = flags.verbose === true ? reportFunnels(reports, context) : reports;
     const whole =
