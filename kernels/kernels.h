@@ -14,6 +14,9 @@
  *                product and, where they score, of the two letters and of the two profiles
  *                Shape  as maxsim; one int32, or an AffineAlignment     Range  0..65,535 × 32,767
  *                Unit   substitution scores     referenceAffineScore, referenceAffineAlign, profileLog
+ *     alignments further affine alignments of a pair, disjoint from all earlier ones in query or target
+ *                Shape  one AlignmentList     Range  1..kMaxAlignments alignments
+ *                Unit   as affine     referenceAffineAlignAll; engine/alignments.h
  *     self       sum over residues of max(0, s(i,i)): the affine score of a protein with itself without gaps
  *                Shape  tokens [length × dimension]; one int32     Range  0..65,535 × 32,767
  *                Unit   substitution scores     selfScore
@@ -88,6 +91,8 @@ constexpr uint32_t kMaxDimension = 256;
 constexpr uint32_t kMaxLength = 65'535;
 constexpr uint32_t kLetterCount = 32;
 constexpr uint32_t kLetterPadding = 8;
+/** Most alignments of one pair. */
+constexpr uint32_t kMaxAlignments = 100;
 constexpr uint32_t kProfileWidth = 32;
 constexpr uint32_t kProfileValues = 20;
 /** Most rows of a target in one call of maxsimRows: they and their maxima stay in the first-level cache. */

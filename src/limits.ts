@@ -22,6 +22,12 @@ export const TOKEN_DIMENSIONS = [32, 64, 96, 128, 160, 192, 224, 256] as const;
 
 export const INLINE_MAX_CANDIDATES = 5_000;
 export const RETAINED_MAX_CANDIDATES = 10_000;
+/** Most alignments of one candidate that a request may ask for; kMaxAlignments of kernels/kernels.h. */
+export const PAIR_ALIGNMENTS_MAX_COUNT = 100;
+/** Alignments of one candidate, and the largest E-value of a further one, if a request names neither. HMMER includes
+ * domains up to the same E-value. */
+export const ALIGNMENTS_COUNT = 10;
+export const ALIGNMENTS_EXPECTED_FALSE_HITS = 0.01;
 export const INLINE_RESPONSE_MAX_BYTES = 16 * MEBIBYTE_BYTES;
 /** Up to this size, a body that was written in pieces is sent as one. */
 export const WRITTEN_BODY_MAX_BYTES = 256 * KIBIBYTE_BYTES;

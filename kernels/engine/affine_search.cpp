@@ -2,6 +2,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "engine/alignments.h"
 #include "engine/search.h"
 #include "reference/reference.h"
 
@@ -60,6 +61,14 @@ AffineSearch::AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> 
   parameters_.letterScores = hasLetters() ? letters_.scores.data() : nullptr;
 }
 
+AffineSearch::AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> store, OwnedQuery query,
+                           std::vector<uint32_t> targets, AffineParameters parameters, OwnedLetters letters,
+                           ListBounds bounds, Done done)
+    : Search(kernels, std::move(store), std::move(done)), work(AffineWork::kAlignmentLists), query_(std::move(query)),
+      targets_(std::move(targets)), parameters_(parameters), letters_(std::move(letters)), bounds_(std::move(bounds)) {
+  parameters_.letterScores = hasLetters() ? letters_.scores.data() : nullptr;
+}
+
 uint64_t AffineSearch::prepare() {
   placeItems();
   query_.pack(kernels_.affinePackedBytes, [this](const Tokens& tokens, void* packed) {
@@ -84,7 +93,9 @@ void AffineSearch::placeItems() {
   if (hasProfiles() && (query_.profile() == nullptr || !store_->hasProfiles())) {
     throw ShapeError("the query and the targets must have profiles where these score");
   }
-  if (work == AffineWork::kAlignments) alignments.resize(targets_.size());
+  if (work == AffineWork::kAlignmentLists) checkBounds();
+  if (work == AffineWork::kAlignmentLists) lists.resize(targets_.size());
+  else if (work == AffineWork::kAlignments) alignments.resize(targets_.size());
   else scores.resize(targets_.size());
   if (work == AffineWork::kMeasures) {
     sums.queryToTarget.resize(targets_.size());
@@ -99,7 +110,7 @@ void AffineSearch::placeItems() {
 void AffineSearch::cutIntoChunks() {
   const size_t count = order_.size(), lanes = kernels_.affineBatch;
   // Without a full batch per thread, single targets spread over more threads.
-  const bool inBatches = lanes > 1 && count >= lanes * threadLimit() && work != AffineWork::kAlignments;
+  const bool inBatches = lanes > 1 && count >= lanes * threadLimit() && !isAligned();
   const size_t batches = std::max<size_t>(threadLimit(), count / (lanes * kTargetsOfLane));
   uint64_t left = 0;
   for (const uint32_t item : order_) left += lengthOf(item);
@@ -120,6 +131,15 @@ void AffineSearch::cutIntoChunks() {
     }
   }
   cuts_.push_back(count);
+}
+
+void AffineSearch::checkBounds() const {
+  const auto& [leastScores, maxCount] = bounds_;
+  if (leastScores.size() != targets_.size()) throw ShapeError("each target must have a least score");
+  if (std::any_of(leastScores.begin(), leastScores.end(), [](int32_t score) { return score < 1; })) {
+    throw ShapeError("a least score must be 1 or more");
+  }
+  if (maxCount < 1 || maxCount > kMaxAlignments) throw ShapeError("a list must have 1 to 100 alignments");
 }
 
 /* Checks the letters and turns the query's text into them. */
@@ -166,7 +186,9 @@ void AffineSearch::run(uint64_t chunk, Workspace& workspace) {
                      workspace,
                      cancelled_});
   }
-  if (work == AffineWork::kAlignments) {
+  if (work == AffineWork::kAlignmentLists) {
+    lists[*items] = affineAlignAll(kernels_, tasks[0], bounds_.leastScores[*items], bounds_.maxCount);
+  } else if (work == AffineWork::kAlignments) {
     const AffineAlignment alignment = kernels_.affineAlign(tasks[0]);
     alignments[*items] = {alignment, std::vector<uint32_t>(alignment.runs, alignment.runs + alignment.runCount)};
   } else if (count == 1) {

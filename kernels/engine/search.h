@@ -14,6 +14,7 @@
 #include "kernels.h"
 #include "engine/pool.h"
 #include "engine/store.h"
+#include "reference/reference.h"
 
 namespace gloaming {
 
@@ -158,15 +159,23 @@ struct OwnedLetters {
   std::vector<uint8_t> query, targets;
 };
 
-/** Results of an affine search: scores, scores with both sums of MaxSim, or alignments. */
-enum class AffineWork { kScores, kMeasures, kAlignments };
+/** Results of an affine search: scores, scores with both sums of MaxSim, alignments, or lists of alignments. */
+enum class AffineWork { kScores, kMeasures, kAlignments, kAlignmentLists };
+
+/** What lists of alignments hold. */
+struct ListBounds {
+  /** Least score of a further alignment, by item; 1 or more. */
+  std::vector<int32_t> leastScores;
+  /** 1..kMaxAlignments. */
+  uint32_t maxCount = 0;
+};
 
 /* Self-score of a protein, by the reference.
  * Range   0..65,535 × 32,767
  * Errors  ShapeError if a parameter is out of range, or letters or a profile that score are absent or misshapen */
 int32_t checkedSelfScore(const OwnedQuery& query, AffineParameters parameters, OwnedLetters letters);
 
-/* Affine scores, measures or alignments of one query with each listed target. */
+/* Affine scores, measures, alignments or lists of alignments of one query with each listed target. */
 class AffineSearch : public Search {
  public:
   struct Alignment {
@@ -177,11 +186,16 @@ class AffineSearch : public Search {
   AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> store, OwnedQuery query,
                std::vector<uint32_t> targets, AffineParameters parameters, OwnedLetters letters, AffineWork work,
                Done done);
+  /* A search with kAlignmentLists. */
+  AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> store, OwnedQuery query,
+               std::vector<uint32_t> targets, AffineParameters parameters, OwnedLetters letters, ListBounds bounds,
+               Done done);
   const AffineWork work;
   std::vector<int32_t> scores;
   /** With kMeasures; else empty. */
   SumsSearch::Sums sums;
   std::vector<Alignment> alignments;
+  std::vector<AlignmentList> lists;
 
  protected:
   uint64_t prepare() override;
@@ -190,6 +204,7 @@ class AffineSearch : public Search {
   /* Checks the arguments, allocates the results, and orders the items by length.
    * Errors  ShapeError, StoreError */
   void placeItems();
+  bool isAligned() const { return work == AffineWork::kAlignments || work == AffineWork::kAlignmentLists; }
   bool hasProfiles() const { return parameters_.profileWeight > 0; }
   bool hasLetters() const { return !letters_.scores.empty(); }
   uint32_t lengthOf(uint32_t item) const { return store_->length(targets_[item]); }
@@ -200,11 +215,13 @@ class AffineSearch : public Search {
   const std::vector<uint32_t> targets_;
   AffineParameters parameters_;
   OwnedLetters letters_;
+  const ListBounds bounds_;
   /** Items in order of work: the longest first, within each chunk. */
   std::vector<uint32_t> order_;
 
  private:
   void placeLetters();
+  void checkBounds() const;
   void cutIntoChunks();
   void scoreBatch(const std::vector<AffineTask>& tasks, const uint32_t* items, Workspace& workspace);
   void compareAlone(uint32_t item, Workspace& workspace);

@@ -103,12 +103,22 @@ inline AffineParameters copyParameters(const Napi::Value& value) {
           member("gapExtend"),  nullptr,          hasProfiles ? member("profileWeight") : 0};
 }
 
+/* The work of an affine search. Lists of alignments are an object with their bounds in place of a name. */
 inline AffineWork workNamed(const Napi::Value& name) {
+  if (name.IsObject()) return AffineWork::kAlignmentLists;
   const std::string wanted = name.ToString().Utf8Value();
   if (wanted == "scores") return AffineWork::kScores;
   if (wanted == "measures") return AffineWork::kMeasures;
   if (wanted == "alignments") return AffineWork::kAlignments;
   throw ShapeError("an affine search gives scores, measures or alignments");
+}
+
+/* The bounds of lists of alignments; empty for other work. */
+inline ListBounds copyBounds(const Napi::Value& work) {
+  if (!work.IsObject()) return {};
+  const auto object = work.As<Napi::Object>();
+  return {copyArray<Napi::Int32Array, int32_t>(object.Get("leastScores"), napi_int32_array, "the least scores"),
+          static_cast<uint32_t>(wholeNumber(object.Get("maxCount"), kMaxAlignments, "the number of alignments"))};
 }
 
 /* The letters of affine parameters; empty if there are none. */

@@ -94,8 +94,9 @@ inline Napi::Value assignedToValue(Napi::Env env, const Search& search) {
   return copyOut<Napi::Uint16Array>(env, static_cast<const AssignJob&>(search).codes);
 }
 
-inline Napi::Value alignmentsToValue(Napi::Env env, const Search& search) {
-  const auto& all = static_cast<const AffineSearch&>(search).alignments;
+/* An array of alignments, each with its fixed members and its runs. */
+template <class Alignment>
+Napi::Array alignmentsToArray(Napi::Env env, const std::vector<Alignment>& all) {
   Napi::Array list = Napi::Array::New(env, all.size());
   for (uint32_t item = 0; item < all.size(); ++item) {
     const Napi::HandleScope scope(env);
@@ -112,10 +113,23 @@ inline Napi::Value alignmentsToValue(Napi::Env env, const Search& search) {
   return list;
 }
 
+inline Napi::Value listsToValue(Napi::Env env, const std::vector<AlignmentList>& lists) {
+  Napi::Array values = Napi::Array::New(env, lists.size());
+  for (uint32_t item = 0; item < lists.size(); ++item) {
+    const Napi::HandleScope scope(env);
+    Napi::Object value = Napi::Object::New(env);
+    value["alignments"] = alignmentsToArray(env, lists[item].alignments);
+    value["isCut"] = Napi::Boolean::New(env, lists[item].isCut);
+    values[item] = value;
+  }
+  return values;
+}
+
 /* Returns the result of an affine search, by its kind of work. */
 inline Napi::Value affineToValue(Napi::Env env, const Search& search) {
   const auto& found = static_cast<const AffineSearch&>(search);
-  if (found.work == AffineWork::kAlignments) return alignmentsToValue(env, search);
+  if (found.work == AffineWork::kAlignments) return alignmentsToArray(env, found.alignments);
+  if (found.work == AffineWork::kAlignmentLists) return listsToValue(env, found.lists);
   if (found.work == AffineWork::kMeasures) return measuresToValue(env, search);
   return copyOut<Napi::Int32Array>(env, found.scores);
 }

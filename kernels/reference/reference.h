@@ -2,6 +2,8 @@
 #ifndef GLOAMING_REFERENCE_H
 #define GLOAMING_REFERENCE_H
 
+#include <vector>
+
 #include "kernels.h"
 
 namespace gloaming {
@@ -28,6 +30,32 @@ int32_t profileLog(uint32_t dot);
 int32_t selfScore(const AffineQuery& query);
 int32_t referenceAffineScore(const AffineTask& task);
 AffineAlignment referenceAffineAlign(const AffineTask& task);
+
+/** An alignment with its own runs; `fixed.runs` is null. Without a pair that scores it has the score 0. */
+struct OwnedAlignment {
+  AffineAlignment fixed{};
+  std::vector<uint32_t> runs;
+
+  OwnedAlignment() = default;
+  explicit OwnedAlignment(const AffineAlignment& alignment);
+  /* Moves coordinates of a part of a pair to those of the pair. */
+  void move(uint32_t queryRows, uint32_t targetRows);
+  /* The order of reference/alignments.cpp: descending scores, with its ties. */
+  bool comesBefore(const OwnedAlignment& other) const;
+};
+
+/** Alignments of one pair, the best first; at least one, which has score 0 if no pair of rows scores. */
+struct AlignmentList {
+  std::vector<OwnedAlignment> alignments;
+  /** Whether another alignment would follow the last. */
+  bool isCut = false;
+};
+
+Tokens rowsOfTokens(const Tokens& tokens, uint32_t first, uint32_t count);
+/* The task of query rows from queryStart on, which `query` packs, with some target rows. */
+AffineTask partOfTask(const AffineTask& task, const PackedQuery& query, uint32_t queryStart, uint32_t targetStart,
+                      uint32_t targetLength);
+AlignmentList referenceAffineAlignAll(const AffineTask& task, int32_t leastScore, uint32_t maxCount);
 
 }  // namespace gloaming
 

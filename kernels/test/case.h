@@ -96,6 +96,16 @@ inline bool sameAlignment(const AffineAlignment& a, const AffineAlignment& b) {
          std::equal(a.runs, a.runs + a.runCount, b.runs);
 }
 
+inline bool sameLists(const AlignmentList& a, const AlignmentList& b) {
+  const auto same = [](const OwnedAlignment& one, const OwnedAlignment& other) {
+    AffineAlignment fixed = one.fixed, otherFixed = other.fixed;
+    fixed.runCount = otherFixed.runCount = 0;
+    return sameAlignment(fixed, otherFixed) && one.runs == other.runs;
+  };
+  return a.isCut == b.isCut &&
+         std::equal(a.alignments.begin(), a.alignments.end(), b.alignments.begin(), b.alignments.end(), same);
+}
+
 /* Results of the reference for a case; computed once and compared with every table. */
 class Expectation {
  public:

@@ -4,6 +4,7 @@
  *
  * The test covers every table of dispatch.cpp, and the plain twins of assembly. Without AMX it tests emulated tiles. */
 
+#include "engine/alignments.h"
 #include "engine/moments.h"
 #include "test/case.h"
 #include "test/coded_case.h"
@@ -74,6 +75,81 @@ uint32_t checkBatches(Random& random, AffineParameters parameters) {
   return done;
 }
 
+/* Rows of a target that has the pieces of a query in any order, each as a homolog, some of them twice. */
+std::vector<int8_t> shuffledPieces(Random& random, const std::vector<int8_t>& query, uint32_t dimension) {
+  std::vector<int8_t> target;
+  const size_t third = query.size() / dimension / 3 * dimension;
+  for (uint32_t piece = 0; piece < 3 + below(random, 2); ++piece) {
+    const auto first = query.begin() + static_cast<ptrdiff_t>(third * below(random, 3));
+    const std::vector<int8_t> own(first, first + static_cast<ptrdiff_t>(third));
+    const std::vector<int8_t> rows = below(random, 3) == 0 ? own : homologRows(random, own, dimension);
+    target.insert(target.end(), rows.begin(), rows.end());
+    const std::vector<int8_t> between = randomRows(random, below(random, 8), dimension);
+    target.insert(target.end(), between.begin(), between.end());
+  }
+  return target;
+}
+
+/* Checks lists of alignments of a pair on every table: of shuffled pieces, or of rows with many equal scores. Returns
+ * the number of alignments. */
+size_t checkAlignmentLists(Random& random, Kind kind, AffineParameters parameters) {
+  constexpr uint32_t dimension = 32;
+  const uint32_t queryLength = 3 + below(random, 50);
+  const std::vector<int8_t> query = rowsOf(random, kind, queryLength, dimension);
+  const std::vector<int8_t> target = kind == Kind::kRelated ? shuffledPieces(random, query, dimension)
+                                                            : rowsOf(random, kind, 1 + below(random, 60), dimension);
+  const auto targetLength = static_cast<uint32_t>(target.size() / dimension);
+  std::vector<uint8_t> letters(2 * (queryLength + targetLength + kLetterPadding));
+  for (uint8_t& letter : letters) letter = static_cast<uint8_t>(below(random, kLetterCount));
+  std::vector<int8_t> letterScores(kLetterCount * kLetterCount);
+  for (int8_t& score : letterScores) score = static_cast<int8_t>(static_cast<int>(below(random, 9)) - 4);
+  if (parameters.offset >= -16'256 && below(random, 2) == 0) parameters.letterScores = letterScores.data();
+  const std::vector<int8_t> ownProfile = randomProfiles(random, queryLength);
+  const std::vector<int8_t> otherProfile = randomProfiles(random, targetLength);
+  const bool hasProfiles = parameters.offset >= -8'192 && below(random, 2) == 0;
+  if (hasProfiles) parameters.profileWeight = static_cast<int32_t>(1 + below(random, 500));
+  const Profiles profiles = hasProfiles ? Profiles{ownProfile.data(), otherProfile.data()} : Profiles{};
+  const Tokens tokens{query.data(), queryLength, dimension};
+  const Letters both{letters.data(), letters.data() + queryLength};
+  const std::atomic<bool> cancelled{false};
+  Workspace workspace;
+  const PackedQuery plain{tokens, query.data()};
+  const AffineTask plainTask{plain, target.data(), targetLength, both, profiles, parameters, workspace, cancelled};
+  const int32_t least = 1 + referenceAffineScore(plainTask) / static_cast<int32_t>(2 + below(random, 20));
+  const uint32_t maxCount = 1 + below(random, 4);
+  const AlignmentList expected = referenceAffineAlignAll(plainTask, least, maxCount);
+  for (const Kernels* table : tablesToCheck()) {
+    const std::unique_ptr<void, decltype(&std::free)> packed(
+        std::aligned_alloc(64, roundUp(table->affinePackedBytes(queryLength, dimension), 64)), std::free);
+    table->affinePack({tokens, letters.data(), profiles.query, parameters}, packed.get());
+    const PackedQuery own{tokens, packed.get()};
+    const AffineTask task{own, target.data(), targetLength, both, profiles, parameters, workspace, cancelled};
+    if (sameLists(affineAlignAll(*table, task, least, maxCount), expected)) continue;
+    std::fprintf(stderr, "%s differs from the reference in the alignments of a pair\n", table->name);
+    std::exit(1);
+  }
+  return expected.alignments.size();
+}
+
+/* Checks lists of alignments of many kinds of pairs. Returns the number of pairs. */
+uint32_t checkAllAlignmentLists(Random& random) {
+  uint32_t done = 0;
+  size_t alignmentCount = 0;
+  for (uint32_t kind = 0; kind < static_cast<uint32_t>(Kind::kCount); ++kind) {
+    for (const AffineParameters& parameters : kParameters) {
+      const uint32_t repeats = Kind(kind) == Kind::kRelated ? 6 : 2;
+      for (uint32_t repeat = 0; repeat < repeats; ++repeat, ++done) {
+        alignmentCount += checkAlignmentLists(random, Kind(kind), parameters);
+      }
+    }
+  }
+  if (3 * alignmentCount < 4 * done) {
+    std::fprintf(stderr, "%u pairs have %zu alignments, too few for a test\n", done, alignmentCount);
+    std::exit(1);
+  }
+  return done;
+}
+
 /* Checks the second moments of random rows. */
 void checkMoments(Random& random, uint32_t count, uint32_t dimension) {
   const std::vector<int8_t> rows = randomRows(random, count, dimension);
@@ -118,6 +194,7 @@ uint32_t checkAll(uint64_t seed) {
   for (const uint32_t dimension : {1u, 6u, 32u, 33u, 64u, 128u, 256u}) {
     for (const uint32_t count : {0u, 1u, 7u, 8u, 9u, 255u, 256u}) checkMoments(random, count, dimension), ++done;
   }
+  done += checkAllAlignmentLists(random);
   check(32, 4'095, 64, Kind::kRelated, kTypical);
   check(64, 33, 4'095, Kind::kRandom, kTypical);
   check(32, 2'000, 4'095, Kind::kRelated, kTypical);

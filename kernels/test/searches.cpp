@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "engine/alignments.h"
 #include "engine/coded_search.h"
 #include "engine/listed_search.h"
 #include "test/clock.h"
@@ -67,6 +68,20 @@ void checkListed(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
   }
 }
 
+/* Checks bounds of lists of alignments that do not fit the targets or are out of range. */
+void checkBoundsFailures(Pool& pool, const Kernels& kernels, const Data& data) {
+  const std::vector<ListBounds> wrong{{{1}, 3}, {{1, 0}, 3}, {{1, 1}, 0}, {{1, 1}, kMaxAlignments + 1}};
+  for (const ListBounds& bounds : wrong) {
+    Waiter waiter;
+    const auto search =
+        std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[1]), std::vector<uint32_t>{0, 1},
+                                       kParameters, OwnedLetters{}, bounds, waiter.done());
+    pool.submit(search, 2);
+    waiter.wait();
+    require(waiter.hasFailed, "a search with wrong bounds of its lists succeeded");
+  }
+}
+
 /* Checks lists that do not fit the queries or do not ascend. */
 void checkListedFailures(Pool& pool, const Kernels& kernels, const Data& data) {
   const std::vector<std::vector<std::vector<uint32_t>>> wrong{{{0}, {1}}, {{0}, {2, 1}, {}}, {{0}, {}, {1'000}}};
@@ -98,12 +113,18 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
                                                        AffineWork::kMeasures, measureWaiter.done());
   const auto aligned = std::make_shared<AffineSearch>(kernels, data.store, owned(), targets, wanted, letters,
                                                       AffineWork::kAlignments, alignWaiter.done());
+  Waiter listWaiter;
+  ListBounds bounds{std::vector<int32_t>(targets.size(), 40), 3};
+  const auto listed =
+      std::make_shared<AffineSearch>(kernels, data.store, owned(), targets, wanted, letters, bounds, listWaiter.done());
+  pool.submit(listed, threads, Priority::kLow);
   pool.submit(aligned, threads, Priority::kLow);
   pool.submit(scores, threads);
   pool.submit(measured, threads);
   scoreWaiter.wait();
   measureWaiter.wait();
   alignWaiter.wait();
+  listWaiter.wait();
   Workspace workspace;
   const std::atomic<bool> cancelled{false};
   AffineParameters parameters = wanted;
@@ -126,6 +147,8 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
     require(measured->sums.queryToTarget[item] == sums.queryToTarget, "measures differ in sums over the query");
     require(measured->sums.targetToQuery[item] == sums.targetToQuery, "measures differ in sums over the target");
     require(sameAlignment(got, referenceAffineAlign(task)), "a search differs in alignments");
+    require(sameLists(listed->lists[item], affineAlignAll(referenceKernels, task, 40, 3)),
+            "a search differs in lists of alignments");
   }
 }
 
@@ -262,11 +285,15 @@ Data makeGiants(Random& random) {
 /* A cancelled search ends soon, at any place within a giant protein. */
 void checkCancelWithinGiants(Pool& pool, const Kernels& kernels, const Data& data) {
   for (const int delayMs : {10, 60}) {
-    for (const char* kind : {"maxsim", "affine scores", "affine measures", "affine alignments"}) {
+    for (const char* kind : {"maxsim", "affine scores", "affine measures", "affine alignments", "lists"}) {
       Waiter waiter;
       std::shared_ptr<Search> search;
       if (std::strcmp(kind, "maxsim") == 0) {
         search = std::make_shared<MaxSimSearch>(kernels, data.store, data.owned(), std::nullopt, waiter.done());
+      } else if (std::strcmp(kind, "lists") == 0) {
+        search =
+            std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[0]), std::vector<uint32_t>{0},
+                                           kParameters, OwnedLetters{}, ListBounds{{1}, kMaxAlignments}, waiter.done());
       } else {
         const AffineWork work = std::strcmp(kind, "affine alignments") == 0 ? AffineWork::kAlignments
                                 : std::strcmp(kind, "affine measures") == 0 ? AffineWork::kMeasures
@@ -308,6 +335,7 @@ void checkAll(uint64_t seed) {
     }
     checkMaxSim(pool, *table, data, 2, std::vector<uint32_t>{});
     checkListedFailures(pool, *table, data);
+    checkBoundsFailures(pool, *table, data);
     checkCancelAndFailure(pool, *table, data);
     checkCancelWithinGiants(pool, *table, giants);
   }

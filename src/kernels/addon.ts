@@ -2,7 +2,9 @@ import { createRequire } from 'node:module';
 import { Fault, assert } from '../errors.js';
 import type {
   AffineAlignment,
+  AffineAlignmentList,
   AffineParameters,
+  AlignmentListBounds,
   CodebookSums,
   KernelBackend,
   KernelOptions,
@@ -22,6 +24,9 @@ export type StoreHandle = { readonly [handle]: 'store' };
 export type CodesHandle = { readonly [handle]: 'codes' };
 export type SearchHandle = { readonly [handle]: 'search' };
 export type Callback<Result> = (error: Error | undefined, result: Result) => void;
+
+/** Results of an affine search; bounds stand for lists of alignments. */
+type AffineWork = 'scores' | 'measures' | 'alignments' | AlignmentListBounds;
 
 /** Exports of kernels.node; documented in kernels/node/addon.cpp. */
 export interface Addon {
@@ -73,7 +78,7 @@ export interface Addon {
     query: QueryTokens,
     targets: Uint32Array,
     parameters: AffineParameters,
-    work: 'scores' | 'measures' | 'alignments',
+    work: AffineWork,
     isOnGpu: boolean,
     threads: number | undefined,
     isLowPriority: boolean,
@@ -167,7 +172,10 @@ export function loadAddon(): Addon {
 /** Calls of the CPU, for any store. */
 export function storeCalls(
   addon: Addon,
-): Pick<KernelBackend, 'maxsim' | 'sweep' | 'sweepLists' | 'affineScores' | 'measure' | 'affineAlign'> {
+): Pick<
+  KernelBackend,
+  'maxsim' | 'sweep' | 'sweepLists' | 'affineScores' | 'measure' | 'affineAlign' | 'affineAlignAll'
+> {
   return {
     maxsim: (store, queries, eligible, options = {}) =>
       run<readonly MaxSimSums[]>(addon, options, (threads, isLowPriority, callback) =>
@@ -183,6 +191,14 @@ export function storeCalls(
       ),
     ...scoreCalls(addon, false),
     affineAlign: affineCall<readonly AffineAlignment[]>(addon, 'alignments', false),
+    affineAlignAll: (store, query, targets, parameters, bounds, options) =>
+      affineCall<readonly AffineAlignmentList[]>(addon, bounds, false)(
+        store,
+        query,
+        targets,
+        parameters,
+        options,
+      ),
   };
 }
 
@@ -195,7 +211,7 @@ export function scoreCalls(addon: Addon, isOnGpu: boolean): Pick<KernelBackend, 
   };
 }
 
-function affineCall<Result>(addon: Addon, work: 'scores' | 'measures' | 'alignments', isOnGpu: boolean) {
+function affineCall<Result>(addon: Addon, work: AffineWork, isOnGpu: boolean) {
   return (
     store: TokenStore,
     query: QueryTokens,

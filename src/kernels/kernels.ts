@@ -167,6 +167,22 @@ export interface AffineAlignment {
   readonly runs: Uint32Array;
 }
 
+/** What the lists of `affineAlignAll` hold. */
+export interface AlignmentListBounds {
+  /** Least score of a further alignment, one per listed target; 1 or more. */
+  readonly leastScores: Int32Array;
+  /** Most alignments of one target. Range  1..PAIR_ALIGNMENTS_MAX_COUNT */
+  readonly maxCount: number;
+}
+
+/** Alignments of the query with one target, the best first. kernels/reference/alignments.cpp defines them. */
+export interface AffineAlignmentList {
+  /** At least one; the first is that of `affineAlign`. No two overlap in the query and in the target at once. */
+  readonly alignments: readonly AffineAlignment[];
+  /** Whether another alignment with at least the least score would follow. */
+  readonly isCut: boolean;
+}
+
 /**
  * Errors  all calls reject with the signal's reason when cancelled (within 20 ms); with Fault when the device or the
  *         file fails; with an assertion when a shape is wrong. A failed call leaves nothing half-written.
@@ -239,4 +255,13 @@ export interface KernelBackend {
     parameters: AffineParameters,
     options?: KernelOptions,
   ): Promise<readonly AffineAlignment[]>;
+  /** All alignments of each listed target within the bounds, in list order. */
+  affineAlignAll(
+    store: TokenStore,
+    query: QueryTokens,
+    targets: Uint32Array,
+    parameters: AffineParameters,
+    bounds: AlignmentListBounds,
+    options?: KernelOptions,
+  ): Promise<readonly AffineAlignmentList[]>;
 }

@@ -107,6 +107,7 @@ export function tensorflowBackend(
     affineScores: (store, ...rest) => affine.affineScores(storeOf(store).affineStore, ...rest),
     measure: (store, ...rest) => affine.measure(storeOf(store).affineStore, ...rest),
     affineAlign: (store, ...rest) => affine.affineAlign(storeOf(store).affineStore, ...rest),
+    affineAlignAll: (store, ...rest) => affine.affineAlignAll(storeOf(store).affineStore, ...rest),
   };
 }
 

@@ -211,7 +211,7 @@ async function evidentTargets(
   );
   const judged = await judge(query, candidates, referenceSums, options);
   const limit = Math.log(EVIDENT_EXPECTED_FALSE_HITS);
-  return judged
+  return judged.candidates
     .filter(({ significance }) => significance.kind === 'supported' && significance.logEValue <= limit)
     .map(({ targetIndex }) => targetIndex);
 }

@@ -7,11 +7,12 @@ import {
 } from '../kernels/kernels.js';
 import { CigarWriter } from '../sequence/cigar.js';
 import { mapInTurns } from '../turns.js';
-import { eValueOf } from './candidate-significance.js';
-import { findPaths } from './rescore.js';
+import { eValueOf, type JudgeAlignment } from './candidate-significance.js';
+import { findAllPaths, findPaths } from './rescore.js';
 import type {
   Candidate,
   EncodedQuery,
+  FurtherAlignments,
   PairwiseAlignment,
   SearchEngine,
   SearchSettings,
@@ -42,6 +43,63 @@ export async function align(
     const alignment = tracePath(next.next().value!, query.sequence, targets.sequence(candidate.targetIndex));
     return { ...candidate, alignment };
   });
+}
+
+/**
+ * Adds further alignments to the aligned candidates that have E-values, if the settings have bounds for them.
+ * Errors  Fault of the kernels; the signal's reason
+ */
+export async function alignFurther(
+  query: EncodedQuery,
+  candidates: readonly Candidate[],
+  judge: JudgeAlignment,
+  { alignments: bounds, significance }: Pick<SearchSettings, 'alignments' | 'significance'>,
+  engine: SearchEngine,
+  options: KernelOptions,
+): Promise<readonly Candidate[]> {
+  if (bounds === undefined || significance === 'not_requested') return candidates;
+  const searched = candidates.flatMap((candidate) => {
+    const leastScore = leastSignificantScore(candidate, judge, bounds.maxEValue);
+    return leastScore === undefined ? [] : [{ targetIndex: candidate.targetIndex, leastScore }];
+  });
+  const lists = await findAllPaths(query, searched, bounds.maxCount, engine, options);
+  const listOf = new Map(searched.map(({ targetIndex }, at) => [targetIndex, lists[at]]));
+  const { targets } = engine.release;
+  return mapInTurns(candidates, (candidate) => {
+    if (candidate.alignment === undefined) return candidate;
+    const { targetIndex } = candidate;
+    const list = listOf.get(targetIndex);
+    if (list === undefined) return { ...candidate, further: NO_FURTHER };
+    const alignments = list.alignments.slice(1).map((path) => ({
+      ...tracePath(path, query.sequence, targets.sequence(targetIndex)),
+      rawScore: path.score,
+      significance: judge(targetIndex, path.score)!,
+    }));
+    return { ...candidate, further: { alignments, isCut: list.isCut } };
+  });
+}
+
+const NO_FURTHER: FurtherAlignments = Object.freeze({ alignments: [], isCut: false });
+
+/** Least score of a further alignment with a small enough E-value; undefined if the best alignment scores less. */
+function leastSignificantScore(
+  { targetIndex, affine, alignment }: Candidate,
+  judge: JudgeAlignment,
+  maxEValue: number,
+): number | undefined {
+  if (alignment === undefined) return undefined;
+  const isSignificant = (score: number): boolean =>
+    (judge(targetIndex, score)?.eValue ?? Infinity) <= maxEValue;
+  let high = affine.rawScore;
+  if (high < 1 || !isSignificant(high)) return undefined;
+  // E-values fall with scores, so that a bisection finds the least score.
+  let low = 0;
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (isSignificant(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
 }
 
 /**

@@ -50,6 +50,15 @@ export interface SupportedSignificance {
   readonly tangent: TailJudgement['tangent'];
 }
 
+/**
+ * Judgement of a further alignment of a pair by its own score. The mean closest cosine belongs to the whole pair, which
+ * has a better alignment already. It therefore counts at most as much as that of an unrelated pair.
+ */
+export type AlignmentSignificance = Pick<SupportedSignificance, 'eValue' | 'logEValue' | 'bitScore'>;
+
+/** Judges a further alignment of a candidate by its score; undefined if the candidate has no E-value. */
+export type JudgeAlignment = (targetIndex: number, rawScore: number) => AlignmentSignificance | undefined;
+
 /** Id and card of a calibration, without its large tables. */
 export type CalibrationIdentity = Pick<Calibration, 'id' | 'card'>;
 

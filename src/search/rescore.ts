@@ -1,5 +1,5 @@
 import { assert } from '../errors.js';
-import type { AffineAlignment, KernelOptions } from '../kernels/kernels.js';
+import type { AffineAlignment, AffineAlignmentList, KernelOptions } from '../kernels/kernels.js';
 import { affineParameters } from './affine.js';
 import type {
   Candidate,
@@ -57,6 +57,23 @@ export async function findPaths(
   const targets = Uint32Array.from(candidates, ({ targetIndex }) => targetIndex);
   const parameters = affineParameters(release, query, targets);
   return backend.affineAlign(store, query.tokens, targets, parameters, options);
+}
+
+/**
+ * Alignment paths of the query with each candidate: the best, and the further ones with at least the candidate's score.
+ * Errors  Fault of the kernels; the signal's reason
+ */
+export async function findAllPaths(
+  query: EncodedQuery,
+  candidates: readonly { readonly targetIndex: number; readonly leastScore: number }[],
+  maxCount: number,
+  { backend, store, release }: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
+  options: KernelOptions,
+): Promise<readonly AffineAlignmentList[]> {
+  const targets = Uint32Array.from(candidates, ({ targetIndex }) => targetIndex);
+  const leastScores = Int32Array.from(candidates, ({ leastScore }) => leastScore);
+  const parameters = affineParameters(release, query, targets);
+  return backend.affineAlignAll(store, query.tokens, targets, parameters, { leastScores, maxCount }, options);
 }
 
 /** Adds the affine scores that were computed with the sums. */

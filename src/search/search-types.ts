@@ -14,7 +14,7 @@ import type {
 } from '../kernels/kernels.js';
 import type { Encoder } from '../encoder/encoder.js';
 import type { ProfileEncoder } from '../homologs/profile-encoder.js';
-import type { CandidateSignificance } from './candidate-significance.js';
+import type { AlignmentSignificance, CandidateSignificance } from './candidate-significance.js';
 
 export type Guarantee = 'approximate' | 'exhaustive';
 export type EvidenceRequest = 'candidate_measurement' | 'pairwise_sequence_alignment';
@@ -62,6 +62,16 @@ export interface SearchRequest {
   readonly significance: SignificanceRequirement;
   /** Default `as_release`; ignored if the targets have no homologs. */
   readonly relatives?: QueryHomologs;
+  /** Further alignments of aligned candidates that have E-values. Default: the best alignment only. */
+  readonly alignments?: AlignmentBounds;
+}
+
+/** Which further alignments of one candidate a search returns. */
+export interface AlignmentBounds {
+  /** Most alignments of one candidate, the best included. Range  1..PAIR_ALIGNMENTS_MAX_COUNT */
+  readonly maxCount: number;
+  /** Largest E-value of a further alignment. */
+  readonly maxEValue: number;
 }
 
 /** Release, its tokens in a backend, the encoder that made them, and the cards of the release. */
@@ -279,7 +289,22 @@ export interface Candidate {
   };
   readonly affine: { readonly rawScore: number; readonly normalizedScore: number };
   readonly alignment?: PairwiseAlignment;
+  /** Present if the search asked for further alignments. */
+  readonly further?: FurtherAlignments;
   readonly significance: CandidateSignificance;
+}
+
+/** Alignments of a candidate after the best one. Order  descending scores */
+export interface FurtherAlignments {
+  readonly alignments: readonly FurtherAlignment[];
+  /** Whether the largest count left out at least one more alignment. */
+  readonly isCut: boolean;
+}
+
+/** An alignment that overlaps no earlier one in query and target at once (kernels/reference/alignments.cpp). */
+export interface FurtherAlignment extends PairwiseAlignment {
+  readonly rawScore: number;
+  readonly significance: AlignmentSignificance;
 }
 
 /** Zero-based half-open coordinates; extended CIGAR (`=`, `X`, `I`, `D`). */

@@ -1,7 +1,8 @@
 import * as fastq from 'fastq';
 import { assert } from '../errors.js';
 import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
-import { align } from './align.js';
+import type { JudgeAlignment } from './candidate-significance.js';
+import { align, alignFurther } from './align.js';
 import { encode } from './encode.js';
 import { nearestSums } from './exhaustive.js';
 import { planSearch } from './plan.js';
@@ -35,7 +36,7 @@ import { createJudge, withoutJudgement, type Judge } from './significance.js';
  *   rescore   targets → affine scores, with alignment paths where alignments are requested
  *   judge     measurements → E-values
  *   choose    judged candidates → the listed ones
- *   align     paths → extended CIGAR and counts
+ *   align     paths → extended CIGAR and counts; further alignments if they are requested
  *   seal      candidates → a result under its digest
  *
  * The policies differ in `compare`, `rescore` and `choose` only (exhaustive.ts, prefiltered.ts, codebook.ts). Each
@@ -143,6 +144,7 @@ interface Chosen {
   readonly compared: Compared;
   readonly rescored: Rescored;
   readonly chosen: readonly Candidate[];
+  readonly judgeAlignment: JudgeAlignment;
 }
 
 /** Takes one query from its sums to its listed candidates. */
@@ -155,16 +157,23 @@ async function choose(
   const ranked = await rank(compared, query.tokens.length, engine.release, plan.rankedCount);
   const rescored = await plan.rescore(query, ranked, compared, engine, options);
   const judged = await judge(query, rescored.candidates, compared.referenceSums, options);
-  return { compared, rescored, chosen: plan.choose(judged) };
+  return {
+    compared,
+    rescored,
+    chosen: plan.choose(judged.candidates),
+    judgeAlignment: judged.judgeAlignment,
+  };
 }
 
 /** Takes one query from its listed candidates to its sealed result. */
 async function alignAndSeal(
   query: EncodedQuery,
-  { compared, rescored, chosen }: Chosen,
+  { compared, rescored, chosen, judgeAlignment }: Chosen,
   { plan, settings, engine, optionsOf }: Work,
 ): Promise<SearchResult> {
-  const aligned = await align(query, chosen, rescored.paths, settings, engine, optionsOf(query));
+  const options = optionsOf(query);
+  const best = await align(query, chosen, rescored.paths, settings, engine, options);
+  const aligned = await alignFurther(query, best, judgeAlignment, settings, engine, options);
   const candidates = settings.significance === 'not_requested' ? withoutJudgement(aligned) : aligned;
   const funnel = {
     eligible: settings.targetSpace.searchedTargetCount,

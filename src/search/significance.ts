@@ -21,6 +21,7 @@ import {
 } from '../significance/moments.js';
 import { tailCoordinate, type NullPair } from '../significance/pair-null.js';
 import {
+  expectedClosestCosine,
   hubnessContribution,
   hubnessesOf,
   createHubnessTable,
@@ -33,6 +34,7 @@ import type { Release, TargetSpace } from '../release/release.js';
 import { mapInTurns } from '../turns.js';
 import type {
   CandidateSignificance,
+  JudgeAlignment,
   SearchedPopulation,
   UnsupportedReason,
 } from './candidate-significance.js';
@@ -54,7 +56,14 @@ export type Judge = (
   candidates: readonly Scored[],
   referenceSums: MaxSimSums | undefined,
   options: KernelOptions,
-) => Promise<readonly Candidate[]>;
+) => Promise<Judged>;
+
+export interface Judged {
+  readonly candidates: readonly Candidate[];
+  readonly judgeAlignment: JudgeAlignment;
+}
+
+const judgeNone: JudgeAlignment = () => undefined;
 
 /**
  * Creates the judge of one search. It is created before any work is done, so that it can refuse early.
@@ -68,11 +77,19 @@ export function createJudge(
   const { calibration } = engine;
   const lengths = sequences.map(({ length }) => length);
   refuseWithoutSignificance(requirement, lengths, calibration);
-  if (requirement === 'not_requested') return async (_, candidates) => withoutJudgement(candidates);
-  if (calibration === undefined) return async (_, candidates) => withOne(candidates, NOT_CALIBRATED);
+  const withoutEValues = (judged: readonly Candidate[]): Judged => ({
+    candidates: judged,
+    judgeAlignment: judgeNone,
+  });
+  if (requirement === 'not_requested') {
+    return async (_, candidates) => withoutEValues(withoutJudgement(candidates));
+  }
+  if (calibration === undefined) {
+    return async (_, candidates) => withoutEValues(withOne(candidates, NOT_CALIBRATED));
+  }
   return async (query, candidates, referenceSums, options) => {
     assert(referenceSums !== undefined, 'a calibrated search measures its reference set');
-    const judged = await judgeQuery(
+    const { judgements, judgeAlignment } = await judgeQuery(
       query,
       candidates,
       referenceSums,
@@ -81,7 +98,8 @@ export function createJudge(
       calibration,
       options,
     );
-    return candidates.map((candidate, order) => ({ ...candidate, significance: judged[order] }));
+    const judged = candidates.map((candidate, order) => ({ ...candidate, significance: judgements[order] }));
+    return { candidates: judged, judgeAlignment };
   };
 }
 
@@ -121,6 +139,8 @@ interface Place {
   readonly pair: NullPair;
   readonly meanClosestCosine: number;
   readonly coordinate: number;
+  /** Affine score of the reversed query; present if the pair scores high. */
+  readonly controlScore?: number;
 }
 
 /**
@@ -137,7 +157,10 @@ async function judgeQuery(
   engine: SearchEngine,
   calibration: Calibration,
   options: KernelOptions,
-): Promise<readonly CandidateSignificance[]> {
+): Promise<{
+  readonly judgements: readonly CandidateSignificance[];
+  readonly judgeAlignment: JudgeAlignment;
+}> {
   const { release } = engine;
   const { card } = calibration;
   const identity = { id: calibration.id, card };
@@ -148,7 +171,9 @@ async function judgeQuery(
   const { tokens } = query;
   const moments = proteinMoments(tokens, momentForm(release.manifest));
   const queryReason = unsupportedQuery(tokens.length, card) ?? unsupportedMoments(moments, card);
-  if (queryReason !== undefined) return candidates.map(() => unsupported(queryReason));
+  if (queryReason !== undefined) {
+    return { judgements: candidates.map(() => unsupported(queryReason)), judgeAlignment: judgeNone };
+  }
   const projected = projectMoments(moments, calibration.moments.basis, calibration.moments.rank);
   const hubness = queryHubness(tokens, projected, referenceSums, release, calibration);
 
@@ -169,7 +194,7 @@ async function judgeQuery(
   const logEValues = tails.flatMap((tail) => (tail ? [logProbabilityOf(tail) + population.logCount] : []));
   const qValuesInOrder = qValues(logEValues);
   let judged = -1;
-  return controlled.map((place, order) => {
+  const judgements = controlled.map((place, order): CandidateSignificance => {
     const tail = tails[order];
     if (typeof place === 'string' || tail === undefined) return unsupported(place as UnsupportedReason);
     judged += 1;
@@ -191,6 +216,32 @@ async function judgeQuery(
       tangent: tail.tangent,
     };
   });
+  return { judgements, judgeAlignment: alignmentJudge(controlled, calibration, population.logCount) };
+}
+
+/** Judges further alignments by the null of their pairs (`AlignmentSignificance`). */
+function alignmentJudge(
+  places: readonly (Place | UnsupportedReason)[],
+  { card, pairNull, hubness, logLevel }: Calibration,
+  logCount: number,
+): JudgeAlignment {
+  const placeOf = new Map<number, Place>();
+  for (const place of places) if (typeof place !== 'string') placeOf.set(place.targetIndex, place);
+  return (targetIndex, rawScore) => {
+    const place = placeOf.get(targetIndex);
+    if (place === undefined) return undefined;
+    const { pair, controlScore, bin } = place;
+    const expected = expectedClosestCosine(hubness, pairNull.shape, pair);
+    const meanClosestCosine = Math.min(place.meanClosestCosine, expected);
+    const coordinateOf = (affineScore: number): number =>
+      tailCoordinate(pairNull, pair, { affineScore, meanClosestCosine });
+    const plain = coordinateOf(rawScore);
+    const coordinate =
+      controlScore === undefined ? plain : controlledCoordinate(plain, coordinateOf(controlScore));
+    const { logProbability } = judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor);
+    const logEValue = Math.min(0, logProbability + logLevel) + logCount;
+    return { eValue: Math.exp(logEValue), logEValue, bitScore: 0 - logProbability / Math.LN2 };
+  };
 }
 
 /** Similarity of the query to the reference set beyond what its length and moments explain, by component. */
@@ -282,7 +333,7 @@ async function withControls(
     at += 1;
     const { pair, meanClosestCosine, coordinate } = place;
     const control = tailCoordinate(pairNull, pair, { affineScore: scores[at], meanClosestCosine });
-    return { ...place, coordinate: controlledCoordinate(coordinate, control) };
+    return { ...place, coordinate: controlledCoordinate(coordinate, control), controlScore: scores[at] };
   });
 }
 

@@ -41,13 +41,13 @@ export interface A3mHit {
   readonly id: string;
   readonly score: number;
   readonly sequenceIdentityRatio: number;
+  readonly queryCoverageRatio: number;
   /** Absent without a calibration, or outside its range. */
   readonly eValue?: number;
   readonly taxid?: string;
   /** Positions are zero-based and half-open. */
   readonly queryStart: number;
   readonly queryEnd: number;
-  readonly queryLength: number;
   readonly targetStart: number;
   readonly targetEnd: number;
   readonly targetLength: number;
@@ -59,12 +59,11 @@ export interface A3mHit {
  * Unit    positions from 1, ends inclusive; absent values have no pair
  */
 export function a3mHeader(hit: A3mHit): string {
-  const coverage = (hit.queryEnd - hit.queryStart) / hit.queryLength;
   return [
     hit.id.replaceAll(/\s/g, '_'),
     ...(hit.eValue === undefined ? [] : [`E=${hit.eValue.toExponential(1)}`]),
     `identity=${hit.sequenceIdentityRatio.toFixed(3)}`,
-    `coverage=${coverage.toFixed(3)}`,
+    `coverage=${hit.queryCoverageRatio.toFixed(3)}`,
     ...(hit.taxid === undefined ? [] : [`taxid=${hit.taxid}`]),
     `score=${hit.score}`,
     `query=${hit.queryStart + 1}-${hit.queryEnd}`,

@@ -120,6 +120,50 @@ describe.skipIf(CHROMIUM === undefined)('a report in a browser', () => {
     expect({ complaints, strays }).toEqual({ complaints: [], strays: [] });
   });
 
+  it('draws all alignments of a protein, with the E-value of each further one', async () => {
+    const alignment = (start: number, length: number) => ({
+      cigar: `${length}=`,
+      query_start: start,
+      query_end: start + length,
+      query_coverage_ratio: length / 140,
+      target_start: 70 - start,
+      target_end: 70 - start + length,
+      identical_residue_count: length,
+      gap_opening_count: 0,
+      sequence_identity_ratio: 1,
+    });
+    const {
+      candidates: [first],
+      ...result
+    } = largeResult();
+    const candidate = {
+      ...first!,
+      alignment: alignment(0, 60),
+      alignments: [
+        { alignment: alignment(0, 60), raw_score: 900 },
+        { alignment: alignment(70, 50), raw_score: 700, log_expected_false_hits: -5 * Math.LN10 },
+      ],
+    };
+    const file = join(folder, 'several.html');
+    const several = { ...result, has_alignments: true, candidates: [candidate] } as unknown as ReportResult;
+    writeFileSync(file, await textOf(many(several)));
+    const url = pathToFileURL(file).href;
+    const { page, complaints } = await watchedPage(browser, url);
+    await page.goto(url);
+    await page.locator('.hit .open-row').first().click();
+    await page.locator('.detail .alignment').first().waitFor();
+    expect(await page.locator('.detail .alignment').count()).toBe(2);
+    expect(await page.locator('.detail .facts p').nth(1).textContent()).toMatch(
+      /score 700 · E-value 1.0?e.5/,
+    );
+    expect(await page.locator('.coverage .track i').count()).toBe(2);
+    expect(await page.locator('.coverage').first().getAttribute('title')).toBe(
+      'Query residues 1 to 60, 71 to 120',
+    );
+    expect(await seriousFindings(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
   it('is what "search --format html" and "runs export --format html" write', async () => {
     const { config } = small.appliance;
     const environment = {

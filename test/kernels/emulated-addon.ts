@@ -64,7 +64,7 @@ export function emulatedAddon(): EmulatedAddon {
     ) {
       const score = (done: typeof callback): SearchHandle =>
         addon.affine(store, query, targets, parameters, work, false, threads, isLowPriority, done);
-      return isOnGpu ? onGpu(work, store, callback, score) : score(callback);
+      return isOnGpu ? onGpu(String(work), store, callback, score) : score(callback);
     },
     cancel: (search) => (IDLE === search ? undefined : addon.cancel(search)),
   };

@@ -78,6 +78,7 @@ test.each(runnable)(
           const options = { threads: threads + 1 };
           const query = { ...queries[3]!, profile };
           const weighted = { ...parameters, offset: 150, profileWeight: 1_331, letters };
+          const bounds = { leastScores: Int32Array.of(1, 1, 9, 30), maxCount: 5 };
           const result = [
             await backend.maxsim(store, queries, undefined, options),
             await backend.maxsim(store, queries, eligible, options),
@@ -95,6 +96,7 @@ test.each(runnable)(
             await backend.affineScores(store, query, eligible, weighted, options),
             await backend.affineAlign(store, query, eligible, weighted, options),
             await backend.measure(store, query, eligible, weighted, options),
+            await backend.affineAlignAll(store, query, eligible, weighted, bounds, options),
           ];
           store.close();
           return result;
@@ -108,6 +110,39 @@ test.each(runnable)(
     }
   },
 );
+
+test('a pair has its swapped pieces and its repeats as alignments that do not overlap', async () => {
+  const backend = nativeBackend();
+  const random = seededRandom(seed);
+  const dimension = 32;
+  const [first, second] = [20, 30].map((length) => randomTokens(random, length, dimension).values);
+  const joined = (...pieces: readonly Int8Array[]): Int8Array =>
+    Int8Array.from(pieces.flatMap((piece) => [...piece]));
+  const query = { values: joined(first!, second!), length: 50 };
+  const tokens = { values: joined(second!, first!, second!) };
+  const store = await backend.open({ dimension, residueStarts: Uint32Array.of(0, 80), tokens });
+  const bounds = { leastScores: Int32Array.of(1_000), maxCount: 10 };
+  const [list] = await backend.affineAlignAll(store, query, Uint32Array.of(0), parameters, bounds);
+  const places = list!.alignments.map((alignment) => [
+    [alignment.queryStart, alignment.queryEnd],
+    [alignment.targetStart, alignment.targetEnd],
+  ]);
+  expect(places, `seed ${seed}`).toEqual([
+    [
+      [0, 50],
+      [30, 80],
+    ],
+    [
+      [20, 50],
+      [0, 30],
+    ],
+  ]);
+  expect(list!.isCut).toBe(false);
+  const one = { ...bounds, maxCount: 1 };
+  const [cut] = await backend.affineAlignAll(store, query, Uint32Array.of(0), parameters, one);
+  expect(cut).toEqual({ alignments: [list!.alignments[0]], isCut: true });
+  store.close();
+});
 
 function randomLetters(random: Random, queryLength: number, targets: Uint32Array): AffineLetters {
   const text = (length: number) => Uint8Array.from({ length }, () => 65 + random.below(26));

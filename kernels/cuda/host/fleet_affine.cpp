@@ -7,7 +7,7 @@ namespace cuda {
 
 uint64_t FleetAffineSearch::prepare() {
   placeItems();
-  if (hasProfiles() || work == AffineWork::kAlignments) throw ShapeError("GPUs do not score profiles, nor align");
+  if (hasProfiles() || isAligned()) throw ShapeError("GPUs do not score profiles, nor align");
   if (order_.empty()) return 0;
   release_ = fleet_.hold(store_, cancelled_);
   return release_ == nullptr ? 0 : release_->parts.size();

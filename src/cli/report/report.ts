@@ -87,7 +87,8 @@ function inMarkup(text: string): string {
 }
 
 /** The members of a candidate that the view shows, about a fifth of all. */
-function shownOf({ rank, target, measurements, alignment, significance }: HomologyCandidate): unknown {
+function shownOf(candidate: HomologyCandidate): unknown {
+  const { rank, target, measurements, alignment, alignments, significance } = candidate;
   const { log_expected_false_hits, pair_tail_surprisal_bits, is_e_value_upper_bound } =
     significance.measurements;
   return {
@@ -98,6 +99,7 @@ function shownOf({ rank, target, measurements, alignment, significance }: Homolo
       affine: { raw_score: measurements.affine.raw_score },
     },
     ...(alignment !== undefined && { alignment }),
+    ...(alignments !== undefined && { alignments }),
     significance: {
       status: significance.status,
       reason: significance.reason,

@@ -25,34 +25,40 @@ export function drawAlignment(
   if (alignment === undefined) {
     return `${headline.join('  ')}\n   no pair of residues scores above zero: nothing to align\n`;
   }
-  const lines = alignmentLines(
-    report.query.sequence,
-    report.release.targets.sequence(candidate.targetIndex),
-    alignment,
-  );
+  const target = report.release.targets.sequence(candidate.targetIndex);
+  const lines = alignmentLines(report.query.sequence, target, alignment);
   const facts = measurementsOf(candidate, alignment, lines).map((fact) => `   ${fact}\n`);
-  return `${headline.join('  ')}\n${facts.join('')}\n${drawBlocks(lines, alignment, layout)}`;
+  const best = `${headline.join('  ')}\n${facts.join('')}\n${drawBlocks(lines, alignment, layout)}`;
+  const further = candidate.further?.alignments ?? [];
+  const drawn = further.map((each, at) => {
+    const eachLines = alignmentLines(report.query.sequence, target, each);
+    const ofScore = `score ${each.rawScore}, E-value ${formatEValue(each.significance.logEValue)}`;
+    const about = `   alignment ${at + 2} of ${further.length + 1}: ${ofScore}\n   ${columnsOf(each, eachLines)}\n`;
+    return `\n${about}\n${drawBlocks(eachLines, each, layout)}`;
+  });
+  return best + drawn.join('');
 }
 
-function measurementsOf(
-  candidate: Candidate,
-  alignment: PairwiseAlignment,
-  { middle }: AlignmentLines,
-): string[] {
+function measurementsOf(candidate: Candidate, alignment: PairwiseAlignment, lines: AlignmentLines): string[] {
   const { significance } = candidate;
-  const identical = alignment.identicalResidueCount;
-  const positive = [...middle].filter((mark) => mark !== ' ').length;
-  const share = (count: number): string =>
-    `${count}/${middle.length} (${formatPercent(count / middle.length)})`;
-  const gaps = alignment.gapResidueCount === 0 ? '0' : share(alignment.gapResidueCount);
   return [
     [
       `distance ${formatDistance(candidate.maxsim.bidirectional)}`,
       `score ${candidate.affine.rawScore} (${candidate.affine.normalizedScore.toFixed(3)} of a self match)`,
       ...(significance.kind === 'supported' ? [`E-value ${formatEValue(significance.logEValue)}`] : []),
     ].join(', '),
-    `identical ${share(identical)}, similar ${share(positive)}, gaps ${gaps}`,
+    columnsOf(alignment, lines),
   ];
+}
+
+/** Counts of columns, as text. */
+function columnsOf(alignment: PairwiseAlignment, { middle }: AlignmentLines): string {
+  const identical = alignment.identicalResidueCount;
+  const positive = [...middle].filter((mark) => mark !== ' ').length;
+  const share = (count: number): string =>
+    `${count}/${middle.length} (${formatPercent(count / middle.length)})`;
+  const gaps = alignment.gapResidueCount === 0 ? '0' : share(alignment.gapResidueCount);
+  return `identical ${share(identical)}, similar ${share(positive)}, gaps ${gaps}`;
 }
 
 /** Blocks with one-based residue numbers at both ends. */

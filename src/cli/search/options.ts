@@ -1,6 +1,7 @@
 import type { CutOffs, Sort } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
-import type { EvidenceRequest } from '../../pipelines/search.js';
+import { ALIGNMENTS_EXPECTED_FALSE_HITS } from '../../limits.js';
+import type { AlignmentBounds, EvidenceRequest, QueryRange } from '../../pipelines/search.js';
 import type { ExportFormat } from '../../services/export/formats.js';
 import { needAlignments } from '../../services/select.js';
 import { exportOptionsOf, formatNameOf, type ExportFlags } from '../terminal/formats.js';
@@ -15,6 +16,8 @@ export interface SearchFlags extends SelectionFlags, ExportFlags, SearchSettingF
   readonly database?: string;
   readonly format?: (typeof FORMATS)[number];
   readonly alignments?: boolean;
+  readonly maxHsps?: number;
+  readonly queryRange?: QueryRange;
   readonly propagation?: boolean;
   readonly threads?: number;
   readonly output?: string;
@@ -66,6 +69,25 @@ export function isPropagated(flags: SearchFlags): boolean {
   );
 }
 
+/**
+ * The bounds of further alignments; undefined if none are asked for.
+ * Errors  Refusal `invalid_option` without E-values
+ */
+export function alignmentBoundsOf({
+  maxHsps,
+  maxEvalue,
+  significance,
+}: SearchFlags): AlignmentBounds | undefined {
+  if (maxHsps === undefined) return undefined;
+  if (significance === 'not_requested') {
+    throw new Refusal(
+      'invalid_option',
+      '--max-hsps needs the E-values that --significance not_requested leaves out. Leave out one of the two.',
+    );
+  }
+  return { maxCount: maxHsps, maxEValue: maxEvalue ?? ALIGNMENTS_EXPECTED_FALSE_HITS };
+}
+
 /** Whether the output is a tar of alignments. */
 export function isArchive(output: string | undefined): boolean {
   return output?.endsWith('.tar') ?? false;
@@ -100,20 +122,21 @@ export function selectionOf(flags: SearchFlags): { readonly cutOffs: CutOffs; re
  * Errors  Refusal `invalid_option` if the requested evidence lacks values that the output shows
  */
 export function evidenceOf(flags: SearchFlags): EvidenceRequest {
-  const { evidence, alignments } = flags;
+  const { evidence, alignments, maxHsps } = flags;
   const format = formatIn(flags);
   const hasCutOffs = needAlignments(cutOffsOf(flags));
   const isOfAlignments = isShared(format);
   const isPropagated = flags.propagation === true;
-  const needsAlignments = alignments === true || isOfAlignments || hasCutOffs || isPropagated;
+  const hasHsps = maxHsps !== undefined;
+  const needsAlignments = alignments === true || isOfAlignments || hasCutOffs || isPropagated || hasHsps;
   if (evidence === 'candidate_measurement' && needsAlignments) {
     const who =
       alignments === true
         ? '--alignments'
         : hasCutOffs
           ? 'A least coverage or identity'
-          : isPropagated
-            ? '--propagation'
+          : isPropagated || hasHsps
+            ? `--${isPropagated ? 'propagation' : 'max-hsps'}`
             : `The format ${format}`;
     throw new Refusal(
       'invalid_option',

@@ -8,7 +8,7 @@ import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target
 import type { FastaInput } from '../../sequence/fasta.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import { unpack } from '../../sequence/unpack.js';
-import type { SearchEngine, SearchSettings } from '../../pipelines/search.js';
+import type { AlignmentBounds, SearchEngine, SearchSettings } from '../../pipelines/search.js';
 import type { ExportFormat } from '../../services/export/formats.js';
 import { isTableOfAnother, MISSING_WRITTEN } from '../../services/export/rows.js';
 import { openPropagation } from '../../services/search/propagation.js';
@@ -20,6 +20,7 @@ import { formatArrow, formatAsExport, formatTsv, writeAlignments } from './encod
 import { readFilterExpressions } from './filter.js';
 import { formatHtml, formatJson } from './json.js';
 import {
+  alignmentBoundsOf,
   evidenceOf,
   exportFormatOf,
   formatIn,
@@ -59,6 +60,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
   const filter = readFilterExpressions(flags.filter);
   const selection = selectionOf(flags);
   const propagates = isPropagated(flags);
+  const bounds = alignmentBoundsOf(flags);
   refuseBinaryOnTerminal(flags, context);
   const config = loadConfig(context.environment);
   const searcher = await openSearcher({ ...config, threads: flags.threads ?? config.threads });
@@ -77,6 +79,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
       guarantee: flags.guarantee ?? 'approximate',
       significance: flags.significance ?? 'if_available',
       relatives: flags.homologs ?? 'as_release',
+      ...(bounds && { alignments: bounds }),
     };
     warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
     warnOfEvidence(engine, flags, context);
@@ -85,13 +88,14 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
     const usedQueries = isSingle ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
-    const searched = searchAll(usedQueries, settings, engine, stopping.signal);
+    const searched = searchAll(usedQueries, settings, engine, stopping.signal, flags.queryRange);
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
     const reported = flags.verbose === true ? reportFunnels(reports, context) : reports;
     const whole =
       propagation === undefined ? reported : propagateReports(reported, propagation, selection.cutOffs);
     const shown = selectReports(whole, selection, format, context);
-    const answers = format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
+    const counted = bounds === undefined ? shown : reportCutAlignments(shown, bounds, context);
+    const answers = format === 'a3m' ? warnOfLoneQuery(counted, context) : counted;
     const layout = layoutFor(context, {
       hasAlignments: flags.alignments === true,
       path: flags.output,
@@ -240,6 +244,22 @@ async function* reportFunnels(
     stderr.write(`gloaming: ${report.query.id}: targets: ${stages.join(', ')}\n`);
     yield report;
   }
+}
+
+/** Says at the end how many targets have more alignments than the largest count. */
+async function* reportCutAlignments(
+  reports: AsyncIterable<SearchReport>,
+  { maxCount }: AlignmentBounds,
+  { stderr }: CommandContext,
+): AsyncGenerator<SearchReport> {
+  let cutCount = 0;
+  for await (const report of reports) {
+    cutCount += report.result.candidates.filter(({ further }) => further?.isCut).length;
+    yield report;
+  }
+  if (cutCount === 0) return;
+  const targets = cutCount === 1 ? '1 target has' : `${cutCount} targets have`;
+  stderr.write(`${targets} more than ${maxCount} alignments; the others are left out (--max-hsps).\n`);
 }
 
 /** Warns of an alignment that contains the query only. */

@@ -1,10 +1,10 @@
 import { useRef, useState } from 'preact/hooks';
 import { CopyButton } from '../parts/copy.js';
 import { NARROW, useMedia, useWidth } from '../parts/media.js';
-import { count, counted, percent } from '../parts/format.js';
+import { count, counted, eValue, percent } from '../parts/format.js';
 import { alignedColumns, alignmentText, blocksOf, type AlignmentBlock } from './alignment-lines.js';
 import { ClosestChart } from './charts/closest-chart.js';
-import { attributeText, type Hit, type ResultSet } from './hits.js';
+import { attributeText, hitsOfAlignments, type Hit, type ResultSet } from './hits.js';
 import type { ResultTools } from './tools.js';
 import { fastaText } from './written.js';
 
@@ -62,7 +62,7 @@ export function HitDetail({ result, hit, tools }: HitDetailProps) {
         )}
       </div>
       <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-        {tab === 'alignment' && <Alignment result={result} hit={hit} />}
+        {tab === 'alignment' && <Alignments result={result} hit={hit} />}
         {tab === 'protein' && <Protein hit={hit} />}
         {tab === 'closest' && tools.closest !== undefined && (
           <ClosestChart hit={hit} querySequence={result.query.sequence} closest={tools.closest} />
@@ -72,9 +72,8 @@ export function HitDetail({ result, hit, tools }: HitDetailProps) {
   );
 }
 
-function Alignment({ result, hit }: Omit<HitDetailProps, 'tools'>) {
-  const { alignment } = hit;
-  if (alignment === undefined) {
+function Alignments({ result, hit }: Omit<HitDetailProps, 'tools'>) {
+  if (hit.alignment === undefined) {
     return (
       <p class="muted">
         {result.settings.hasAlignments
@@ -83,6 +82,24 @@ function Alignment({ result, hit }: Omit<HitDetailProps, 'tools'>) {
       </p>
     );
   }
+  return (
+    <>
+      {hitsOfAlignments(hit).map((each, at) => (
+        <Alignment key={at} result={result} hit={each} place={at + 1} />
+      ))}
+      <p class="legend small muted">
+        <span class="residue same">A</span>&nbsp;the&nbsp;same
+        <span class="residue alike">A</span>&nbsp;alike (BLOSUM62 &gt; 0)
+        <span class="residue other">A</span>&nbsp;other
+      </p>
+    </>
+  );
+}
+
+/** @param place  position among the alignments of the hit, from 1 */
+function Alignment({ result, hit, place }: Omit<HitDetailProps, 'tools'> & { readonly place: number }) {
+  const { alignment, logE } = hit;
+  if (alignment === undefined) return null;
   const columns = alignedColumns(result.query.sequence, hit);
   const positive = columns.filter(({ kind }) => kind === 'same' || kind === 'alike').length;
   const facts = [
@@ -93,6 +110,7 @@ function Alignment({ result, hit }: Omit<HitDetailProps, 'tools'>) {
       ? 'no gaps'
       : `${count(alignment.gap_residue_count)} residues in ${counted(alignment.gap_opening_count, 'gap')}`,
     `alignment score ${hit.score.toLocaleString('en')}`,
+    ...(place > 1 && logE !== undefined ? [`E-value ${eValue(logE)}`] : []),
   ];
   return (
     <>
@@ -103,13 +121,8 @@ function Alignment({ result, hit }: Omit<HitDetailProps, 'tools'>) {
       <Blocks
         columns={columns}
         alignment={alignment}
-        label={`Alignment of the query with ${hit.id}: ${facts.join(', ')}`}
+        label={`Alignment ${place === 1 ? '' : `${place} `}of the query with ${hit.id}: ${facts.join(', ')}`}
       />
-      <p class="legend small muted">
-        <span class="residue same">A</span>&nbsp;the&nbsp;same
-        <span class="residue alike">A</span>&nbsp;alike (BLOSUM62 &gt; 0)
-        <span class="residue other">A</span>&nbsp;other
-      </p>
     </>
   );
 }

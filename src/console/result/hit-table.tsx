@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { VirtualList } from '../parts/virtual-list.js';
 import { SURPRISES, surprise } from './colour.js';
 import type { Column, Order } from './columns.js';
-import type { Hit, ResultSet } from './hits.js';
+import { hitsOfAlignments, type Hit, type ResultSet } from './hits.js';
 
 interface HitTableProps {
   readonly result: ResultSet;
@@ -216,15 +216,26 @@ function CellContent({ column, hit, queryLength }: CellProps) {
     );
   }
   if (column.id === 'qcov' && hit.alignment !== undefined) {
-    const { query_start: start, query_end: end } = hit.alignment;
-    const style = {
-      left: `${(100 * start) / queryLength}%`,
-      width: `${(100 * (end - start)) / queryLength}%`,
-    };
+    const hits = hitsOfAlignments(hit).filter((each) => each.alignment !== undefined);
+    const stretches = hits.map((each) => ({
+      step: surprise(each),
+      start: each.alignment!.query_start,
+      end: each.alignment!.query_end,
+    }));
+    const residues = stretches.map(({ start, end }) => `${start + 1} to ${end}`).join(', ');
     return (
-      <span class="coverage" title={`Query residues ${start + 1} to ${end}`}>
+      <span class="coverage" title={`Query residues ${residues}`}>
         <span class="track" aria-hidden="true">
-          <i class={`s${surprise(hit)}`} style={style} />
+          {stretches.map(({ step, start, end }, at) => (
+            <i
+              key={at}
+              class={`s${step}`}
+              style={{
+                left: `${(100 * start) / queryLength}%`,
+                width: `${(100 * (end - start)) / queryLength}%`,
+              }}
+            />
+          ))}
         </span>
         {text}
       </span>

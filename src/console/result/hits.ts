@@ -21,6 +21,17 @@ export interface Hit {
   /** Why the E-value is missing, or how it is supported. A value of the contract. */
   readonly reason: string;
   readonly alignment?: NonNullable<HomologyCandidate['alignment']>;
+  /** Alignments after the best one, by score; absent if there are none. */
+  readonly further?: readonly FurtherAlignment[];
+}
+
+/** A further alignment with the score and the E-value of its own. */
+export type FurtherAlignment = Required<Pick<Hit, 'alignment' | 'score'>> & Pick<Hit, 'logE'>;
+
+/** The hit once for each of its alignments, the best first. */
+export function hitsOfAlignments(hit: Hit): readonly Hit[] {
+  const { further = [], ...best } = hit;
+  return [best, ...further.map((each) => ({ ...best, ...each }))];
 }
 
 /** The result for one query, from a direct search, a run or a report. */
@@ -56,7 +67,7 @@ const NAMES = ['name', 'description', 'protein_name', 'gene'] as const;
 const ORGANISMS = ['organism', 'species'] as const;
 
 export function hitOf(candidate: HomologyCandidate): Hit {
-  const { rank, target, measurements, alignment, significance } = candidate;
+  const { rank, target, measurements, alignment, alignments = [], significance } = candidate;
   const {
     log_expected_false_hits: logE,
     bit_score: bitScore,
@@ -81,7 +92,16 @@ export function hitOf(candidate: HomologyCandidate): Hit {
     mark: isBound === true || significance.status === 'upper_bound' ? '≤' : isExtrapolated ? '~' : '',
     reason: significance.reason,
     ...(alignment !== undefined && alignment.cigar !== '' && { alignment }),
+    ...(alignments.length > 1 && { further: alignments.slice(1).map(furtherOf) }),
   };
+}
+
+function furtherOf({
+  alignment,
+  raw_score: score,
+  log_expected_false_hits: logE,
+}: NonNullable<HomologyCandidate['alignments']>[number]): FurtherAlignment {
+  return { alignment, score, ...(logE !== undefined && { logE }) };
 }
 
 function firstText(attributes: Hit['attributes'], names: readonly string[]): string {

@@ -86,6 +86,22 @@ export const PairwiseAlignment = named(
   ),
 );
 
+const CandidateAlignment = named(
+  'CandidateAlignment',
+  closed(
+    {
+      alignment: PairwiseAlignment,
+      raw_score: quantity('Score of this alignment.'),
+      bit_score: Type.Optional(quantity('Bit score by this score; that of the pair for the best alignment.')),
+      expected_false_hits: Type.Optional(
+        quantity('E-value by this score; that of the pair for the best alignment.'),
+      ),
+      log_expected_false_hits: Type.Optional(quantity('Natural logarithm of the E-value.')),
+    },
+    { description: 'One of several alignments of a pair.', chosen: true },
+  ),
+);
+
 export const HomologyCandidate = named(
   'HomologyCandidate',
   closed({
@@ -105,6 +121,16 @@ export const HomologyCandidate = named(
     }),
     measurements: Measurements,
     alignment: Type.Optional(PairwiseAlignment),
+    alignments: Type.Optional(
+      Type.Array(CandidateAlignment, {
+        description:
+          'The best alignment and further ones, by score, as the request asked for them. No two overlap in the query ' +
+          'and in the target at once.',
+      }),
+    ),
+    is_alignment_limit_reached: Type.Optional(
+      flag('True when a further alignment existed beyond `alignments.maximum_count`.'),
+    ),
     significance: Significance,
   }),
 );

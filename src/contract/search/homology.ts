@@ -1,7 +1,10 @@
 import { Type, type Static } from '@sinclair/typebox';
 import {
   DATABASE_SELECTOR_MAX_CHARACTERS,
+  ALIGNMENTS_COUNT,
+  ALIGNMENTS_EXPECTED_FALSE_HITS,
   INLINE_MAX_CANDIDATES,
+  PAIR_ALIGNMENTS_MAX_COUNT,
   PROTEIN_MAX_RESIDUES,
 } from '../../limits.js';
 import { HomologyCandidateSet } from './candidate-set.js';
@@ -31,6 +34,31 @@ export const ProteinQuery = closed({
 
 export const ReleaseId = text('Exact immutable release.', { pattern: '^dbr_[0-9a-f]{64}$' });
 export const TargetSpaceId = text('A reusable target space.', { pattern: '^htsp_[0-9a-f]{64}$' });
+
+const FurtherAlignments = closed(
+  {
+    maximum_count: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: PAIR_ALIGNMENTS_MAX_COUNT,
+        description: `Alignments of one candidate at most, the best included; ${ALIGNMENTS_COUNT} by default.`,
+      }),
+    ),
+    maximum_expected_false_hits: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 1e6,
+        description: `Largest E-value of a further alignment; ${ALIGNMENTS_EXPECTED_FALSE_HITS} by default.`,
+      }),
+    ),
+  },
+  {
+    description:
+      'Asks for all alignments of each candidate instead of the best alone. Further alignments need alignments and ' +
+      'E-values: evidence "pairwise_sequence_alignment", and significance other than "not_requested".',
+    chosen: true,
+  },
+);
 
 /** Settings of every search besides queries and limit. A run accepts the same settings. */
 export const SEARCH_SETTINGS = {
@@ -84,6 +112,7 @@ export const SEARCH_SETTINGS = {
       { chosen: true },
     ),
   ),
+  alignments: Type.Optional(FurtherAlignments),
 };
 
 /** Database, release and target space are alternative selectors of the targets. */

@@ -40,5 +40,6 @@ export async function judgeListed(
     };
   });
   const settings = { significance: 'if_available', targetSpace: unfilteredSpace(release) } as const;
-  return createJudge(settings, [sequence], engine)(query, scored, referenceSums?.[0], options);
+  const judge = createJudge(settings, [sequence], engine);
+  return (await judge(query, scored, referenceSums?.[0], options)).candidates;
 }

@@ -54,6 +54,25 @@ export class AlignedRow implements ExportRow {
     return this.candidate.significance.measurements.bit_score ?? 0;
   }
 
+  /**
+   * Share of the query that all alignments of this pair cover together.
+   * Range   0..1
+   */
+  get pairQueryCoverage(): number {
+    const { alignments = [] } = this.candidate;
+    if (alignments.length < 2) return this.alignment.query_coverage_ratio;
+    const ranges = alignments
+      .map(({ alignment }) => [alignment.query_start, alignment.query_end] as const)
+      .sort(([left], [right]) => left - right);
+    let covered = 0;
+    let reached = 0;
+    for (const [start, end] of ranges) {
+      covered += Math.max(0, end - Math.max(start, reached));
+      reached = Math.max(reached, end);
+    }
+    return covered / this.alignment.query_length;
+  }
+
   /** Text in place of E-value and bit score, where the release has none and the search asks for such a text. */
   get missingText(): string | undefined {
     const { missing = 'count' } = this.search;

@@ -9,7 +9,13 @@ import { encodeColumn } from '../../release/column-encode.js';
 import { attributesSchema } from '../../release/format.js';
 import { ColumnGroups, type ExportColumn } from './columns.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
-import type { ExportEncoder, ExportedSearch, ExportQuery, ExportRow } from './rows.js';
+import {
+  splitAlignments,
+  type ExportEncoder,
+  type ExportedSearch,
+  type ExportQuery,
+  type ExportRow,
+} from './rows.js';
 
 /**
  * An uncompressed Arrow IPC file of these columns.
@@ -38,7 +44,10 @@ export class ArrowEncoder implements ExportEncoder {
   }
 
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
-    const rows = candidates.map((candidate): ExportRow => ({ query, search: this.#search, candidate }));
+    const search = this.#search;
+    const rows = candidates
+      .flatMap(splitAlignments)
+      .map((candidate): ExportRow => ({ query, search, candidate }));
     this.#recordCount += rows.length;
     for (const group of this.#groups.add(rows)) this.#addBatch(group);
     return this.#take();

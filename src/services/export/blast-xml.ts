@@ -1,10 +1,10 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { AlignedRow } from './aligned-row.js';
 import { eValueText, idText } from './fields.js';
-import type { ExportEncoder, ExportedSearch, ExportQuery } from './rows.js';
+import { splitAlignments, type ExportEncoder, type ExportedSearch, type ExportQuery } from './rows.js';
 
 /**
- * BLAST's XML: an iteration for each query, a hit with one HSP for each aligned candidate.
+ * BLAST's XML: an iteration for each query, a hit for each aligned candidate with an HSP for each of its alignments.
  * Source  NCBI_BlastOutput.dtd; members without a meaning here (matrix, gap costs, λ, κ, H) have neutral values
  */
 export class BlastXmlEncoder implements ExportEncoder {
@@ -22,13 +22,17 @@ export class BlastXmlEncoder implements ExportEncoder {
 
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
     const search = this.#search;
-    const rows = candidates
-      .map((candidate) => AlignedRow.of({ query, search, candidate }))
-      .filter((row) => row !== undefined);
+    const hits = candidates.flatMap((candidate): readonly (readonly AlignedRow[])[] => {
+      const rows = splitAlignments(candidate).map((each) =>
+        AlignedRow.of({ query, search, candidate: each }),
+      );
+      const aligned = rows.filter((row) => row !== undefined);
+      return aligned.length === 0 ? [] : [aligned];
+    });
     const start = this.#queryCount === 0 ? headOf(search, query) : '';
     this.#queryCount += 1;
-    this.#recordCount += rows.length;
-    return Buffer.from(start + iterationOf(query, this.#queryCount, rows, search));
+    this.#recordCount += hits.reduce((sum, { length }) => sum + length, 0);
+    return Buffer.from(start + iterationOf(query, this.#queryCount, hits, search));
   }
 
   end(): Uint8Array {
@@ -64,7 +68,7 @@ ${element('Parameters_filter', 'F')}
 function iterationOf(
   query: ExportQuery,
   number: number,
-  rows: readonly AlignedRow[],
+  hits: readonly (readonly AlignedRow[])[],
   { targetCount, residueCount }: ExportedSearch,
 ): string {
   return `<Iteration>
@@ -73,7 +77,7 @@ ${element('Iteration_query-ID', `Query_${number}`)}
 ${element('Iteration_query-def', idText(query.id))}
 ${element('Iteration_query-len', lengthOf(query))}
 <Iteration_hits>
-${rows.map((row, at) => hitOf(row, at + 1)).join('')}</Iteration_hits>
+${hits.map((rows, at) => hitOf(rows, at + 1)).join('')}</Iteration_hits>
 <Iteration_stat>
 <Statistics>
 ${element('Statistics_db-num', targetCount)}
@@ -85,22 +89,29 @@ ${element('Statistics_lambda', 0)}
 ${element('Statistics_entropy', 0)}
 </Statistics>
 </Iteration_stat>
-${rows.length === 0 ? `${element('Iteration_message', 'No hits found')}\n` : ''}</Iteration>
+${hits.length === 0 ? `${element('Iteration_message', 'No hits found')}\n` : ''}</Iteration>
 `;
 }
 
-function hitOf(row: AlignedRow, number: number): string {
-  const { candidate, alignment, lines } = row;
+function hitOf(rows: readonly AlignedRow[], number: number): string {
+  const [{ candidate, alignment, targetTitle }] = rows;
   const id = idText(candidate.target.id);
   return `<Hit>
 ${element('Hit_num', number)}
 ${element('Hit_id', id)}
-${element('Hit_def', row.targetTitle || id)}
+${element('Hit_def', targetTitle || id)}
 ${element('Hit_accession', id)}
 ${element('Hit_len', alignment.target_length)}
 <Hit_hsps>
-<Hsp>
-${element('Hsp_num', 1)}
+${rows.map((row, at) => hspOf(row, at + 1)).join('')}</Hit_hsps>
+</Hit>
+`;
+}
+
+function hspOf(row: AlignedRow, number: number): string {
+  const { candidate, alignment, lines } = row;
+  return `<Hsp>
+${element('Hsp_num', number)}
 ${element('Hsp_bit-score', row.bitScore.toFixed(3))}
 ${element('Hsp_score', candidate.measurements.affine.raw_score)}
 ${element('Hsp_evalue', eValueText(row.eValue, 5))}
@@ -118,8 +129,6 @@ ${element('Hsp_qseq', lines.query)}
 ${element('Hsp_hseq', lines.target)}
 ${element('Hsp_midline', lines.middle)}
 </Hsp>
-</Hit_hsps>
-</Hit>
 `;
 }
 

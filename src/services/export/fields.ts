@@ -63,8 +63,8 @@ export const BLAST_FIELDS: Fields = {
   sscinames: field('subject sci names', (row) => cellText(row.attribute('organism') ?? MISSING)),
   stitle: field('subject title', ({ targetTitle }) => cellText(targetTitle) || MISSING),
   salltitles: field('subject titles', ({ targetTitle }) => cellText(targetTitle) || MISSING),
-  qcovs: field('% query coverage per subject', queryCoverage),
-  qcovhsp: field('% query coverage per hsp', queryCoverage),
+  qcovs: field('% query coverage per subject', ({ pairQueryCoverage }) => percent(pairQueryCoverage)),
+  qcovhsp: field('% query coverage per hsp', ({ alignment }) => percent(alignment.query_coverage_ratio)),
   scovhsp: field('% subject coverage per hsp', ({ alignment }) => percent(alignment.target_coverage_ratio)),
 };
 
@@ -127,10 +127,6 @@ export function eValueText(value: number, digits = 2): string {
   if (value === 0) return '0.0';
   if (value < 1e-3 || value >= 1e5) return value.toExponential(digits);
   return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(digits + 1)));
-}
-
-function queryCoverage({ alignment }: AlignedRow): string {
-  return percent(alignment.query_coverage_ratio);
 }
 
 function percent(ratio: number): string {

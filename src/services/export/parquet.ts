@@ -1,7 +1,13 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { ColumnGroups, EXPORT_COLUMNS, type ExportColumn } from './columns.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
-import type { ExportEncoder, ExportedSearch, ExportQuery, ExportRow } from './rows.js';
+import {
+  splitAlignments,
+  type ExportEncoder,
+  type ExportedSearch,
+  type ExportQuery,
+  type ExportRow,
+} from './rows.js';
 
 const ELEMENTS = {
   string: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
@@ -31,7 +37,10 @@ export class ParquetEncoder implements ExportEncoder {
   }
 
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
-    const rows = candidates.map((candidate): ExportRow => ({ query, search: this.#search, candidate }));
+    const search = this.#search;
+    const rows = candidates
+      .flatMap(splitAlignments)
+      .map((candidate): ExportRow => ({ query, search, candidate }));
     this.#recordCount += rows.length;
     for (const group of this.#groups.add(rows)) this.#addGroup(group);
     return this.#take();

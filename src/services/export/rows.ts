@@ -41,6 +41,25 @@ export interface ExportRow {
   readonly candidate: HomologyCandidate;
 }
 
+/**
+ * Returns one candidate for each alignment of a candidate, with the coordinates, score, E-value and bit score of the
+ * alignment. Other values are those of the pair. A candidate with one alignment is returned as it is.
+ */
+export function splitAlignments(candidate: HomologyCandidate): readonly HomologyCandidate[] {
+  const { alignments = [], measurements, significance } = candidate;
+  if (alignments.length < 2) return [candidate];
+  const { normalized_score: normalized, raw_score: best } = measurements.affine;
+  return alignments.map(({ alignment, raw_score, ...judged }) => ({
+    ...candidate,
+    alignment,
+    measurements: {
+      ...measurements,
+      affine: { raw_score, normalized_score: (normalized * raw_score) / best },
+    },
+    significance: { ...significance, measurements: { ...significance.measurements, ...judged } },
+  }));
+}
+
 /** Writes candidates in one format. Bytes are returned in chunks, whose concatenation is the file. */
 export interface ExportEncoder {
   /**

@@ -4,7 +4,13 @@ import { EXPORT_FASTA_MAX_TARGETS } from '../../limits.js';
 import { AlignedRow } from './aligned-row.js';
 import type { ExportColumn } from './columns.js';
 import { cellText, idText } from './fields.js';
-import type { ExportEncoder, ExportedSearch, ExportQuery, ExportRow } from './rows.js';
+import {
+  splitAlignments,
+  type ExportEncoder,
+  type ExportedSearch,
+  type ExportQuery,
+  type ExportRow,
+} from './rows.js';
 import { fieldsOf, type TableSpec } from './table-spec.js';
 
 const FASTA_LINE_RESIDUES = 60;
@@ -37,7 +43,7 @@ export function wideEncoder(search: ExportedSearch, columns: readonly ExportColu
   return new RecordEncoder(search, line, { head });
 }
 
-/** The columns of another tool, one line for each aligned candidate. */
+/** The columns of another tool, one line for each alignment. */
 export function tableEncoder(
   search: ExportedSearch,
   spec: Exclude<TableSpec, { kind: 'blast_xml' }>,
@@ -74,7 +80,7 @@ interface Around {
   readonly tail?: () => string;
 }
 
-/** A text with one record for each candidate. */
+/** A text with one record for each alignment of each candidate. */
 class RecordEncoder implements ExportEncoder {
   readonly #search: ExportedSearch;
   readonly #write: (row: ExportRow) => string;
@@ -95,7 +101,10 @@ class RecordEncoder implements ExportEncoder {
   }
 
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
-    const texts = candidates.map((candidate) => this.#write({ query, search: this.#search, candidate }));
+    const search = this.#search;
+    const texts = candidates
+      .flatMap(splitAlignments)
+      .map((candidate) => this.#write({ query, search, candidate }));
     const records = texts.filter((text) => text !== '');
     this.#recordCount += records.length;
     this.#pending += (this.#around.above?.(query, records.length) ?? '') + records.join('');

@@ -6,6 +6,7 @@ import type { SearchRequest } from '../../search/search-types.js';
 import { a3mHeader, a3mRow } from '../../sequence/a3m.js';
 import { cigarIdentity } from '../../sequence/cigar.js';
 import { evidenceOfPresented, type Evidence } from '../evidence.js';
+import { joinAlignments } from './joined.js';
 
 /** Members of a receipt from which an alignment is built; services/search/receipts.ts writes them. */
 export interface AlignedReceipt {
@@ -73,22 +74,24 @@ export function receiptRow(
   });
 }
 
-/** A candidate of a response as a possible row; undefined if no part of it is aligned. */
+/**
+ * A candidate of a response as a possible row; undefined if no part of it is aligned. The row holds all alignments of
+ * the candidate that fit into one row.
+ */
 export function candidateRow(candidate: HomologyCandidate, query: string): PossibleRow | undefined {
   const { target, alignment, measurements } = candidate;
   if (alignment === undefined || alignment.cigar === '') return undefined;
+  const { cigar, coveredQueryResidues, coveredTargetResidues, ...place } = joinAlignments(
+    candidate,
+    alignment,
+  );
   return possibleRow({
     ...evidenceOfPresented(candidate),
     id: target.id,
     query,
-    cigar: alignment.cigar,
-    place: {
-      queryStart: alignment.query_start,
-      queryEnd: alignment.query_end,
-      targetStart: alignment.target_start,
-      targetEnd: alignment.target_end,
-      targetLength: target.sequence.length,
-    },
+    cigar,
+    place: { ...place, targetLength: target.sequence.length },
+    covered: { query: coveredQueryResidues, target: coveredTargetResidues },
     target: () => target.sequence,
     taxid: () => target.attributes['taxid'],
     normalizedScore: measurements.affine.normalized_score,
@@ -107,6 +110,8 @@ interface AlignedCandidate extends Pick<Evidence, 'rank' | 'rawScore' | 'logEVal
     readonly targetEnd: number;
     readonly targetLength: number;
   };
+  /** Residues of both proteins within alignments, where the place has residues between alignments. */
+  readonly covered?: { readonly query: number; readonly target: number };
   readonly target: () => string;
   readonly taxid: () => unknown;
   readonly normalizedScore?: number;
@@ -114,9 +119,12 @@ interface AlignedCandidate extends Pick<Evidence, 'rank' | 'rawScore' | 'logEVal
 
 function possibleRow(aligned: AlignedCandidate): PossibleRow {
   const { id, query, cigar, place, rank, rawScore, logEValue, normalizedScore } = aligned;
+  const {
+    covered = { query: place.queryEnd - place.queryStart, target: place.targetEnd - place.targetStart },
+  } = aligned;
   const alignment = {
-    queryCoverageRatio: (place.queryEnd - place.queryStart) / query.length,
-    targetCoverageRatio: (place.targetEnd - place.targetStart) / place.targetLength,
+    queryCoverageRatio: covered.query / query.length,
+    targetCoverageRatio: covered.target / place.targetLength,
     sequenceIdentityRatio: cigarIdentity(cigar),
   };
   const eValue = logEValue === undefined ? undefined : Math.exp(logEValue);
@@ -134,9 +142,9 @@ function possibleRow(aligned: AlignedCandidate): PossibleRow {
         id,
         score: rawScore,
         sequenceIdentityRatio: alignment.sequenceIdentityRatio,
+        queryCoverageRatio: alignment.queryCoverageRatio,
         ...(eValue !== undefined && { eValue }),
         ...(taxid !== undefined && { taxid: String(taxid) }),
-        queryLength: query.length,
         ...place,
       });
       return {

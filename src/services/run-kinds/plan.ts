@@ -81,7 +81,7 @@ export async function reopenSearch(
   context: RequestContext,
   dependencies: ResolveDependencies,
 ): Promise<ResolvedSearch> {
-  const { release, targetSpaceId, cutOffs: _, ...settings } = plan;
+  const { release, targetSpaceId, alignments, cutOffs: _, ...settings } = plan;
   const selector =
     targetSpaceId === undefined
       ? { database_release_id: release.releaseId }
@@ -90,6 +90,7 @@ export async function reopenSearch(
   // Several databases may hold the release. The run keeps the database name of its request.
   return {
     ...resolved,
+    settings: { ...resolved.settings, ...(alignments && { alignments }) },
     release: { ...resolved.release, ...release },
     engine: { ...resolved.engine, isLowPriority: true },
   };

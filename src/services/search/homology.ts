@@ -147,6 +147,7 @@ function presentWalk(
 /** Equal keys mean equal executions: the key has all values that the result depends on, and no other. */
 function cacheKey({ release, engine, request, plan }: Resolved): string {
   return canonicalSha256({
+    ...(request.alignments && { alignments: { ...request.alignments } }),
     calibration_id: engine.calibration?.id ?? null,
     evidence: request.evidence,
     guarantee: request.guarantee,

@@ -37,8 +37,34 @@ export function presentCandidate(
       },
     },
     ...(alignment && { alignment: presentAlignment(alignment) }),
+    ...presentAlignments(candidate),
     significance: presentSignificance(candidate.significance),
   };
+}
+
+/** All alignments of a candidate; none if the search did not ask for further ones. */
+function presentAlignments({
+  alignment,
+  further,
+  affine,
+  significance,
+}: Candidate): Pick<HomologyCandidate, 'alignments' | 'is_alignment_limit_reached'> {
+  if (alignment === undefined || further === undefined) return {};
+  const best = {
+    ...alignment,
+    rawScore: affine.rawScore,
+    significance: significance.kind === 'supported' ? significance : undefined,
+  };
+  const alignments = [best, ...further.alignments].map((each) => ({
+    alignment: presentAlignment(each),
+    raw_score: each.rawScore,
+    ...(each.significance && {
+      bit_score: each.significance.bitScore,
+      expected_false_hits: each.significance.eValue,
+      log_expected_false_hits: each.significance.logEValue,
+    }),
+  }));
+  return { alignments, is_alignment_limit_reached: further.isCut };
 }
 
 function presentAlignment(alignment: PairwiseAlignment): AlignmentOnWire {

@@ -1,6 +1,8 @@
 import type { HomologyRequest } from '../../contract/search/homology.js';
+import { Refusal } from '../../errors.js';
+import { ALIGNMENTS_COUNT, ALIGNMENTS_EXPECTED_FALSE_HITS } from '../../limits.js';
 import type { TargetSpace } from '../../release/release.js';
-import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
+import type { AlignmentBounds, SearchEngine, SearchSettings } from '../../search/search-types.js';
 import type { Catalog, CatalogRelease } from './catalog.js';
 import type { RequestContext } from '../context.js';
 import type { Engines } from '../../engine/engines.js';
@@ -31,15 +33,42 @@ export async function resolveSearch(
   context: RequestContext,
   dependencies: ResolveDependencies,
 ): Promise<ResolvedSearch> {
+  const bounds = alignmentBoundsOf(wire);
   const { release, targetSpaceOf } = selectRelease(wire, context, dependencies);
   const engine = await dependencies.engines.open(release.releaseId);
   const targetSpace = await targetSpaceOf(engine);
   const { limit, evidence, guarantee, significance, relatives: homologs } = wire;
   const { startDeadlineMs } = context;
+  const settings = { targetSpace, limit, evidence, guarantee, significance, relatives: homologs };
   return {
     release,
     engine: { ...engine, startDeadlineMs },
-    settings: { targetSpace, limit, evidence, guarantee, significance, relatives: homologs },
+    settings: { ...settings, ...(bounds && { alignments: bounds }) },
+  };
+}
+
+/**
+ * Returns the bounds of further alignments, with their defaults; undefined if the request asks for none.
+ * Errors  Refusal `significance_unavailable` if the search has no alignments or no E-values
+ */
+function alignmentBoundsOf({
+  alignments,
+  evidence,
+  significance,
+}: Pick<SearchWire, 'alignments' | 'evidence' | 'significance'>): AlignmentBounds | undefined {
+  if (alignments === undefined) return undefined;
+  const isAligned = evidence === 'pairwise_sequence_alignment';
+  if (!isAligned || significance === 'not_requested') {
+    throw new Refusal(
+      'significance_unavailable',
+      'Further alignments need alignments and E-values. Ask with "evidence": "pairwise_sequence_alignment" and ' +
+        '"significance": "if_available" or "required".',
+      { param: isAligned ? 'significance' : 'evidence' },
+    );
+  }
+  return {
+    maxCount: alignments.maximum_count ?? ALIGNMENTS_COUNT,
+    maxEValue: alignments.maximum_expected_false_hits ?? ALIGNMENTS_EXPECTED_FALSE_HITS,
   };
 }
 

@@ -20,6 +20,55 @@ const rowsOf = (text: string): string[][] =>
     .split('\n')
     .map((line) => line.split('\t'));
 
+describe('a candidate with several alignments', () => {
+  const report = (): SearchReport => reportOf({ eValues: [1e-9, 1e-5, 12], hasFurther: true });
+  const exported = (options: ExportOptions): Promise<string> =>
+    textOf(formatAsExport(each(report()), formatOf(options), { stderr: process.stderr }));
+
+  it('has a row for each, with the coordinates, score and E-value of the alignment', async () => {
+    const outfmt = '6 sseqid qstart qend sstart send score evalue qcovs qcovhsp';
+    expect(rowsOf(await exported({ format: 'blast', outfmt }))).toEqual([
+      ['P00001', '1', '22', '1', '22', '110', '1.00e-9', '100', '100'],
+      ['P00002', '1', '17', '3', '21', '61', '1.00e-5', '95', '77'],
+      ['P00002', '19', '22', '1', '4', '30', '0.004', '95', '18'],
+    ]);
+    const mmseqs = await exported({ format: 'mmseqs', format_output: 'target,qstart,tend,evalue' });
+    expect(rowsOf(mmseqs)[2]).toEqual(['P00002', '19', '4', '0.004']);
+    const aligned = rowsOf(await textOf(formatTsv(each(report()), { ...layout, hasAlignments: true })));
+    expect(aligned).toHaveLength(5);
+    expect(aligned[3]!.slice(1, 3)).toEqual(['P00002', '2']);
+    expect(aligned[3]!.slice(9, 14)).toEqual(['0.004', '18', '22', '0', '4']);
+  });
+
+  it('is one hit of the XML with an HSP for each', async () => {
+    const xml = await exported({ format: 'blast', outfmt: '5' });
+    expect(xml.match(/<Hit>/g)).toHaveLength(2);
+    expect(
+      [...xml.matchAll(/<Hsp_num>(\d)<.*?<Hsp_query-from>(\d+)</gs)].map(([, ...found]) => found),
+    ).toEqual([
+      ['1', '1'],
+      ['1', '1'],
+      ['2', '19'],
+    ]);
+  });
+
+  it('has them in JSON beside the best one, and says whether there are more', async () => {
+    const { candidates } = JSON.parse(await textOf(formatJson(each(report()))));
+    expect(candidates[1].alignment.query_start).toBe(0);
+    expect(candidates[1].is_alignment_limit_reached).toBe(true);
+    expect(candidates[1].alignments).toMatchObject([
+      { raw_score: 61, expected_false_hits: 1e-5, alignment: candidates[1].alignment },
+      { raw_score: 30, expected_false_hits: 0.004, bit_score: 8, alignment: { query_start: 18 } },
+    ]);
+    const [plain] = JSON.parse(await textOf(formatJson(each(reportOf())))).candidates;
+    expect(plain).not.toHaveProperty('alignments');
+  });
+
+  it('is one record of FASTA', async () => {
+    expect((await textOf(formatFasta(each(report())))).match(/^>/gm)).toHaveLength(3);
+  });
+});
+
 describe('search results as TSV', () => {
   it('have a header row with the promised names', async () => {
     const [header] = rowsOf(await textOf(formatTsv(each(reportOf()), layout)));

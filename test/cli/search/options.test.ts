@@ -4,7 +4,13 @@ import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { readFilterExpressions } from '#src/cli/search/filter.js';
 import { addSearchOptions } from '#src/cli/search/flags.js';
-import { evidenceOf, limitOf, selectionOf, type SearchFlags } from '#src/cli/search/options.js';
+import {
+  alignmentBoundsOf,
+  evidenceOf,
+  limitOf,
+  selectionOf,
+  type SearchFlags,
+} from '#src/cli/search/options.js';
 
 function flagsOf(...words: string[]): SearchFlags {
   const command = addSearchOptions(
@@ -28,6 +34,11 @@ describe('the options of a search', () => {
     [['--format', 'xml']],
     [['--guarantee', 'maybe']],
     [['--threads', '257']],
+    [['--max-hsps', '0']],
+    [['--max-hsps', '101']],
+    [['--query-range', '0-10']],
+    [['--query-range', '10-9']],
+    [['--query-range', '10']],
   ])('refuse %j', (words) => {
     expect(() => flagsOf(...words)).toThrow();
   });
@@ -38,6 +49,21 @@ describe('the options of a search', () => {
     expect(evidenceOf(flagsOf('--format', 'tsv'))).toBe('candidate_measurement');
     expect(evidenceOf(flagsOf('--format', 'tsv', '--alignments'))).toBe('pairwise_sequence_alignment');
     expect(evidenceOf(flagsOf('--evidence', 'candidate_measurement'))).toBe('candidate_measurement');
+  });
+
+  it('ask for further alignments on request only, with E-values and alignments', () => {
+    expect(alignmentBoundsOf(flagsOf())).toBeUndefined();
+    expect(alignmentBoundsOf(flagsOf('--max-hsps'))).toEqual({ maxCount: 10, maxEValue: 0.01 });
+    expect(alignmentBoundsOf(flagsOf('--max-hsps', '3', '-e', '1'))).toEqual({ maxCount: 3, maxEValue: 1 });
+    expect(evidenceOf(flagsOf('--format', 'json', '--max-hsps'))).toBe('pairwise_sequence_alignment');
+    const without = flagsOf('--max-hsps', '--evidence', 'candidate_measurement');
+    expect(() => evidenceOf(without)).toThrow('--max-hsps needs alignments');
+    const unjudged = flagsOf('--max-hsps', '--significance', 'not_requested');
+    expect(() => alignmentBoundsOf(unjudged)).toThrow('--max-hsps needs the E-values');
+  });
+
+  it('read the residues of a query range from 1, both inclusive', () => {
+    expect(flagsOf('--query-range', '40-180').queryRange).toEqual({ start: 39, end: 180 });
   });
 
   it('rank more candidates if cut-offs select the listed ones', () => {

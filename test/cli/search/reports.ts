@@ -25,8 +25,15 @@ export const layout: Layout = {
   manual: 'http://lab/docs/',
 };
 
-export function reportOf(options: { eValues?: readonly number[]; alignments?: boolean } = {}): SearchReport {
-  const { eValues, alignments = true } = options;
+export interface ReportOptions {
+  readonly eValues?: readonly number[];
+  readonly alignments?: boolean;
+  /** Gives the second candidate a further alignment: its last four query residues. */
+  readonly hasFurther?: boolean;
+}
+
+export function reportOf(options: ReportOptions = {}): SearchReport {
+  const { eValues, alignments = true, hasFurther = false } = options;
   const aligned: (PairwiseAlignment | undefined)[] = [
     alignmentWith(
       { cigar: '22=', queryStart: 0, queryEnd: 22, targetStart: 0, targetEnd: 22, identical: 22, gaps: 0 },
@@ -57,6 +64,7 @@ export function reportOf(options: { eValues?: readonly number[]; alignments?: bo
     maxsim: { bidirectional: [-1.5e-7, 0.25, 0.75][index], queryToTarget: 0.2, targetToQuery: 0.3 },
     affine: { rawScore: [110, 61, 0][index], normalizedScore: [1, 0.554545, 0][index] },
     ...(alignments && { alignment: aligned[index] }),
+    ...(hasFurther && { further: index === 1 ? FURTHER : { alignments: [], isCut: false } }),
     significance: judgement(eValues?.[index]),
   }));
   return {
@@ -132,6 +140,28 @@ const release = {
 } as unknown as Release;
 
 const CALIBRATION = { bins: [{ name: 'all', pair_count: 1_000, tail: {} }] } as unknown as CalibrationCard;
+
+const FURTHER = {
+  alignments: [
+    {
+      ...alignmentWith(
+        {
+          cigar: '1X2=1X',
+          queryStart: 18,
+          queryEnd: 22,
+          targetStart: 0,
+          targetEnd: 4,
+          identical: 2,
+          gaps: 0,
+        },
+        24,
+      ),
+      rawScore: 30,
+      significance: { eValue: 0.004, logEValue: Math.log(0.004), bitScore: 8 },
+    },
+  ],
+  isCut: true,
+};
 
 interface Ends {
   readonly cigar: string;

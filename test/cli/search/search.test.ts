@@ -330,6 +330,28 @@ describe('gloaming search', () => {
     });
   });
 
+  it('searches a stretch of a query alone, with the positions of the whole query', async () => {
+    const stretch = join(folder, 'stretch.fasta');
+    writeFileSync(stretch, fastaOf([{ ...query, sequence: query.sequence.slice(19, 80) }]));
+    const rowsOf = async (words: readonly string[]): Promise<string[][]> => {
+      const outfmt = '6 sseqid score qstart qend sstart send qlen qseq';
+      const { stdout } = await run([...words, '-l', '10', '--outfmt', outfmt]);
+      return stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t'));
+    };
+    const alone = await rowsOf([stretch]);
+    const within = await rowsOf([one, '--query-range', '20-80']);
+    const { length } = query.sequence;
+    const moved = alone.map(([id, score, start, end, from, to, , letters]) => {
+      return [id, score, `${Number(start) + 19}`, `${Number(end) + 19}`, from, to, `${length}`, letters];
+    });
+    expect(within).toEqual(moved);
+    const beyond = run([one, '--query-range', `5-${length + 1}`]);
+    await expect(beyond).rejects.toThrow(`The query range ends at residue ${length + 1}`);
+  });
+
   it('refuses to print binary on a terminal', async () => {
     await expect(run([one, '-f', 'arrow'], '', { isTTY: true })).rejects.toThrow('--output');
   });

@@ -1,6 +1,8 @@
 // @module-tag fast
 
 import { describe, expect, it } from 'vitest';
+import type { PairwiseAlignment } from '#src/contract/search/candidate-set.js';
+import { joinAlignments } from '#src/services/msa/joined.js';
 import type { PossibleRow } from '#src/services/msa/rows.js';
 import { decideParameters, selectRows, warningsOf } from '#src/services/msa/select-rows.js';
 
@@ -48,6 +50,41 @@ async function select(candidates: readonly PossibleRow[], more: object = {}) {
   const selected = await selectRows(candidates, QUERY, { ...EVERYTHING, ...more }, signal);
   return { ...selected, names: selected.rows.map(({ target_id }) => target_id) };
 }
+
+describe('the row of a pair with several alignments', () => {
+  const alignment = (queryStart: number, targetStart: number, length: number): PairwiseAlignment => ({
+    ...({ cigar_dialect: 'extended', coordinate_system: 'zero_based_half_open' } as PairwiseAlignment),
+    cigar: `${length}=`,
+    query_start: queryStart,
+    query_end: queryStart + length,
+    target_start: targetStart,
+    target_end: targetStart + length,
+  });
+  const joined = (...alignments: readonly PairwiseAlignment[]) =>
+    joinAlignments(
+      { alignments: alignments.map((each) => ({ alignment: each, raw_score: 1 })) },
+      alignments[0]!,
+    );
+
+  it('joins those in one order, with the residues between them as gaps', () => {
+    const best = alignment(50, 60, 20);
+    expect(joined(best, alignment(10, 5, 30), alignment(70, 80, 5))).toEqual({
+      cigar: '30=10I25D20=5=',
+      queryStart: 10,
+      queryEnd: 75,
+      targetStart: 5,
+      targetEnd: 85,
+      coveredQueryResidues: 55,
+      coveredTargetResidues: 55,
+    });
+  });
+
+  it('leaves out those in another order and those that overlap in either protein', () => {
+    const best = alignment(50, 60, 20);
+    const alone = joined(best);
+    expect(joined(best, alignment(10, 90, 30), alignment(40, 5, 11), alignment(0, 30, 31))).toEqual(alone);
+  });
+});
 
 describe('rows of an alignment', () => {
   it('stay in the order of the ranks, without those that equal the query or one before', async () => {
