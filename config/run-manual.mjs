@@ -23,8 +23,9 @@ const PAGE_MAX_MS = 1_800_000;
 /** Proteins of the stand-ins for a reader's own files. */
 const OWN_PROTEINS = 120;
 const QUERIES = 5;
-/** Members of each of the reader's families. */
-const MEMBERS = 12;
+/** The reader's families, and members of each. */
+const FAMILIES = 40;
+const MEMBERS = 4;
 const BLOCK = /(?:^<!-- (not run): (.+) -->\n)?^```(sh|python)\n([\s\S]*?)^```$/gm;
 const OUTPUT = /^<!-- output: first (\d+) lines -->\n```text\n[\s\S]*?^```$/gm;
 
@@ -88,7 +89,10 @@ function writeFiles(folder) {
     'background.fasta': records.slice(0, 3 * OWN_PROTEINS).join(''),
     'query.fasta': proteins[0],
     'many.fasta': proteins.slice(0, QUERIES).join(''),
-    'families.sto': proteins.map((record, index) => familyOf(record, ids[index])).join(''),
+    'families.sto': proteins
+      .slice(0, FAMILIES)
+      .map((record, index) => familyOf(record, ids[index]))
+      .join(''),
     'more.tsv': `id\tfreezer:integer\n${ids.map((id, index) => `${id}\t${index}\n`).join('')}`,
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
