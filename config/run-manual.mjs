@@ -23,6 +23,9 @@ const PAGE_MAX_MS = 1_800_000;
 /** Proteins of the stand-ins for a reader's own files. */
 const OWN_PROTEINS = 120;
 const QUERIES = 5;
+/** The reader's families, and members of each. */
+const FAMILIES = 40;
+const MEMBERS = 4;
 const BLOCK = /(?:^<!-- (not run): (.+) -->\n)?^```(sh|python)\n([\s\S]*?)^```$/gm;
 const OUTPUT = /^<!-- output: first (\d+) lines -->\n```text\n[\s\S]*?^```$/gm;
 
@@ -86,11 +89,27 @@ function writeFiles(folder) {
     'background.fasta': records.slice(0, 3 * OWN_PROTEINS).join(''),
     'query.fasta': proteins[0],
     'many.fasta': proteins.slice(0, QUERIES).join(''),
+    'families.sto': proteins
+      .slice(0, FAMILIES)
+      .map((record, index) => familyOf(record, ids[index]))
+      .join(''),
     'more.tsv': `id\tfreezer:integer\n${ids.map((id, index) => `${id}\t${index}\n`).join('')}`,
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   for (const name of ['proteins', 'newer', 'background'])
     writeFileSync(join(folder, `${name}.fasta.gz`), gzipSync(files[`${name}.fasta`]));
+}
+
+/** A Stockholm family around a protein. Each of its members has other letters in a third of the columns. */
+function familyOf(record, id) {
+  const own = record.slice(record.indexOf('\n')).replace(/\s/g, '');
+  const rows = Array.from({ length: MEMBERS }, (_, member) => {
+    const letters = [...own].map((letter, at) =>
+      (at * 7 + member) % 3 === 0 ? own[(at * 5 + member) % own.length] : letter,
+    );
+    return `${id}_${member} ${letters.join('')}\n`;
+  });
+  return `# STOCKHOLM 1.0\n#=GF ID ${id}\n${rows.join('')}//\n`;
 }
 
 function demoFasta() {

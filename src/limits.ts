@@ -79,6 +79,11 @@ export const SEARCH_CACHE_MAX_CANDIDATES = 500_000;
 /** One precomputed alignment of a protein. */
 export const ALIGNMENT_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 export const ALIGNMENT_MAX_ROWS = 20_000;
+/** Rows of one family that are sampled (to twice as many are in memory), and their letters and gaps. */
+export const FAMILY_MAX_ROWS = 1_024;
+export const FAMILY_MAX_CELLS = 32 * MEBIBYTE_BYTES;
+/** Entries of one HH-suite database, whose index is in memory. */
+export const FAMILY_INDEX_MAX_ENTRIES = 4_000_000;
 /** Cached tokens of queries with homologs, for each release. */
 export const HOMOLOG_CACHE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 /** Releases that are open at once (tables in memory, tokens mapped). The least recently used one is closed first. */

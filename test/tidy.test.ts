@@ -112,6 +112,7 @@ const CIRCLES_LEFT: ReadonlySet<string> = new Set([
   'src/build-release/embeddings',
   'src/build-release/shards',
   'src/build-release/sources/formats',
+  'src/build-release/sources/formats/families',
   'src/build-release/sources/formats/structures',
   'src/build-release/sources/tables',
   'src/cli/index/releases',

@@ -8,7 +8,13 @@ import type { FoundRelease } from '../release/catalog.js';
 import { textColumn } from '../release/columns.js';
 import { MANIFEST_FILE, PROFILES_FILE, TARGETS_FILE, TOKENS_FILE } from '../release/format.js';
 import { hashFile } from '../release/hashed-file.js';
-import type { HomologsManifest, ReleaseManifest, RowsEntry, TargetHomologs } from '../release/release.js';
+import {
+  servesQueries,
+  type HomologsManifest,
+  type ReleaseManifest,
+  type RowsEntry,
+  type TargetHomologs,
+} from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
 import { readTableBatches } from '../release/table-file.js';
 import { targetHomologsOf } from '../release/target-table.js';
@@ -54,7 +60,7 @@ const SOURCE_UNIT = 2 ** 32;
  *
  * Tokens depend only on the sequence, the encoder, the homolog source and the rules. All of them are compared by
  * digest, and the files of a release are hashed before use, so reused tokens equal new ones. Releases from precomputed
- * embeddings or from alignment files are never used, because their tokens depend on more than the sequence.
+ * embeddings or from alignments and families are never used, because their tokens depend on more than the sequence.
  * Errors  errors of the file system; the signal's reason
  * Cost    a digest for each protein of the build and of the examined releases; a read of the releases that are used;
  *         memory of 32 to 64 bytes per distinct sequence, and 8 to 24 per target of these releases
@@ -164,7 +170,7 @@ function isCandidateFor({
   residues,
   relatives: homologs,
 }: ReuseOptions): (release: FoundRelease) => boolean {
-  if (homologs?.background.method === 'alignments') return () => false;
+  if (homologs !== undefined && !servesQueries(homologs.background)) return () => false;
   const expected = homologs && canonicalJson(homologs);
   return ({ manifest }) =>
     manifest.encoder.sha256 === encoder.digest &&

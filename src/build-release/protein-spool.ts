@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import type { Family } from '../homologs/homolog-set.js';
 import type { AttributeValue, FileEntry } from '../release/release.js';
 import { openHashedFile } from '../release/hashed-file.js';
 
@@ -7,6 +8,8 @@ export interface SpooledProtein {
   readonly id: string;
   readonly sequence: string;
   readonly attributes: Readonly<Record<string, AttributeValue>>;
+  /** Members of the family whose consensus the protein is; undefined for a single protein. */
+  readonly family?: Family;
 }
 
 export interface SpooledLine {
@@ -17,7 +20,8 @@ export interface SpooledLine {
 
 /*
  * The spool has the normalised and checked proteins of a build, one canonical JSON array `[id, sequence, {attributes}]`
- * per line. The input is parsed once; encoding and writing read the spool. Its SHA-256 is the corpus snapshot id.
+ * per line, with the family as fourth item where there is one. The input is parsed once; encoding and writing read the
+ * spool. Its SHA-256 is the corpus snapshot id.
  */
 
 export interface ProteinSpool {
@@ -30,10 +34,11 @@ export interface ProteinSpool {
 export async function createProteinSpool(path: string): Promise<ProteinSpool> {
   const file = await openHashedFile(path);
   return {
-    append: ({ id, sequence, attributes }) => {
+    append: ({ id, sequence, attributes, family }) => {
       // Sorted members with the numbers and strings of JSON.stringify are canonical JSON (RFC 8785).
       const sorted = Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1)));
-      return file.write(Buffer.from(`${JSON.stringify([id, sequence, sorted])}\n`));
+      const items = family === undefined ? [id, sequence, sorted] : [id, sequence, sorted, family];
+      return file.write(Buffer.from(`${JSON.stringify(items)}\n`));
     },
     finish: () => file.finish(),
     abandon: () => file.abandon(),
@@ -59,10 +64,14 @@ export async function* readProteinSpool(
         string,
         string,
         SpooledProtein['attributes'],
+        Family?,
       ];
       offset += end + 1 - start;
       start = end + 1;
-      yield { protein: { id: line[0], sequence: line[1], attributes: line[2] }, endOffset: offset };
+      const [id, sequence, attributes, family] = line;
+      const protein =
+        family === undefined ? { id, sequence, attributes } : { id, sequence, attributes, family };
+      yield { protein, endOffset: offset };
     }
     rest = bytes.subarray(start);
   }

@@ -1,5 +1,6 @@
 import type { Encoder } from '../encoder/encoder.js';
 import { encodeHomologSets } from '../homologs/encode.js';
+import { homologCountOf } from '../homologs/finder.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { profileAffine } from '../release/profile-affine.js';
 import type { ReleaseManifest } from '../release/release.js';
@@ -62,7 +63,7 @@ function profileTokens(encoder: Encoder, { finder, form }: BuildHomologs): Prote
     async encode(proteins, signal) {
       const homologSets = await finder.find(proteins, { signal });
       const encoded = await encodeHomologSets(encoder, homologSets, form, { signal });
-      return encoded.map((tokens, index) => ({ tokens, relatives: homologSets[index].homologs.length }));
+      return encoded.map((tokens, index) => ({ tokens, relatives: homologCountOf(homologSets[index]) }));
     },
   };
 }

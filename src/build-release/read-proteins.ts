@@ -55,7 +55,9 @@ export async function readProteins(
       if (admitted !== read) checkId(admitted);
       const normalised = normalise(admitted);
       const attributes = { ...printableAttributes(admitted), length: normalised.sequence.length };
-      const protein = { id: admitted.id, sequence: normalised.sequence, attributes };
+      const { family } = admitted;
+      const single = { id: admitted.id, sequence: normalised.sequence, attributes };
+      const protein = family === undefined ? single : { ...single, family };
       checkAttributes(admitted, protein);
       tally.add(protein, normalised);
       await spool.append(protein);

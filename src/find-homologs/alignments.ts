@@ -2,13 +2,14 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { canonicalSha256, sha256Hex } from '../canonical.js';
 import { Refusal } from '../errors.js';
+import { overProtein, type AlignmentRow } from '../homologs/aligned-row.js';
 import type { Homolog } from '../homologs/homolog-set.js';
 import { withoutHomologs, type HomologFinder } from '../homologs/finder.js';
 import type { HomologRules } from '../homologs/rules.js';
 import { selectHomologs } from '../homologs/select.js';
 import { ALIGNMENT_MAX_BYTES, ALIGNMENT_MAX_ROWS } from '../limits.js';
 import { normaliseProtein } from '../sequence/protein.js';
-import { a3mRows, overProtein, stockholmRows, type AlignmentRow } from './alignment-rows.js';
+import { a3mRows, stockholmRows } from './alignment-rows.js';
 
 const BATCH_PROTEINS = 64;
 const EXTENSIONS = ['.a3m', '.sto', '.stk'] as const;

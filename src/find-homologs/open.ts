@@ -67,7 +67,8 @@ export function openFinder(
       };
     }
     case 'alignments':
-      // Only targets have alignment files; queries are encoded without homologs.
+    case 'families':
+      // Only targets have alignments; queries are encoded without homologs.
       return {
         batchProteins: 1,
         find: async (proteins) => proteins.map(({ sequence }) => withoutHomologs(sequence)),

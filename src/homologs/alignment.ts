@@ -14,7 +14,8 @@ export interface HomologAlignment {
   readonly columns: readonly Int32Array[];
 }
 
-const CODES = new Uint8Array(128).fill(NO_AMINO_ACID);
+/** Index into AMINO_ACIDS by character code below 128; NO_AMINO_ACID for all other characters. */
+export const CODES = new Uint8Array(128).fill(NO_AMINO_ACID);
 for (const [index, letter] of [...AMINO_ACIDS].entries()) CODES[letter.charCodeAt(0)] = index;
 
 /**

@@ -1,11 +1,13 @@
 import type { QueryTokens } from '../kernels/kernels.js';
-import type { HomologSet, FoundHomolog, Homolog } from './homolog-set.js';
+import type { Family, FoundHomolog, GivenProfile, Homolog, HomologSet } from './homolog-set.js';
 
 /** A protein to search homologs for. */
 export interface HomologQuery {
   /** The finder of a folder of alignments reads the file that this id names. */
   readonly id?: string;
   readonly sequence: string;
+  /** Members of the family whose consensus the protein is. Only the finder of families reads them. */
+  readonly family?: Family;
 }
 
 /** A protein with the homologs that selectHomologs or selectRounds chose for its profile. */
@@ -14,6 +16,8 @@ export interface SelectedHomologSet extends HomologSet {
   readonly averaged: readonly Homolog[];
   /** Tokens of the `residues` of each averaged homolog; undefined if the encoder has to compute them. */
   readonly vectors?: readonly QueryTokens[];
+  /** Profile that was given instead of homologs; undefined if it is computed from the homologs. */
+  readonly profile?: GivenProfile;
 }
 
 /** Finds homologs of proteins. The homologs of a protein do not depend on the other proteins of a call. */
@@ -43,4 +47,9 @@ export type ListHomologs = (
 /** Returns a homolog set that contains only the protein itself. */
 export function withoutHomologs(sequence: string): SelectedHomologSet {
   return { sequence, homologs: [], averaged: [] };
+}
+
+/** Returns the number of homologs in the profile of a set. */
+export function homologCountOf({ homologs, profile }: SelectedHomologSet): number {
+  return profile?.sequenceCount ?? homologs.length;
 }

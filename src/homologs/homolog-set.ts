@@ -41,6 +41,23 @@ export interface HomologSet {
   readonly homologs: readonly Homolog[];
 }
 
+/** A profile from a file, such as the match emissions of a hidden Markov model. */
+export interface GivenProfile {
+  /**
+   * Shape  [length × 20] in the order of AMINO_ACIDS, row-major
+   * Unit   frequencies; the sum of each row is 1
+   * Range  > 0
+   */
+  readonly frequencies: ArrayLike<number>;
+  /** Number of sequences that the profile was made of. ≥ 1 */
+  readonly sequenceCount: number;
+  /** Effective number of these sequences. ≥ 1 */
+  readonly effectiveSequences: number;
+}
+
+/** What a family adds to its consensus: its selected members, or a profile that was given in their place. */
+export type Family = { readonly homologs: readonly Homolog[] } | { readonly profile: GivenProfile };
+
 /** Residues that a flank has beyond the protein's own unaligned end. */
 const FLANK_RESIDUES = 6;
 

@@ -26,7 +26,15 @@ export function selectHomologs(hits: HomologSet, rules: HomologRules): SelectedH
     if (!distinct.some((other) => areCopies(row, rows[other + 1], rules.maxIdentity))) distinct.push(index);
   }
   const homologs = spread(distinct, rules.profileCount).map((index) => near[index]);
-  return { sequence, homologs, averaged: spread(homologs, rules.vectorCount) };
+  return { sequence, homologs, averaged: averagedOf(homologs, rules) };
+}
+
+/** Returns the selected homologs whose token vectors are averaged, at even ranks. */
+export function averagedOf(
+  homologs: readonly Homolog[],
+  { vectorCount }: Pick<HomologRules, 'vectorCount'>,
+): readonly Homolog[] {
+  return spread(homologs, vectorCount);
 }
 
 /**

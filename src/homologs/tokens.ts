@@ -2,7 +2,7 @@ import type { QueryTokens } from '../kernels/kernels.js';
 import { quantise } from '../kernels/quantise.js';
 import { AMINO_ACIDS } from '../sequence/substitution.js';
 import { alignHomologSet, effectiveSequences, rowWeights, type HomologAlignment } from './alignment.js';
-import type { HomologSet } from './homolog-set.js';
+import type { GivenProfile, HomologSet } from './homolog-set.js';
 import { homologProfile, profileRows, unitLogOdds } from './profile.js';
 
 /** Parameters that turn encoder vectors and a profile into tokens. */
@@ -30,12 +30,12 @@ export type ProfileTokens = QueryTokens & Required<Pick<QueryTokens, 'profile' |
  * Range   −127..127; squared norms as `quantise` bounds them
  * Order   float64 sums in the order of rows, residues and components, so that equal input gives equal bits
  * Errors  Fault where an alignment runs past the end of its sequences
- * @param homologSet  homologs of the profile
+ * @param homologSet  homologs of the profile, or a given profile
  * @param averaged    homologs whose vectors are averaged
  * @param vectors     tokens of the protein, then of the `residues` of each averaged homolog
  */
 export function profileTokens(
-  homologSet: HomologSet,
+  homologSet: HomologSet & { readonly profile?: GivenProfile },
   averaged: HomologSet,
   vectors: readonly QueryTokens[],
   form: ProfileTokenForm,
@@ -51,7 +51,8 @@ export function profileTokens(
     }
   }
   const alignment = alignHomologSet(homologSet);
-  const profile = homologProfile(alignment);
+  const given = homologSet.profile;
+  const profile = given === undefined ? homologProfile(alignment) : Float64Array.from(given.frequencies);
   if (profileShare > 0) {
     const odds = unitLogOdds(profile);
     const scale = Math.sqrt(profileShare);
@@ -65,7 +66,7 @@ export function profileTokens(
     values: quantise(rows, dimension, inverseStep),
     length,
     profile: profileRows(profile, profileScale),
-    effectiveSequences: effectiveSequences(alignment),
+    effectiveSequences: given?.effectiveSequences ?? effectiveSequences(alignment),
   };
 }
 

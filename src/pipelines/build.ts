@@ -149,10 +149,9 @@ async function openSession(
   const { config } = catalog;
   checkSlug(buildOptions.slug);
   const from = buildOptions.from && (await openRelease(buildOptions.from.directory));
-  const options = { ...completed(buildOptions, from), homologs: settledHomologs(buildOptions, buildOptions) };
-  reportLostHomologs(options, from, events);
-  checkHomologOptions(options);
-  const directory = await findEncoder(options.encoder ?? config.encoder, config);
+  const given = completed(buildOptions, from);
+  checkHomologOptions(settled(given));
+  const directory = await findEncoder(given.encoder ?? config.encoder, config);
   const encoder = await loadEncoder(directory, encoderOptionsOf(config));
   let opened: OpenInput | undefined;
   let embeddings: GivenEmbeddings | undefined;
@@ -163,7 +162,10 @@ async function openSession(
   };
   try {
     events.signal?.throwIfAborted();
-    opened = await openInput(options.input, events);
+    opened = await openInput(given.input, events);
+    const options = settled(opened.input.hasFamilies === true ? withFamilies(given, opened.input) : given);
+    checkHomologOptions(options);
+    reportLostHomologs(options, from, events);
     const input = from === undefined ? opened.input : continuedInput(opened.input, from);
     embeddings = await openGiven(options, directory, encoder);
     await storeEncoder(directory, config);
@@ -172,6 +174,19 @@ async function openSession(
     await close();
     throw cause;
   }
+}
+
+function settled(options: BuildOptions): BuildOptions {
+  return { ...options, homologs: settledHomologs(options, options) };
+}
+
+/** Errors  Refusal `invalid_option` beside embeddings, which are of proteins alone */
+function withFamilies(options: BuildOptions, { digest }: ProteinInput): BuildOptions {
+  if (options.embeddings === undefined) return { ...options, families: digest };
+  throw new Refusal(
+    'invalid_option',
+    '--embeddings are of proteins alone: the members of families have none.',
+  );
 }
 
 /** Takes title, description and encoder from the earlier release where the options do not name them. */
@@ -188,11 +203,12 @@ function completed(options: BuildOptions, from: Release | undefined): BuildOptio
 
 /** Reports homologs of the earlier release that the new one does not get by itself: their source is not named again. */
 function reportLostHomologs(
-  { slug, homologs, alignments }: BuildOptions,
+  { slug, homologs, alignments, families }: BuildOptions,
   from: Release | undefined,
   { onNotice }: PipelineEvents,
 ): void {
-  const isNamed = alignments !== undefined || !(homologs === 'none' || homologs === 'auto');
+  const isNamed =
+    alignments !== undefined || families !== undefined || !(homologs === 'none' || homologs === 'auto');
   if (from?.manifest.relatives === undefined || isNamed) return;
   onNotice?.({ kind: 'homologs_lost', slug, isOwnPossible: homologs === 'auto' });
 }

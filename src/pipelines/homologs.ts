@@ -28,13 +28,21 @@ export interface HomologOptions {
   readonly homologs: string;
   /** Folder of given alignments; excludes any other source. */
   readonly alignments?: string;
+  /** Digest of an input of families, whose members are the homologs; excludes any other source. */
+  readonly families?: string;
 }
 
 /**
  * Refuses options that name two sources.
  * Errors  Refusal `invalid_option`
  */
-export function checkHomologOptions({ homologs, alignments }: HomologOptions): void {
+export function checkHomologOptions({ homologs, alignments, families }: HomologOptions): void {
+  if (families !== undefined && (alignments !== undefined || homologs !== 'none')) {
+    throw new Refusal(
+      'invalid_option',
+      'The input has families, whose members are the homologs: leave out --homologs and --alignments.',
+    );
+  }
   if (alignments === undefined || homologs === 'none') return;
   throw new Refusal(
     'invalid_option',
@@ -47,9 +55,9 @@ export function isOfItself({ homologs }: Pick<HomologOptions, 'homologs'>): bool
   return homologs === 'self' || homologs === 'auto';
 }
 
-/** Replaces `auto` by `none` where alignments are given, or where no search with E-values is possible. */
+/** Replaces `auto` by `none` where alignments or families are given, or where no search with E-values is possible. */
 export function settledHomologs(
-  { homologs, alignments }: HomologOptions,
+  { homologs, alignments, families }: HomologOptions,
   {
     embeddings,
     calibrates,
@@ -57,7 +65,11 @@ export function settledHomologs(
   }: { readonly embeddings?: string; readonly calibrates: boolean; readonly shards?: unknown },
 ): string {
   const isSettled =
-    alignments !== undefined || embeddings !== undefined || !calibrates || shards !== undefined;
+    alignments !== undefined ||
+    families !== undefined ||
+    embeddings !== undefined ||
+    !calibrates ||
+    shards !== undefined;
   return homologs === 'auto' && isSettled ? 'none' : homologs;
 }
 
@@ -126,7 +138,7 @@ const MMSEQS_ROUNDS = 2;
  *         `invalid_alignment`
  */
 export async function openBuildHomologs(
-  { homologs, alignments }: HomologOptions,
+  { homologs, alignments, families }: HomologOptions,
   own: FoundRelease | undefined,
   encoder: Encoder,
   catalog: IndexCatalog,
@@ -137,6 +149,8 @@ export async function openBuildHomologs(
     const { sha256 } = await openAlignments(alignments);
     return openHomologs({ method: 'alignments', sha256 }, { encoder, config, alignments });
   }
+  if (families !== undefined)
+    return openHomologs({ method: 'families', sha256: families }, { encoder, config });
   if (homologs === 'none') return undefined;
   const isSelf = isOfItself({ homologs });
   assert(own !== undefined || !isSelf, 'a build of itself has made or found its release');

@@ -81,7 +81,18 @@ export type HomologSource =
       /** Alignments that were given by id; queries have none. */
       readonly method: 'alignments';
       readonly sha256: string;
+    }
+  | {
+      /** Members of the families whose consensus sequences the targets are; queries have none. */
+      readonly method: 'families';
+      /** Digest of the input. */
+      readonly sha256: string;
     };
+
+/** Whether queries get homologs from a source, as targets do. */
+export function servesQueries({ method }: HomologSource): boolean {
+  return method !== 'alignments' && method !== 'families';
+}
 
 /**
  * What a release is: the canonical SHA-256 of this value is its id (`dbr_…`), so nothing in it may depend on when,

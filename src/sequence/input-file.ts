@@ -118,14 +118,20 @@ async function* skipByteOrderMark(chunks: AsyncIterable<Buffer>): AsyncGenerator
 /**
  * Yields the lines of a UTF-8 text in blocks, without line ends (LF or CRLF).
  * Errors  Refusal `line_too_long`; `invalid_text` with the line that is not UTF-8
+ * @param otherwise  `latin1` to read a block that is not UTF-8 as Latin-1. Default: refuse it
  */
-export async function* readLines(chunks: AsyncIterable<Buffer>, file: string): AsyncGenerator<string[]> {
+export async function* readLines(
+  chunks: AsyncIterable<Buffer>,
+  file: string,
+  otherwise: 'refuse' | 'latin1' = 'refuse',
+): AsyncGenerator<string[]> {
   let rest: Buffer[] = [];
   let restBytes = 0;
   let lineCount = 0;
   const linesOf = (bytes: Buffer): string[] => {
-    if (!isUtf8(bytes)) throw refuseText(bytes, file, lineCount);
-    const lines = bytes.toString('utf8').split('\n');
+    const isText = isUtf8(bytes);
+    if (!isText && otherwise === 'refuse') throw refuseText(bytes, file, lineCount);
+    const lines = bytes.toString(isText ? 'utf8' : 'latin1').split('\n');
     lineCount += lines.length;
     return lines.map((line) => line.replace(/\r$/, ''));
   };

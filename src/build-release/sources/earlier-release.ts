@@ -33,6 +33,7 @@ export type Annotation = Pick<InputFiles, 'metadata' | 'taxonomy'>;
 export function continuedInput(input: ProteinInput, earlier: Release): ProteinInput {
   return {
     digest: canonicalSha256({ input: input.digest, earlier: earlier.id }),
+    hasFamilies: input.hasFamilies,
     async open(scratchFolder) {
       const source = await input.open(scratchFolder);
       const taxonomy = source.taxonomy ?? (await taxonomyOf(earlier));

@@ -7,7 +7,9 @@ import { fastaFile } from '../../sequence/fasta.js';
 import { readInputFile, refuseFile, requireRegularFile } from '../../sequence/input-file.js';
 import type { FormatName, ProteinFormat } from './formats/protein-format.js';
 import { FORMATS, recogniseFile } from './formats/recognise.js';
-import { isStructure, structureFormat, structuresIn } from './formats/structures/folder.js';
+import { familiesNamed } from './formats/families/locate.js';
+import { filesIn } from './formats/folder.js';
+import { isStructure } from './formats/structures/by-name.js';
 import { createJoin, joinFields } from './join.js';
 import type {
   DuplicateRule,
@@ -25,7 +27,7 @@ import { readTaxonomyDump } from './taxonomy-dump.js';
 
 /** Input files; each plain or compressed by gzip, zstd or xz. */
 export interface InputFiles {
-  /** Files and folders of structures, in this order. Files of a folder are sorted by name. */
+  /** Files, and folders of structures or alignments, in this order. Files of a folder are sorted by name. */
   readonly proteins: readonly string[];
   /** Format of all files; undefined to recognise each file by its first bytes. */
   readonly format?: FormatName;
@@ -70,9 +72,11 @@ export async function filesInput(files: InputFiles, reports: InputReports = {}):
   };
   const { duplicates = 'fail', taxonomy } = files;
   const digest = canonicalSha256({
-    proteins: await digests(proteins.map(({ path }) => path)),
-    // Structures without a name are named by their file, so file names are part of the digest.
-    names: proteins.map(({ path, format }) => (isStructure(format) ? basename(path) : '')),
+    proteins: await digests(proteins.flatMap(({ path, format }) => [path, ...(format.beside?.(path) ?? [])])),
+    // Structures and alignments without a name are named by their file, so file names are part of the digest.
+    names: proteins.map(({ path, format }) =>
+      isStructure(format) || format.hasFamilies === true ? basename(path) : '',
+    ),
     formats: proteins.map(({ format }) => format.name),
     duplicates,
     accession_taxids: await digests(optional(files.accessionTaxids)),
@@ -81,32 +85,37 @@ export async function filesInput(files: InputFiles, reports: InputReports = {}):
     metadata: await digests(optional(files.metadata)),
     taxonomy: await digests(taxonomy === undefined ? [] : [taxonomy.nodes, taxonomy.names]),
   });
-  return { digest, open: (scratchFolder) => openFiles(files, proteins, scratchFolder) };
+  return {
+    digest,
+    hasFamilies: proteins.some(({ format }) => format.hasFamilies === true),
+    open: (scratchFolder) => openFiles(files, proteins, scratchFolder),
+  };
 }
 
-/** Recognises a file, or the files of a folder of structures by their extensions. */
+/** Recognises a file, or the files of a folder by their extensions. */
 async function recognise(
   path: string,
   named: FormatName | undefined,
   onRecognised: InputReports['onRecognised'],
 ): Promise<readonly ProteinFile[]> {
-  const structures = await structuresIn(path);
-  if (structures === undefined) {
-    await requireRegularFile(path);
-    const { format, packing } = await recogniseFile(path, named);
-    onRecognised?.(`${path}: ${format.title}${packing === undefined ? '' : `, ${packing}`}`);
-    return [{ path, format }];
+  const folder = await filesIn(path);
+  if (folder === undefined) {
+    const { packing, ...file } = await recogniseFile(path, named);
+    onRecognised?.(`${file.path}: ${file.format.title}${packing === undefined ? '' : `, ${packing}`}`);
+    return [file];
   }
-  const files = structures.map((file) => ({ path: file, format: structureFormat(file) }));
-  onRecognised?.(`${path}: ${files.length} files of structures`);
-  return files;
+  onRecognised?.(`${path}: ${folder.files.length} files of ${folder.kind}`);
+  return folder.files;
 }
 
 /** Returns the size of all files, for the progress of hashing. Errors  Refusal `file_not_found` */
 export async function inputBytes(files: InputFiles): Promise<number> {
   const { taxonomy } = files;
   const proteins = await Promise.all(
-    files.proteins.map(async (path) => (await structuresIn(path)) ?? [path]),
+    files.proteins.map(async (path) => {
+      const named = (await filesIn(path))?.files ?? [(await familiesNamed(path)) ?? { path }];
+      return named.map((file) => file.path);
+    }),
   );
   return bytesOf([
     ...proteins.flat(),

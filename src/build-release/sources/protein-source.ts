@@ -1,3 +1,4 @@
+import type { Family } from '../../homologs/homolog-set.js';
 import type { AttributeValue, FilterField } from '../../release/release.js';
 import type { Taxonomy } from '../../release/taxonomy.js';
 import type { FastaRecord } from '../../sequence/fasta.js';
@@ -10,6 +11,8 @@ export interface SourceProtein {
   readonly attributes: Readonly<Record<string, AttributeValue>>;
   /** Place in its file, for messages; undefined for a simulated protein. */
   readonly record?: FastaRecord;
+  /** Members of the family whose consensus `text` is; undefined for a single protein. */
+  readonly family?: Family;
 }
 
 export interface SourceField extends FilterField {
@@ -29,6 +32,8 @@ export type DuplicateRule = 'fail' | 'first' | 'suffix';
 export interface ProteinInput {
   /** SHA-256 over all proteins, attributes and taxa. An interrupted build resumes only with the same digest. */
   readonly digest: string;
+  /** Whether its files hold families. Default false. */
+  readonly hasFamilies?: boolean;
   /** The input may write to the scratch folder, which is removed after the build. */
   open(scratchFolder: string): Promise<ProteinSource>;
 }

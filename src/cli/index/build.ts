@@ -46,7 +46,10 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
   const command = index
     .command('build')
     .description('build a database from files of proteins; the same command resumes an interrupted build')
-    .argument('<files...>', 'FASTA, UniProt files, structures or folders of them; - for standard input')
+    .argument(
+      '<files...>',
+      'FASTA, UniProt files, structures, families or folders of them; - for standard input',
+    )
     .option('--name <slug>', 'name of the database, as in --database <slug> (default: that of --from)')
     .option(
       '--from <database>',

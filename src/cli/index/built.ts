@@ -50,7 +50,8 @@ function describeHomologs(
   const [homologs, targets, all] = [counts.relatives, counts.targets, targetCount].map((count) =>
     count.toLocaleString('en'),
   );
-  return `${homologs} homologs of ${targets} of ${all} proteins, by ${describeHomologSource(homologSource)}`;
+  const what = homologSource.method === 'families' ? 'families' : 'proteins';
+  return `${homologs} homologs of ${targets} of ${all} ${what}, by ${describeHomologSource(homologSource)}`;
 }
 
 /** Names a homolog source in a sentence. */
@@ -62,5 +63,7 @@ export function describeHomologSource(homologSource: HomologSource): string {
       return `mmseqs in ${homologSource.name}`;
     case 'alignments':
       return 'the given alignments';
+    case 'families':
+      return 'the families of the input';
   }
 }

@@ -66,6 +66,12 @@ be compressed by gzip or bgzf, and by zstd or xz where these programs are instal
   mmcif, pdb   structures, or a folder of them: the sequence as entities or SEQRES list it, else that of
                the atoms; name, organism, taxid, structure, chain, chains (equal ones are one protein);
                of models of AlphaFold and ColabFold accession and mean_plddt (0 to 100)
+  stockholm    families, as in Pfam-A.seed or Pfam-A.full: the consensus is the sequence, the members are
+               the homologs; name, accession, description, clan, type, gathering_threshold, trusted_cutoff,
+               noise_cutoff (each also as _domain) and member_count
+  a3m          one family in a file <id>.a3m, or a folder or tar of such files
+  hh-suite     <name>_a3m.ffdata and <name>_a3m.ffindex; <name> alone will do
+  hmmer3       profile HMMs: match emissions are the profile, the consensus line is the sequence
 
 Every protein gets its length. With -, standard input is copied below TMPDIR first:
 

@@ -172,6 +172,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     help: WHICH_SEARCH,
   },
   {
+    name: 'annotate',
+    heading: SEARCH,
+    summary: 'find the domains of many proteins with a database of families',
+    load: async () => (await import('../batch/annotate.js')).register,
+  },
+  {
     name: 'runs',
     heading: SEARCH,
     summary: 'search on a running server, which keeps the results',

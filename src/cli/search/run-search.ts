@@ -3,7 +3,7 @@ import { loadConfig } from '../../config.js';
 import { assert, Refusal } from '../../errors.js';
 import { explainEmptySelection } from '../../release/filter/near.js';
 import { compileFilter } from '../../release/filter/filter.js';
-import type { Release, ReleaseManifest, TargetSpace } from '../../release/release.js';
+import type { Release, TargetSpace } from '../../release/release.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import type { FastaInput } from '../../sequence/fasta.js';
 import { fastaFile } from '../../sequence/fasta.js';
@@ -13,7 +13,6 @@ import type { ExportFormat } from '../../services/export/formats.js';
 import { isTableOfAnother, MISSING_WRITTEN } from '../../services/export/rows.js';
 import { openPropagation } from '../../services/search/propagation.js';
 import { evidenceWarnings, type SearchedDatabase } from '../../services/search/present-search.js';
-import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
 import { manualUrl, serverUrl } from '../terminal/server-url.js';
 import { formatArrow, formatAsExport, formatTsv, writeAlignments } from './encoded.js';
@@ -36,6 +35,7 @@ import { formatPropagatedTsv, propagateReports } from './propagation.js';
 import { onlyQuery, readQueries, searchAll, type SearchedQuery } from '../../pipelines/search.js';
 import { alignmentOf, type Layout, type SearchFormat, type SearchReport } from './report.js';
 import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
+import { selectRelease } from './select-release.js';
 import { formatFasta } from './sequences.js';
 import { formatTables } from './table.js';
 
@@ -209,29 +209,6 @@ function inputOf(fasta: string, { stdin }: CommandContext): FastaInput {
 function spaceOf(release: Release, filter: unknown): TargetSpace {
   if (filter === undefined) return unfilteredSpace(release);
   return compileTargetSpace(release, compileFilter(filter, release.fields, { place: ['filter'] }));
-}
-
-/**
- * Returns the release that a slug, a database id or a release id names; by default that of the default database. A
- * user of commands owns the appliance, so databases private to an organization are included.
- */
-function selectRelease(table: ReleaseTable<ReleaseManifest>, name: string | undefined): SearchedDatabase {
-  const [holder]: readonly ReleaseRow<ReleaseManifest>[] = name?.startsWith('dbr_')
-    ? table.holders(name)
-    : [];
-  const database = name === undefined ? table.defaultDatabase() : table.database(holder?.slug ?? name);
-  if (database !== undefined) {
-    const releaseId = holder?.id ?? database.defaultReleaseId;
-    return { releaseId, databaseId: database.id, slug: database.slug };
-  }
-  const slugs = table.databases().map(({ slug }) => slug);
-  const hint =
-    slugs.length === 0
-      ? 'There is none yet: build one with "gloaming index build".'
-      : `There are: ${slugs.join(', ')}.`;
-  throw name === undefined
-    ? new Refusal('default_database_not_set', `Name a database with --database. ${hint}`)
-    : new Refusal('database_not_found', `No database or release is called "${name}". ${hint}`);
 }
 
 /** Writes one line for each query: the targets that each stage of its search left. */

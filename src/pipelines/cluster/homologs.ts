@@ -1,11 +1,13 @@
 import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
+import type { HomologFinder } from '../../homologs/finder.js';
 import { profileTokenForm } from '../../homologs/token-form.js';
-import { HOMOLOG_RULES, ROUNDS_RULES } from '../../homologs/rules.js';
+import { HOMOLOG_RULES, ROUNDS_RULES, type HomologRules } from '../../homologs/rules.js';
 import type { BuildHomologs } from '../../build-release/build-options.js';
 import { alignedHomologs } from '../../find-homologs/alignments.js';
-import { openFinder } from '../../find-homologs/open.js';
+import { familyHomologs } from '../../find-homologs/families.js';
+import { openFinder, type HomologSourceDependencies } from '../../find-homologs/open.js';
 import { PROFILE_SCALE } from '../../release/profile-affine.js';
 import type { HomologSource } from '../../release/release.js';
 import { openHomologSources } from '../../engine/homolog-sources.js';
@@ -35,12 +37,27 @@ export function openHomologs(
 ): OpenHomologs {
   const rules = homologSource.method === 'mmseqs' ? ROUNDS_RULES : HOMOLOG_RULES;
   const sources = openHomologSources(encoder, config);
-  const finder =
-    homologSource.method === 'alignments'
-      ? alignedHomologs({ path: alignments ?? refuseUnnamed() }, rules)
-      : openFinder(homologSource, rules, sources);
+  const finder = finderOf(homologSource, rules, { sources, alignments });
   const form = profileTokenForm(encoder.card, PROFILE_SCALE);
   return { buildHomologs: { form, rules, homologSource, finder }, close: () => sources.close() };
+}
+
+function finderOf(
+  homologSource: HomologSource,
+  rules: HomologRules,
+  {
+    sources,
+    alignments,
+  }: { readonly sources: HomologSourceDependencies; readonly alignments: string | undefined },
+): HomologFinder {
+  switch (homologSource.method) {
+    case 'alignments':
+      return alignedHomologs({ path: alignments ?? refuseUnnamed() }, rules);
+    case 'families':
+      return familyHomologs(rules);
+    default:
+      return openFinder(homologSource, rules, sources);
+  }
 }
 
 function refuseUnnamed(): never {

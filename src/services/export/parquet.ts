@@ -78,3 +78,45 @@ function elementOf({ name, type }: ExportColumn): SchemaElement {
 function cellOf(type: ExportColumn['type'], value: string | number | undefined) {
   return type === 'integer' && value !== undefined ? BigInt(value) : value;
 }
+
+/** A column of a table that is written at once. undefined becomes null. */
+export interface TableColumn<Row> {
+  readonly name: string;
+  readonly type: ExportColumn['type'];
+  readonly value: (row: Row) => string | number | undefined;
+}
+
+/** Rows of one row group. */
+const TABLE_GROUP_ROWS = 50_000;
+
+/** Writes a table as a Parquet file, Snappy-compressed. Cost  the whole file in memory */
+export function parquetTable<Row>(columns: readonly TableColumn<Row>[], rows: Iterable<Row>): Uint8Array {
+  const bytes = new ByteWriter();
+  const schema: SchemaElement[] = [
+    { name: 'root', num_children: columns.length },
+    ...columns.map(({ name, type }): SchemaElement => ({
+      name,
+      ...ELEMENTS[type],
+      repetition_type: 'OPTIONAL',
+    })),
+  ];
+  const file = new ParquetWriter({ writer: bytes, schema, createdBy: 'gloaming' });
+  const write = (group: readonly Row[]): void => {
+    const columnData = columns.map(({ name, type, value }) => ({
+      name,
+      data: group.map((row) => cellOf(type, value(row))),
+      offsetIndex: false,
+    }));
+    void file.write({ columnData, rowGroupSize: group.length });
+  };
+  let group: Row[] = [];
+  for (const row of rows) {
+    group.push(row);
+    if (group.length < TABLE_GROUP_ROWS) continue;
+    write(group);
+    group = [];
+  }
+  if (group.length > 0) write(group);
+  void file.finish();
+  return bytes.getBytes().slice();
+}

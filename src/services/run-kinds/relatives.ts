@@ -6,7 +6,7 @@ import type {
 } from '../../contract/runs/run-relatives.js';
 import { Refusal } from '../../errors.js';
 import { extendedCigar, type FoundHomolog } from '../../homologs/homolog-set.js';
-import type { ReleaseManifest } from '../../release/release.js';
+import { servesQueries, type ReleaseManifest } from '../../release/release.js';
 import type { ProteinQuery } from '../../search/search-types.js';
 import { cigarIdentity, cigarRuns } from '../../sequence/cigar.js';
 import { RELATIVES_UNITS } from '../billing/metering.js';
@@ -78,9 +78,9 @@ export function homologsRuns({ catalog, engines }: HomologsRunDependencies): Run
   });
 }
 
-/** Whether queries of the release get homologs. With precomputed alignments, only targets have any. */
+/** Whether queries of the release get homologs. With precomputed alignments and families, only targets have any. */
 export function givesHomologs({ relatives: homologs }: Pick<ReleaseManifest, 'relatives'>): boolean {
-  return homologs !== undefined && homologs.background.method !== 'alignments';
+  return homologs !== undefined && servesQueries(homologs.background);
 }
 
 /** A homolog in its contract form. */

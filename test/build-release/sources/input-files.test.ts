@@ -112,10 +112,9 @@ describe('the files of a build', () => {
       ['@read1\nACGTNN\n+\nFFFFFF\n', 'a FASTQ file'],
       ['<!DOCTYPE html><html>', 'XML, but not'],
       ['PK\x03\x04rest', 'a zip archive'],
-      [Buffer.concat([Buffer.alloc(257), Buffer.from('ustar')]), 'a tar archive'],
       ['BZh91AY', 'compressed by bzip2'],
       ['SQLite format 3\0', 'an SQLite database'],
-      ['# STOCKHOLM 1.0\n', 'a Stockholm alignment'],
+      ['HMMER2.0 [2.3]\n', 'a profile of HMMER2'],
     ];
     for (const [content, name] of cases) {
       const error = await refusal({ proteins: [file(content)] });

@@ -3,7 +3,17 @@ import { decompress, readLines } from '../../../sequence/input-file.js';
 import type { SourceField, SourceProtein } from '../protein-source.js';
 
 /** Values of `--format`. */
-export type FormatName = 'fasta' | 'uniprot-dat' | 'uniprot-xml' | 'mmcif' | 'pdb';
+export type FormatName =
+  | 'fasta'
+  | 'uniprot-dat'
+  | 'uniprot-xml'
+  | 'mmcif'
+  | 'pdb'
+  | 'stockholm'
+  | 'a3m'
+  | 'hmmer3'
+  | 'hh-suite'
+  | 'tar';
 
 /** A file format for proteins. */
 export interface ProteinFormat {
@@ -12,6 +22,10 @@ export interface ProteinFormat {
   readonly title: string;
   /** Whether a file is of this format, from the beginning of its decompressed text. */
   isRecognised(head: string): boolean;
+  /** Whether its proteins are families. Default false. */
+  readonly hasFamilies?: boolean;
+  /** Files that it reads besides the given one. Errors  Refusal `file_not_found` */
+  beside?(path: string): readonly string[];
   /** Fields that its proteins may have; all are optional. */
   readonly fields: readonly SourceField[];
   /**
@@ -28,10 +42,18 @@ export interface LinePlace {
   record: number;
 }
 
-/** Yields the lines of a text file, plain or compressed, and updates `place.line`. Errors  those of `readLines` */
-export async function* linesOf(input: FastaInput, place: LinePlace): AsyncGenerator<string> {
+/**
+ * Yields the lines of a text file, plain or compressed, and updates `place.line`.
+ * Errors  those of `readLines`
+ * @param otherwise  as of `readLines`
+ */
+export async function* linesOf(
+  input: FastaInput,
+  place: LinePlace,
+  otherwise?: 'latin1',
+): AsyncGenerator<string> {
   const text = decompress(input.bytes, () => `${place.file}, line ${place.line}`);
-  for await (const block of readLines(text, input.file)) {
+  for await (const block of readLines(text, input.file, otherwise)) {
     for (const line of block) {
       place.line += 1;
       yield line;

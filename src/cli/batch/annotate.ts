@@ -1,0 +1,94 @@
+import { resolve } from 'node:path';
+import { Option, type Command } from 'commander';
+import { loadConfig } from '../../config.js';
+import { Refusal } from '../../errors.js';
+import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
+import { annotateProteins, type AnnotateProteinsOptions } from '../../pipelines/domains/annotate.js';
+import type { AnnotatedProtein } from '../../pipelines/domains/domain.js';
+import { openSearcher } from '../../searcher.js';
+import { noticeText } from '../index/notices.js';
+import { summaryPage } from '../report/domain-summary.js';
+import { selectRelease } from '../search/select-release.js';
+import { positiveInteger } from '../terminal/arguments.js';
+import type { CommandContext } from '../terminal/command.js';
+import { runPipeline } from '../terminal/pipeline.js';
+
+interface AnnotateFlags {
+  readonly database: string;
+  readonly output: string;
+  readonly maxEvalue: number;
+  readonly rounds: number;
+  readonly limit: number;
+  readonly guarantee: AnnotateProteinsOptions['guarantee'];
+}
+
+const HELP = `
+The folder gets domains.tsv, domains.gff3, domains.domtblout (the columns of hmmscan), domains.parquet and
+summary.html. Killed at any moment, the same command goes on.
+
+Of overlapping domains of one clan or family the one with the smallest E-value stays. Of the others, the set without
+overlaps that has the largest sum of bit scores is chosen.
+
+Example:
+  gloaming annotate proteome.fasta --database pfam --output domains`;
+
+/** `gloaming annotate`: domains of many proteins by a database of families. */
+export function register(program: Command, context: CommandContext): void {
+  program
+    .command('annotate')
+    .description('find the domains of many proteins with a database of families')
+    .argument('<fasta>', 'FASTA file, plain or gzip')
+    .requiredOption('-d, --database <name>', 'slug of a database of families, or a release id')
+    .requiredOption('-o, --output <folder>', 'where the files go')
+    .option('--max-evalue <value>', 'largest E-value of a domain', eValue, 1e-3)
+    .option(
+      '--rounds <count>',
+      'searches of one protein: the later ones of what has no domain yet',
+      positiveInteger,
+      4,
+    )
+    .option('-l, --limit <count>', 'nearest families that are compared in full', positiveInteger, 100)
+    .addOption(
+      new Option('--guarantee <kind>', 'how families are looked for')
+        .choices(['approximate', 'exhaustive'])
+        .default('approximate'),
+    )
+    .addHelpText('after', HELP)
+    .action((fasta: string, flags: AnnotateFlags) => annotate(fasta, flags, context));
+}
+
+function eValue(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value > 0 && Number.isFinite(value)) return value;
+  throw new Refusal('invalid_option', `--max-evalue is a positive number, not ${JSON.stringify(text)}.`);
+}
+
+async function annotate(fasta: string, flags: AnnotateFlags, context: CommandContext): Promise<void> {
+  const { database: name, output, maxEvalue: maxEValue, rounds, limit, guarantee } = flags;
+  if (limit > RETAINED_MAX_CANDIDATES) {
+    throw new Refusal('invalid_option', `--limit goes up to ${RETAINED_MAX_CANDIDATES}.`);
+  }
+  const config = loadConfig(context.environment);
+  const searcher = await openSearcher(config);
+  try {
+    const { releaseId, slug } = selectRelease(searcher.releases, name);
+    const engine = await searcher.engines.open(releaseId);
+    const head = { database: slug, releaseId, maxEValue };
+    const summaryOf = (proteins: readonly AnnotatedProtein[]): string => summaryPage(head, proteins);
+    const place = { fasta, output: resolve(output), database: slug };
+    const options = { ...place, maxEValue, rounds, limit, guarantee, summaryOf };
+    const done = await runPipeline(
+      context,
+      { command: 'annotate', database: slug, dataFolder: config.dataFolder },
+      noticeText,
+      (events) => annotateProteins(engine, options, events),
+    );
+    const [proteins, annotated, domains] = [done.proteins, done.annotated, done.domains].map((count) =>
+      count.toLocaleString('en'),
+    );
+    const files = done.files.map((file) => `  ${file}\n`).join('');
+    context.stdout.write(`${domains} domains in ${annotated} of ${proteins} proteins.\n${files}`);
+  } finally {
+    await searcher.close();
+  }
+}

@@ -1,0 +1,148 @@
+import { appendFile, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalSha256 } from '../../canonical.js';
+import { digestFile } from '../../build-release/sources/input-files.js';
+import { Refusal } from '../../errors.js';
+import { unfilteredSpace } from '../../release/filter/target-space.js';
+import { batchesOf } from '../../search/batches.js';
+import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
+import { fastaFile } from '../../sequence/fasta.js';
+import { parquetTable } from '../../services/export/parquet.js';
+import type { PipelineEvents } from '../events/notices.js';
+import { readQueries } from '../search.js';
+import type { AnnotatedProtein } from './domain.js';
+import { findDomains } from './find.js';
+import { domainGff, domainTable, domainTblout, domainTsv } from './tables.js';
+
+export interface AnnotateProteinsOptions {
+  /** FASTA file of the proteins. */
+  readonly fasta: string;
+  /** Folder of the results; made where it is missing. */
+  readonly output: string;
+  /** Slug of the database, for messages. */
+  readonly database: string;
+  /** Largest E-value of a domain. */
+  readonly maxEValue: number;
+  /** Searches of one protein. ≥ 1 */
+  readonly rounds: number;
+  /** Families that are compared in full for each protein. */
+  readonly limit: number;
+  readonly guarantee: SearchSettings['guarantee'];
+  /** Returns the text of the summary page. */
+  readonly summaryOf: (proteins: readonly AnnotatedProtein[]) => string;
+}
+
+export interface AnnotatedProteome {
+  readonly proteins: number;
+  readonly annotated: number;
+  readonly domains: number;
+  /** Paths of the written files. */
+  readonly files: readonly string[];
+}
+
+/** Proteins that are searched together and whose domains are then durable. */
+const BATCH_PROTEINS = 32;
+const FORMAT = 'gloaming-annotation/1';
+
+/**
+ * Annotates the proteins of a FASTA file with the domains of a database of families, and writes them as TSV, GFF3,
+ * HMMER's domain table, Parquet and a summary page. Killed at any moment, a repeated call with the same options
+ * continues. Files of results appear only when all proteins are done. Stage: `compare`, in proteins.
+ * Errors  Refusal `significance_unavailable` for a database without E-values; those of readQueries and searchMany;
+ *         errors of the file system; the signal's reason
+ * Cost    memory for the domains of all proteins, some hundred bytes each
+ */
+export async function annotateProteins(
+  engine: SearchEngine,
+  options: AnnotateProteinsOptions,
+  { signal, onProgress }: PipelineEvents,
+): Promise<AnnotatedProteome> {
+  const { fasta, output, maxEValue, rounds, limit, guarantee } = options;
+  const calibrationId = requireCalibration(engine, options.database);
+  const identity = canonicalSha256({
+    format: FORMAT,
+    input: await digestFile(fasta),
+    release: engine.release.id,
+    calibration: calibrationId,
+    settings: { max_e_value: maxEValue, rounds, limit, guarantee },
+  });
+  let total = 0;
+  for await (const _ of readQueries(fastaFile(fasta))) total += 1;
+  await mkdir(output, { recursive: true });
+  const checkpoint = join(output, '.annotation.jsonl');
+  const done = await openCheckpoint(checkpoint, identity);
+  const proteins: AnnotatedProtein[] = [...done];
+  onProgress?.({ stage: 'compare', done: proteins.length, total, isResumed: true });
+  const settings = { targetSpace: unfilteredSpace(engine.release), limit, guarantee };
+  for await (const batch of batchesOf(rest(readQueries(fastaFile(fasta)), done.length), BATCH_PROTEINS)) {
+    signal?.throwIfAborted();
+    const found = await findDomains(batch, engine, { maxEValue, rounds, settings, signal });
+    await appendFile(checkpoint, found.map((protein) => `${JSON.stringify(protein)}\n`).join(''));
+    proteins.push(...found);
+    onProgress?.({ stage: 'compare', done: proteins.length, total });
+  }
+  const files = await writeResults(proteins, options);
+  await rm(checkpoint);
+  const annotated = proteins.filter(({ domains }) => domains.length > 0);
+  return {
+    proteins: proteins.length,
+    annotated: annotated.length,
+    domains: annotated.reduce((sum, { domains }) => sum + domains.length, 0),
+    files,
+  };
+}
+
+function requireCalibration({ calibration }: SearchEngine, database: string): string {
+  if (calibration !== undefined) return calibration.id;
+  throw new Refusal(
+    'significance_unavailable',
+    `Domains are chosen by E-value, and ${database} has none: calibrate it with ` +
+      `"gloaming index calibrate ${database}".`,
+  );
+}
+
+async function* rest<Item>(items: AsyncIterable<Item>, skipped: number): AsyncGenerator<Item> {
+  let place = 0;
+  for await (const item of items) {
+    if (place >= skipped) yield item;
+    place += 1;
+  }
+}
+
+/** Returns the proteins of an interrupted call, and cuts off a line that it wrote in part. */
+async function openCheckpoint(path: string, identity: string): Promise<readonly AnnotatedProtein[]> {
+  const head = `${JSON.stringify({ identity })}\n`;
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return '';
+    throw cause;
+  });
+  if (!text.startsWith(head)) {
+    await writeFile(path, head);
+    return [];
+  }
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  await truncate(path, Buffer.byteLength(whole));
+  return whole
+    .slice(head.length)
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as AnnotatedProtein);
+}
+
+/** Writes every file under another name first, and renames all of them when the last is complete. */
+async function writeResults(
+  proteins: readonly AnnotatedProtein[],
+  { output, summaryOf }: AnnotateProteinsOptions,
+): Promise<readonly string[]> {
+  const { columns, rows } = domainTable(proteins);
+  const contents: readonly (readonly [string, Iterable<string | Uint8Array>])[] = [
+    ['domains.tsv', domainTsv(proteins)],
+    ['domains.gff3', domainGff(proteins)],
+    ['domains.domtblout', domainTblout(proteins)],
+    ['domains.parquet', [parquetTable(columns, rows)]],
+    ['summary.html', [summaryOf(proteins)]],
+  ];
+  for (const [name, content] of contents) await writeFile(join(output, `.${name}.part`), content);
+  for (const [name] of contents) await rename(join(output, `.${name}.part`), join(output, name));
+  return contents.map(([name]) => join(output, name));
+}

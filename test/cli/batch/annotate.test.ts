@@ -1,0 +1,177 @@
+import { execFile } from 'node:child_process';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { promisify } from 'node:util';
+import { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAppliance } from '#src/appliance.js';
+import { register } from '#src/cli/batch/annotate.js';
+import { summaryPage } from '#src/cli/report/domain-summary.js';
+import { loadConfig } from '#src/config.js';
+import { simulateProteins } from '#src/demo/simulate.js';
+import { annotateProteins } from '#src/pipelines/domains/annotate.js';
+import type { AnnotatedProtein } from '#src/pipelines/domains/domain.js';
+import { openSearcher } from '#src/searcher.js';
+import { copyDemoRelease } from '../../tools/fixtures.js';
+import { PROGRAM } from '../../tools/paths.js';
+
+/* `gloaming annotate` on a small simulated database, whose proteins serve as families of one. */
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-annotate-'));
+const environment = {
+  GLOAMING_INDEXES: join(folder, 'indexes'),
+  GLOAMING_DATA: join(folder, 'data'),
+  GLOAMING_ENCODER: 'baseline-1',
+};
+const { proteins } = simulateProteins(11, 120);
+const [first, second] = proteins.filter(({ sequence }) => sequence.length > 100);
+const fasta = join(folder, 'proteome.fasta');
+/** Two proteins of the database one behind the other, the first of them alone, and a protein without relatives. */
+const PROTEOME = [
+  ['fusion', first.sequence + second.sequence],
+  ['alone', first.sequence],
+  ['odd', 'G'.repeat(60)],
+] as const;
+
+let releaseId: string;
+beforeAll(async () => {
+  writeFileSync(fasta, PROTEOME.map(([id, sequence]) => `>${id}\n${sequence}\n`).join(''));
+  const appliance = await openAppliance(loadConfig(environment));
+  const release = await copyDemoRelease(environment.GLOAMING_INDEXES, 11, 120);
+  releaseId = release.id;
+  const publishedAt = new Date().toISOString();
+  await appliance.releases.publish({ id: releaseId, slug: 'demo', publishedAt, manifest: release.manifest });
+  await appliance.close();
+  await expect(run(fasta, '-d', 'demo', '-o', join(folder, 'early'))).rejects.toThrow('calibrate it with');
+  const words = ['index', 'calibrate', 'demo', '--full', '--sample', '120', '--no-qualification'];
+  await promisify(execFile)(process.execPath, [PROGRAM, ...words], {
+    env: { ...process.env, ...environment },
+  });
+}, 120_000);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function run(...words: readonly string[]): Promise<string> {
+  let printed = '';
+  const sink = (isKept: boolean): Writable =>
+    new Writable({
+      write(chunk: Buffer, _, done) {
+        if (isKept) printed += chunk.toString();
+        done();
+      },
+    });
+  const program = new Command('gloaming').exitOverride();
+  const context = { environment, stdin: Readable.from([]), stdout: sink(true), stderr: sink(false) };
+  register(program, context);
+  await program.parseAsync(['annotate', ...words], { from: 'user' });
+  return printed;
+}
+
+describe('gloaming annotate', () => {
+  it('finds each piece of a fusion at its place, and writes five files', async () => {
+    const output = join(folder, 'out');
+    const printed = await run(
+      fasta,
+      '-d',
+      'demo',
+      '-o',
+      output,
+      '--guarantee',
+      'exhaustive',
+      '--max-evalue',
+      '10',
+    );
+    expect(printed).toMatch(/^\d+ domains in [23] of 3 proteins\.\n/);
+    expect(readdirSync(output).toSorted()).toEqual([
+      'domains.domtblout',
+      'domains.gff3',
+      'domains.parquet',
+      'domains.tsv',
+      'summary.html',
+    ]);
+    const rows = readFileSync(join(output, 'domains.tsv'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split('\t'));
+    const fusion = rows.filter(([id]) => id === 'fusion');
+    for (const [piece, offset] of [
+      [first, 0],
+      [second, first.sequence.length],
+    ] as const) {
+      const [, , start, end] = fusion.find(([, , , , family]) => family === piece.id)!.map(Number);
+      expect(Math.abs(start - 1 - offset)).toBeLessThanOrEqual(10);
+      expect(Math.abs(end - offset - piece.sequence.length)).toBeLessThanOrEqual(10);
+    }
+    for (const row of rows) expect(Number(row[13])).toBeLessThanOrEqual(10);
+    expect(readFileSync(join(output, 'domains.parquet')).subarray(0, 4).toString()).toBe('PAR1');
+  });
+
+  it('goes on where it was killed, with the same bytes', async () => {
+    const output = join(folder, 'resumed');
+    mkdirSync(output);
+    const searcher = await openSearcher(loadConfig(environment));
+    const engine = await searcher.engines.open(releaseId);
+    const head = { database: 'demo', releaseId, maxEValue: 10 };
+    const summaryOf = (annotated: readonly AnnotatedProtein[]): string => summaryPage(head, annotated);
+    const options = {
+      fasta,
+      output,
+      database: 'demo',
+      maxEValue: 10,
+      rounds: 4,
+      limit: 100,
+      summaryOf,
+    } as const;
+    const checkpoint = join(output, '.annotation.jsonl');
+    try {
+      // Results that cannot be put in place leave the checkpoint of all proteins behind.
+      mkdirSync(join(output, 'summary.html'));
+      await expect(annotateProteins(engine, { ...options, guarantee: 'exhaustive' }, {})).rejects.toThrow();
+      const lines = readFileSync(checkpoint, 'utf8').split('\n');
+      expect(lines).toHaveLength(5);
+      rmSync(join(output, 'summary.html'), { recursive: true });
+      // A call that was killed while it wrote the second protein.
+      writeFileSync(checkpoint, `${lines.slice(0, 2).join('\n')}\n`);
+      appendFileSync(checkpoint, lines[2].slice(0, 20));
+      const done: number[] = [];
+      await annotateProteins(
+        engine,
+        { ...options, guarantee: 'exhaustive' },
+        { onProgress: (state) => done.push(state.done) },
+      );
+      expect(done[0]).toBe(1);
+    } finally {
+      await searcher.close();
+    }
+    for (const name of [
+      'domains.tsv',
+      'domains.gff3',
+      'domains.domtblout',
+      'domains.parquet',
+      'summary.html',
+    ]) {
+      expect(readFileSync(join(output, name)).equals(readFileSync(join(folder, 'out', name))), name).toBe(
+        true,
+      );
+    }
+  });
+
+  it.each([
+    ['a database that is not there', ['-d', 'nope'], /There are: demo/],
+    ['an E-value that is no number', ['-d', 'demo', '--max-evalue', 'x'], /positive number/],
+  ])('refuses %s, and writes nothing', async (_, words, message) => {
+    const output = join(folder, 'refused');
+    await expect(run(fasta, '-o', output, ...words)).rejects.toThrow(message);
+    expect(readdirSync(folder)).not.toContain('refused');
+  });
+});
