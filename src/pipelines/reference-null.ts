@@ -47,16 +47,20 @@ export interface MadeReferenceNull {
 export async function makeReferenceNull(
   { encoder: encoderId, proteins, sampleCount, seed, homologs }: ReferenceNullOptions,
   config: ApplianceConfig,
-  { signal, onProgress, onNotice }: PipelineEvents,
+  events: PipelineEvents,
 ): Promise<MadeReferenceNull> {
+  const { signal, onProgress, onNotice } = events;
   const directory = await findEncoder(encoderId, config);
   const work = join(config.dataFolder, 'reference-null');
   const encoder = await loadEncoder(directory, encoderOptionsOf(config));
   try {
     const input = await filesInput({ proteins });
     const options = { indexesFolder: work, slug: encoderId, input, encoder, signal, onProgress };
-    const { release } = await withThinnedHomologs({ homologs, encoder }, config, (buildHomologs) =>
-      buildRelease({ ...options, buildHomologs }),
+    const { release } = await withThinnedHomologs(
+      { homologs, encoder },
+      config,
+      (buildHomologs) => buildRelease({ ...options, buildHomologs }),
+      events,
     );
     const referenceNull = await withMeasuringEngine(
       release.directory,
@@ -94,10 +98,11 @@ async function withThinnedHomologs<Result>(
   { homologs, encoder }: { readonly homologs?: string; readonly encoder: Encoder },
   config: ApplianceConfig,
   work: (buildHomologs: BuildHomologs | undefined) => Promise<Result>,
+  events: PipelineEvents,
 ): Promise<Result> {
   if (homologs === undefined) return work(undefined);
   return openCatalog(config, async (catalog) => {
-    const opened = await openBuildHomologs({ homologs }, undefined, encoder, catalog);
+    const opened = await openBuildHomologs({ homologs }, undefined, encoder, catalog, events);
     if (opened === undefined) return work(undefined);
     const { buildHomologs } = opened;
     const finder = thinnedHomologs(buildHomologs.finder, buildHomologs.rules);

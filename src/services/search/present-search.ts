@@ -1,4 +1,3 @@
-import { PROFILED_FORMAT } from '../../significance/card.js';
 import type { HomologyCandidateSet } from '../../contract/search/candidate-set.js';
 import type { Warning } from '../../contract/grammar/envelope.js';
 import { sha256Hex } from '../../canonical.js';
@@ -170,17 +169,19 @@ export function presentExecution(
   };
 }
 
-/** Warning about E-values if targets have homologs. */
+/** Warning about E-values if targets have homologs and the null is not the reference of databases with homologs. */
 function homologWarning({ release, calibration }: SearchEngine): Warning | undefined {
   if (release.manifest.relatives === undefined || calibration === undefined) return undefined;
+  const { card, pairNull } = calibration;
+  const knowsProfiles = pairNull.shape.profiles !== undefined;
+  if (knowsProfiles && card.reference !== undefined) return undefined;
   return {
     code: 'e_values_of_families',
-    message:
-      calibration.card.format === PROFILED_FORMAT
-        ? 'E-values of databases with relatives were fitted to 2,716 domains, which found .8 to 1.1 times the ' +
-          'claimed false hits at E = 10 to .01 and 1.8 times at .001; other databases may differ by a factor of two.'
-        : 'This calibration does not know what two families share: its E-values are too small where they are ' +
-          'small. Calibrate the release again.',
+    message: knowsProfiles
+      ? 'The null model of this database was fitted to its own proteins. Those of 2,716 domains found .8 to 1.1 times ' +
+        'the claimed false hits at E = 10 to .01 and 1.8 times at .001.'
+      : 'This calibration does not know what two families share: its E-values are too small where they are ' +
+        'small. Calibrate the release again.',
     details: { release_id: release.id },
   };
 }
