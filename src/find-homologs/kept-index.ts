@@ -43,9 +43,9 @@ const TARGETS = ['sequences', 'profiles'] as const;
 const DATABASE_FILES = ['', '.dbtype', '.index', '.lookup', '.source', '_h', '_h.dbtype', '_h.index'];
 
 /**
- * Smallest database that gets an index. Measured on Zen 4 with 40 queries, processor time of both rounds without and
- * with index: 14.6 and 3.2 s for 11.6 M residues, 44.5 and 3.8 s for 46.8 M. Below a few million residues, a search
- * takes some seconds without index, and the indexes would take 1.8 GB.
+ * Smallest database that gets an index. Measured on Zen 4 with 40 queries, processor time of both rounds: 14.6 s
+ * without index for 11.6 M residues; 44.5 s without and 3.8 s with index for 46.8 M. Below a few million residues, a
+ * search takes some seconds without index, and the indexes would take 1.8 GB.
  * Unit: bytes of the database, about one a residue
  */
 const LEAST_BYTES = 5_000_000;

@@ -247,6 +247,24 @@ describe('profile tokens', () => {
     expect(withVectors).toEqual(alone);
   });
 
+  it('need one encoding of a homolog that several proteins share', async () => {
+    const others = Array.from({ length: 3 }, () => homolog(mutated(protein, 0.5)));
+    const homologSet = { sequence: protein, homologs: others, averaged: others };
+    const second = { ...homologSet, sequence: mutated(protein, 0.2) };
+    const encoded: string[] = [];
+    const counting = {
+      encode: (sequences: readonly string[]) => {
+        encoded.push(...sequences);
+        return encoder.encode(sequences);
+      },
+    };
+    const tokens = await encodeHomologSets(counting, [homologSet, second, homologSet], form);
+    const alone = await encodeHomologSets(encoder, [second], form);
+    expect(encoded).toHaveLength(2 + others.length);
+    expect(tokens[1]).toEqual(alone[0]);
+    expect(tokens[2]).toEqual(tokens[0]);
+  });
+
   it('have the norm of encoder tokens, a quarter of whose square belongs to the log odds', async () => {
     expect([form.dimension, form.profileShare]).toEqual([64, 0.25]);
     const [tokens] = await encodeHomologSets(encoder, [withoutHomologs(protein)], form);
