@@ -1,0 +1,233 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openAppliance } from '../../src/appliance.js';
+import { loadConfig } from '../../src/config.js';
+import { unfilteredSpace } from '../../src/release/filter/target-space.js';
+import { searchMany } from '../../src/search/search.js';
+import type { SearchEngine } from '../../src/search/search-types.js';
+import { fastaFile, readFasta } from '../../src/sequence/fasta.js';
+import { parseFastaHeader } from '../../src/sequence/fasta-header.js';
+import { normaliseProtein } from '../../src/sequence/protein.js';
+import type { Bench } from '../main.js';
+import { openCalibrated } from '../tools/calibrated-database.js';
+import { readLabels } from '../tools/labels.js';
+import { readProteins, spaced, type BenchProtein } from '../tools/proteins.js';
+import { domainPairs, fusionsOf, placeInFusion, placeOfPiece, type Fusion } from './fusions.js';
+import { isNear, overlaps, placesOf, type JudgedPlace } from './places.js';
+import { agreementOf, blastHsps, KINDS, ofKind, pairKey, type NamedProtein } from './real.js';
+
+/*
+ * Measures several alignments of one pair.
+ *
+ *   npm run bench -- domains FOLDER [pairs] [background] [fusions,real] [fusions of each kind, evenly spaced]
+ *
+ * Fusions: pairs of domains of one superfamily that the encoder was not trained on are fused, once with the domains
+ * in another order ("swap"), once with a domain twice ("repeat"). All singles and fusions are in one database, so that
+ * their E-values compare. A piece is at its place if all four ends are within 10 residues of the alignment of the two
+ * single domains. False alignments are those that overlap no piece.
+ * Real proteins: proteins of kinds that have repeats or several domains, by their names, against themselves and other
+ * proteins of six proteomes, beside the HSPs of blastp of the same pairs.
+ */
+
+const LARGEST_E = 10;
+const CUT_OFFS = [1e-3, 1e-2] as const;
+const END_RESIDUES = 10;
+const QUERIES_OF_KIND = 4;
+const TARGETS_OF_KIND = 40;
+const CHUNK = 20;
+
+/** Alignments of the wanted pairs, by `pairKey`. */
+type Places = ReadonlyMap<string, readonly JudgedPlace[]>;
+
+export const run: Bench = async ([
+  folder = 'domains',
+  pairCount = '400',
+  backgroundCount = '1000',
+  parts = 'fusions,real',
+  fusionCount = '200',
+]) => {
+  const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
+  const scope = join(shared, 'data', 'scope40');
+  if (!existsSync(join(scope, 'labels.tsv'))) {
+    console.log('Skipped: it needs the labelled domains.');
+    return { skipped: 'no data' };
+  }
+  await mkdir(folder, { recursive: true });
+  const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
+  const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
+  const open = (targets: readonly BenchProtein[], slug: string): Promise<SearchEngine> =>
+    openCalibrated(appliance, targets, slug, folder);
+  try {
+    const sample = await readNamed(join(shared, 'data', 'uniprot-sample.fasta.gz'));
+    const counts = {
+      pairs: Number(pairCount),
+      background: Number(backgroundCount),
+      fusions: Number(fusionCount),
+    };
+    const fusions = parts.includes('fusions') ? await measureFusions(scope, sample, counts, open) : {};
+    const real = parts.includes('real') ? { real: await measureReal(sample, counts, folder, open) } : {};
+    return { ...fusions, ...real };
+  } finally {
+    await appliance.close();
+  }
+};
+
+interface Counts {
+  readonly pairs: number;
+  readonly background: number;
+  readonly fusions: number;
+}
+
+type Open = (targets: readonly BenchProtein[], slug: string) => Promise<SearchEngine>;
+
+async function measureFusions(scope: string, sample: readonly NamedProtein[], counts: Counts, open: Open) {
+  const labels = readLabels(join(scope, 'labels.tsv'));
+  const { list: domains } = await readProteins(join(scope, 'domains.fasta'));
+  const all = domainPairs(domains, labels, ({ isDev }) => isDev);
+  const pairs = spaced(all, counts.pairs);
+  const { swaps, repeats } = fusionsOf(pairs, (id) => labels.get(id)!.foldGroup);
+  const background = spaced(sample, counts.background);
+  const targets = [...pairs, ...swaps, ...repeats].map(({ target }) => target).concat(background);
+  const engine = await open(targets, 'fusions');
+  const fusions = { swap: spaced(swaps, counts.fusions), repeat: spaced(repeats, counts.fusions) };
+  const used = new Set(
+    [...fusions.swap, ...fusions.repeat].flatMap(({ pieces }) => pieces.map(({ pair }) => pair)),
+  );
+  const alone = await alignmentsOf([...used], engine);
+  const figures: Record<string, unknown> = {
+    domain_pairs: used.size,
+    fusions_of_each_kind: fusions.swap.length,
+    targets: targets.length,
+  };
+  for (const [name, fused] of Object.entries(fusions)) {
+    const places = await alignmentsOf(fused, engine);
+    for (const cutOff of CUT_OFFS) {
+      const measured = countPieces(fused, alone, places, cutOff);
+      figures[`${name}, E ≤ ${cutOff}`] = measured;
+      console.log(`${name}, E ≤ ${cutOff}: ${JSON.stringify(measured)}`);
+    }
+    const wrong = falseAlignments(fused, places);
+    const claimed = (fused.length * LARGEST_E) / targets.length;
+    figures[`${name}: false further alignments, E ≤ ${LARGEST_E}`] = {
+      found: wrong,
+      claimed_at_most: claimed,
+    };
+    console.log(
+      `${name}: ${wrong} false further alignments with E ≤ ${LARGEST_E}, at most ${claimed} claimed`,
+    );
+  }
+  return figures;
+}
+
+/** Pieces that are found alone, and what becomes of them in the fusion. */
+function countPieces(fusions: readonly Fusion[], alone: Places, fused: Places, cutOff: number) {
+  let foundAlone = 0;
+  let atPlace = 0;
+  let overlapping = 0;
+  let weaker = 0;
+  for (const { query, target, pieces } of fusions) {
+    const places = fused.get(pairKey(query.id, target.id)) ?? [];
+    for (const piece of pieces) {
+      const [single] = alone.get(pairKey(piece.pair.query.id, piece.pair.target.id)) ?? [];
+      if (single === undefined || single.eValue > cutOff) continue;
+      foundAlone += 1;
+      const wanted = placeInFusion(single, piece);
+      const near = places.filter((place) => isNear(place, wanted, END_RESIDUES));
+      if (near.some(({ eValue }) => eValue <= cutOff)) atPlace += 1;
+      if (near.length > 0) weaker += 1;
+      if (places.some((place) => place.eValue <= cutOff && overlaps(place, wanted))) overlapping += 1;
+    }
+  }
+  const share = (count: number): number => (foundAlone === 0 ? 0 : count / foundAlone);
+  return {
+    found_alone: foundAlone,
+    at_place: share(atPlace),
+    at_place_up_to_e_10: share(weaker),
+    overlapping: share(overlapping),
+  };
+}
+
+/** Further alignments that overlap no piece. */
+function falseAlignments(fusions: readonly Fusion[], fused: Places): number {
+  let count = 0;
+  for (const { query, target, pieces } of fusions) {
+    const [, ...further] = fused.get(pairKey(query.id, target.id)) ?? [];
+    const wanted = pieces.map(placeOfPiece);
+    count += further.filter((place) => !wanted.some((piece) => overlaps(place, piece))).length;
+  }
+  return count;
+}
+
+async function measureReal(sample: readonly NamedProtein[], counts: Counts, folder: string, open: Open) {
+  const kinds = Object.entries(KINDS).map(([name, kind]) => ({
+    name,
+    queries: ofKind(sample, kind, QUERIES_OF_KIND),
+    targets: ofKind(sample, kind, TARGETS_OF_KIND),
+  }));
+  const wanted = new Map<string, BenchProtein>();
+  for (const { queries, targets } of kinds)
+    for (const each of [...queries, ...targets]) wanted.set(each.id, each);
+  for (const each of spaced(sample, counts.background)) wanted.set(each.id, each);
+  const targets = [...wanted.values()];
+  const engine = await open(targets, 'real');
+  const [cutOff] = CUT_OFFS;
+  const figures: Record<string, unknown> = {};
+  for (const { name, queries } of kinds) {
+    if (queries.length === 0) continue;
+    const pairs = queries.flatMap((query) => targets.map((target) => ({ query, target })));
+    const ours = await alignmentsOf(pairs, engine);
+    const blast = await blastHsps(queries, targets, cutOff, folder);
+    const agreement = agreementOf(
+      pairs.map(({ query, target }) => {
+        const key = pairKey(query.id, target.id);
+        const within = (places: readonly JudgedPlace[] = []): readonly JudgedPlace[] =>
+          places.filter(({ eValue }) => eValue <= cutOff);
+        return { blast: within(blast.get(key)), ours: within(ours.get(key)) };
+      }),
+    );
+    figures[name] = agreement;
+    console.log(`${name}: ${JSON.stringify(agreement)}`);
+  }
+  return figures;
+}
+
+/** Searches each query once and returns the alignments of the wanted pairs. */
+async function alignmentsOf(
+  pairs: readonly { readonly query: BenchProtein; readonly target: BenchProtein }[],
+  engine: SearchEngine,
+): Promise<Places> {
+  const { targets } = engine.release;
+  const wanted = new Set(pairs.map(({ query, target }) => pairKey(query.id, target.id)));
+  const queries = [...new Map(pairs.map(({ query }) => [query.id, query])).values()];
+  const places = new Map<string, readonly JudgedPlace[]>();
+  const settings = {
+    targetSpace: unfilteredSpace(engine.release),
+    limit: targets.count,
+    evidence: 'pairwise_sequence_alignment',
+    guarantee: 'exhaustive',
+    significance: 'if_available',
+    alignedMaxEValue: LARGEST_E,
+    alignments: { maxCount: 50, maxEValue: LARGEST_E },
+  } as const;
+  for (let start = 0; start < queries.length; start += CHUNK) {
+    const chunk = queries.slice(start, start + CHUNK);
+    const named = chunk.map(({ sequence }) => ({ sequence, normalizationId: 'as-read' }));
+    for (const [at, { candidates }] of (await searchMany(named, settings, engine)).entries()) {
+      for (const candidate of candidates) {
+        const key = pairKey(chunk[at].id, targets.id(candidate.targetIndex));
+        if (wanted.has(key)) places.set(key, placesOf(candidate));
+      }
+    }
+  }
+  return places;
+}
+
+async function readNamed(path: string): Promise<readonly NamedProtein[]> {
+  const list: NamedProtein[] = [];
+  for await (const { header, text } of readFasta(fastaFile(path))) {
+    const { id, name, description } = parseFastaHeader(header);
+    list.push({ id, name: name ?? description ?? '', sequence: normaliseProtein(text).sequence });
+  }
+  return list;
+}
