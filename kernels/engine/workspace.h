@@ -9,7 +9,19 @@ namespace gloaming {
 
 class Workspace {
  public:
-  enum Slot { kBoundaries, kCheckpoints, kFlags, kRows, kRuns, kClosest, kPrepared, kLetters, kQueues, kSlotCount };
+  enum Slot {
+    kBoundaries,
+    kCheckpoints,
+    kFlags,
+    kRows,
+    kRuns,
+    kClosest,
+    kPrepared,
+    kLetters,
+    kQueues,
+    kHalves,
+    kSlotCount
+  };
 
   Workspace() = default;
   ~Workspace();

@@ -256,6 +256,8 @@ export interface ResolvedPolicy {
     readonly qualificationId: string;
     /** Whether centroid ids are looked up before rows are swept. */
     readonly usesCodebook: boolean;
+    /** Targets that the codebook leaves; present with `usesCodebook`. */
+    readonly poolCount?: number;
     /** Measured losses against the exhaustive answer, as text. */
     readonly losses: string;
   };

@@ -138,7 +138,7 @@ describe('a search over partitions of a calibrated release', () => {
     sampled = { ...plain, calibration, qualification: qualifiedFor(policyDefinition(40, 20)) };
     const files = await writeCodebook(release, {});
     coded = {
-      qualification: qualifiedFor(codebookDefinition(20, 10), files),
+      qualification: qualifiedFor(codebookDefinition(20, 10, 90), files),
       codebook: await openCodebookOf(release.directory, files, release.tokens),
     };
   }, 300_000);
