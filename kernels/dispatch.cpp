@@ -51,12 +51,12 @@ const Kernels avx2Kernels{"avx2",
 const Kernels avx512vnniKernels{"avx512vnni",
                                 avx512MaxsimPackedBytes, avx512MaxsimPack, 1, avx512MaxsimPrepare, avx512MaxsimRows,
                                 avx512AffinePackedBytes, avx512AffinePack, avx512AffineScore,
-                                32, avx512AffineScores, avx512AffineMeasures, avx512AffineAlign, avx2CodedRows};
+                                32, avx512AffineScores, avx512AffineMeasures, avx512AffineAlign, avx512CodedRows};
 #if defined(GLOAMING_HAS_AMX)
 const Kernels amxKernels{"amx",
                          amxMaxsimPackedBytes, amxMaxsimPack, 0, nullptr, amxMaxsimRows,
                          avx512AffinePackedBytes, avx512AffinePack, avx512AffineScore,
-                         32, avx512AffineScores, avx512AffineMeasures, avx512AffineAlign, avx2CodedRows};
+                         32, avx512AffineScores, avx512AffineMeasures, avx512AffineAlign, avx512CodedRows};
 #endif
 #elif defined(__aarch64__)
 const Kernels neonKernels{"neon",

@@ -20,9 +20,10 @@
  *     self       sum over residues of max(0, s(i,i)): the affine score of a protein with itself without gaps
  *                Shape  tokens [length × dimension]; one int32     Range  0..65,535 × 32,767
  *                Unit   substitution scores     selfScore
- *     coded      coarse similarity and excess of a target, whose rows are centroid ids, for up to kCodedQueries queries
- *                Shape  table [kCodeCount × kCodedQueries], codes [rows]; two uint32 a query
- *                Range  0..65,535 × 255     Unit  128ths of int8 products     referenceCodedRows
+ *     coded      excess of a target, whose rows are centroid ids, with up to kCodedQueries queries, and the votes of
+ *                its best band of diagonals
+ *                Shape  table [kCodeCount], codes [rows]; two uint32 a query
+ *                Range  0..65,535 × 255, and 0..65,535     Unit  128ths of int8 products; votes     referenceCodedRows
  *     moments    sum of the outer products of a protein's tokens, upper triangle
  *                Shape  rows [count × dimension]; int32 [dimension × (dimension + 1) ÷ 2]
  *                Range  ±65,535 × 2^14     Unit  int8 products     referenceSecondMoments
@@ -74,8 +75,10 @@
  * maxima of the repeats are never read. A packed query is 64-byte aligned.
  *
  * Codebook. A release may store one 16-bit centroid id (a code) per row: the nearest of kCodeCount centroids (words). A
- * table holds a query's best dot product with each centroid in eight bits. A look-up per row sums the table's values
- * for kCodedQueries queries at once. 65,535 rows × 255 fits in 32 bits.
+ * table holds, for each centroid and query, the best dot product in eight bits, the group of query rows that has it in
+ * four, and the weight of a vote in four. A look-up per row sums the excess of kCodedQueries queries at once. 65,535
+ * rows × 255 fits in 32 bits. Few rows of a target have a weight. Such a row votes for its diagonal, which is its place
+ * less the middle of the group. Homologous rows share diagonals, and rows that are near by chance do not.
  */
 #ifndef GLOAMING_KERNELS_H
 #define GLOAMING_KERNELS_H
@@ -101,8 +104,10 @@ constexpr uint32_t kMaxRows = 64;
 constexpr uint32_t kPreparedRows = 2 * kMaxRows;
 /** Number of centroids: all values of 16 bits, so that no centroid id lies outside a table. */
 constexpr uint32_t kCodeCount = 65'536;
-/** Queries per table: one byte each in a row of a table, which fills one 256-bit register. */
+/** Queries per table: two bytes each in a row of a table, which fills a register of 512 bits and a line of a cache. */
 constexpr uint32_t kCodedQueries = 32;
+/** Groups of neighbouring rows of a query. */
+constexpr uint32_t kRowGroups = 16;
 /** Arrays with one value per query token are padded to a multiple of this, so that kernels may access whole vectors. */
 constexpr uint32_t kTokenRound = 64;
 
@@ -168,6 +173,20 @@ struct PairSums {
   int32_t queryToTarget, targetToQuery;
 };
 
+/** Row of a table: an entry of each query for one centroid. */
+struct alignas(64) TableRow {
+  /** Bits 8 to 15: best dot product >> 7. Bits 4 to 7: weight of a vote. Bits 0 to 3: group of the closest row. */
+  uint16_t entries[kCodedQueries];
+};
+
+/** Diagonals of the queries of a table. A band has two halves, and each half is part of two bands. */
+struct Diagonals {
+  /** Length of the query less the middle of each group, so that no diagonal is below 0; 0..65,535. */
+  uint32_t origins[kCodedQueries][kRowGroups];
+  /** log2 of the diagonals of half a band. */
+  uint32_t shifts[kCodedQueries];
+};
+
 /** Kinds of runs, seen from the query: a pair, query residues facing a gap, target residues facing a gap. */
 enum Run : uint32_t { kPair = 0, kInsertion = 1, kDeletion = 2 };
 
@@ -223,10 +242,13 @@ struct Kernels {
   void (*affineMeasures)(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);
   AffineAlignment (*affineAlign)(const AffineTask& task);
 
-  /* Adds to closeness and excess [kCodedQueries] the table's values for 1..kMaxLength rows of a target, given by their
-   * centroid ids. table [kCodeCount × kCodedQueries]. A term of excess is max(0, value − floor). */
-  void (*codedRows)(const uint8_t* table, const uint16_t* codes, uint32_t count, uint8_t floor, uint32_t* closeness,
-                    uint32_t* excess);
+  /* Writes excess, the sum of max(0, dot product − floor) over 1..kMaxLength rows of a target, and votes, the weight of
+   * the best band; both [kCodedQueries]. codes: the centroid ids of the rows. floor: 0..255. halves [halfCount ×
+   * kCodedQueries]: zeros, which it overwrites; half (row + origin) >> shift must exist for each row and query. Weights
+   * saturate at 65,535. */
+  void (*codedRows)(const TableRow* table, const uint16_t* codes, uint32_t count, uint8_t floor,
+                    const Diagonals& diagonals, uint16_t* halves, uint32_t halfCount, uint32_t* excess,
+                    uint32_t* votes);
 };
 
 extern const Kernels referenceKernels;

@@ -23,9 +23,8 @@ size_t avx2WavefrontPackedBytes(uint32_t length, uint32_t dimension);
 size_t avx2BatchPackedBytes(uint32_t length, uint32_t dimension);
 void avx2BatchPack(const AffineQuery& query, void* packed);
 
-/* The AVX-512 tables use it, too, because a row of the table fills a register of 256 bits. */
-void avx2CodedRows(const uint8_t* table, const uint16_t* codes, uint32_t count, uint8_t floor, uint32_t* closeness,
-                   uint32_t* excess);
+void avx2CodedRows(const TableRow* table, const uint16_t* codes, uint32_t count, uint8_t floor,
+                   const Diagonals& diagonals, uint16_t* halves, uint32_t halfCount, uint32_t* excess, uint32_t* votes);
 
 }  // namespace gloaming
 

@@ -18,6 +18,10 @@ void avx512AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores
 void avx512AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);
 AffineAlignment avx512AffineAlign(const AffineTask& task);
 
+void avx512CodedRows(const TableRow* table, const uint16_t* codes, uint32_t count, uint8_t floor,
+                     const Diagonals& diagonals, uint16_t* halves, uint32_t halfCount, uint32_t* excess,
+                     uint32_t* votes);
+
 /* The same functions with the plain twins of the assembly in tile.h and cells.h, for tests and the bench. */
 int32_t avx512PlainMaxsimRows(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest);
 void avx512PlainAffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores);

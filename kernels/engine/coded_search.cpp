@@ -1,6 +1,7 @@
 #include "engine/coded_search.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace gloaming {
 namespace {
@@ -12,6 +13,9 @@ constexpr uint32_t kMaxParents = kCodeCount / kWordChildren;
 constexpr uint32_t kAssignRows = 1'024;
 /** Targets of a chunk of look-ups, some 50 µs, which bounds the wait of threads for each other at the end. */
 constexpr uint32_t kChunkTargets = 64;
+/** Values of a table's dot products. */
+constexpr uint32_t kValues = 256;
+constexpr uint32_t kLeastShift = 4, kNarrowLength = 512;
 
 int32_t dot(const int8_t* a, const int8_t* b, uint32_t dimension) {
   int32_t sum = 0;
@@ -32,6 +36,23 @@ void meet(const Kernels& kernels, const PackedQuery& query, const int8_t* rows, 
   kernels.maxsimRows(query, prepared, count, closest);
 }
 
+/* Notes the group where it has raised the best dot product of a centroid. All values have 32 bits, so that compilers
+ * vectorize the loop. */
+void noteGroup(int32_t group, const int32_t* closest, int32_t* __restrict before, int32_t* __restrict groups) {
+  for (uint32_t word = 0; word < kBlockWords; ++word) {
+    const int32_t isRaised = -static_cast<int32_t>(closest[word] > before[word]);
+    groups[word] = (group & isRaised) | (groups[word] & ~isRaised);
+    before[word] = closest[word];
+  }
+}
+
+/* Weight of a vote that `rows` of the counted rows would have at least as well. */
+uint32_t weightOf(uint64_t rows, uint64_t counted) {
+  uint32_t weight = 0;
+  while (weight < kMaxWeight && (kVoteShare * std::max<uint64_t>(rows, 1) << (weight + 1)) <= counted) ++weight;
+  return weight;
+}
+
 }  // namespace
 
 Codes::Codes(const Kernels& kernels, std::vector<uint32_t> starts, uint32_t dimension, const int8_t* words,
@@ -49,60 +70,142 @@ Codes::Codes(const Kernels& kernels, std::vector<uint32_t> starts, uint32_t dime
   }
 }
 
+const std::vector<uint32_t>& Codes::counts() const {
+  std::call_once(isCounted_, [this] {
+    counts_.assign(kCodeCount, 0);
+    const uint32_t rows = starts_.back(), step = (rows + kCountedRows - 1) / kCountedRows;
+    for (uint64_t row = 0; row < rows; row += step) {
+      ++counts_[*reinterpret_cast<const uint16_t*>(codes_.row(static_cast<uint32_t>(row)))];
+    }
+  });
+  return counts_;
+}
+
 TableSearch::TableSearch(const Kernels& kernels, std::shared_ptr<const Codes> codes, std::vector<OwnedQuery> queries,
                          Done done)
     : CodedJob(kernels, std::move(done)), codes_(std::move(codes)), queries_(std::move(queries)) {}
 
 uint64_t TableSearch::prepare() {
   if (queries_.empty() || queries_.size() > kCodedQueries) throw ShapeError("a table is of 1 to 32 queries");
-  table.assign(size_t{kCodeCount} * kCodedQueries, 0);
+  table.assign(kCodeCount, TableRow{});
   return codes_->blocks().size();
 }
 
 void TableSearch::run(uint64_t block, Workspace& workspace) {
-  const PackedQuery words = codes_->blocks()[block].view();
-  auto* closest = static_cast<int32_t*>(workspace.reserve(Workspace::kClosest, kBlockWords * sizeof(int32_t)));
-  uint8_t* rows = table.data() + block * kBlockWords * kCodedQueries;
   for (size_t q = 0; q < queries_.size(); ++q) {
-    const Tokens query = queries_[q].view().tokens;
-    std::fill_n(closest, kBlockWords, 0);
-    for (uint32_t row = 0; row < query.length; row += kMaxRows) {
+    if (isCancelled()) return;
+    fill(block, q, workspace);
+  }
+}
+
+void TableSearch::fill(uint64_t block, size_t query, Workspace& workspace) {
+  const PackedQuery words = codes_->blocks()[block].view();
+  const Tokens tokens = queries_[query].view().tokens;
+  constexpr size_t kArrayBytes = kBlockWords * sizeof(int32_t);
+  auto* closest = static_cast<int32_t*>(workspace.reserve(Workspace::kClosest, 3 * kArrayBytes));
+  int32_t* const before = closest + kBlockWords;
+  int32_t* const groups = before + kBlockWords;
+  std::fill_n(closest, 3 * kBlockWords, 0);
+  const auto startOf = [&tokens](uint64_t group) { return static_cast<uint32_t>(tokens.length * group / kRowGroups); };
+  for (uint32_t group = 0; group < kRowGroups; ++group) {
+    const uint32_t end = startOf(group + 1);
+    for (uint32_t row = startOf(group); row < end; row += kMaxRows) {
       if (isCancelled()) return;
-      const uint32_t count = std::min(kMaxRows, query.length - row);
-      meet(kernels_, words, query.values + size_t{row} * query.dimension, count, closest, workspace);
+      const int8_t* rows = tokens.values + size_t{row} * tokens.dimension;
+      meet(kernels_, words, rows, std::min(kMaxRows, end - row), closest, workspace);
     }
-    for (uint32_t word = 0; word < kBlockWords; ++word) {
-      rows[size_t{word} * kCodedQueries + q] = static_cast<uint8_t>(closest[word] >> kTableShift);
+    noteGroup(static_cast<int32_t>(group), closest, before, groups);
+  }
+  TableRow* rows = table.data() + block * kBlockWords;
+  for (uint32_t word = 0; word < kBlockWords; ++word) {
+    rows[word].entries[query] = static_cast<uint16_t>(closest[word] >> kTableShift << 8 | groups[word]);
+  }
+}
+
+void weighVotes(std::vector<TableRow>& table, uint32_t queryCount, const std::vector<uint32_t>& counts) {
+  constexpr size_t kPlaces = size_t{kRowGroups} * kValues;
+  const auto placeOf = [](size_t query, uint16_t entry) {
+    return query * kPlaces + (entry & (kRowGroups - 1)) * kValues + (entry >> 8);
+  };
+  uint64_t counted = 0;
+  std::vector<uint32_t> rows(queryCount * kPlaces, 0);
+  for (uint32_t code = 0; code < kCodeCount; ++code) {
+    counted += counts[code];
+    for (uint32_t q = 0; q < queryCount; ++q) rows[placeOf(q, table[code].entries[q])] += counts[code];
+  }
+  std::vector<uint16_t> weights(rows.size());
+  uint64_t sum = 0;
+  for (size_t place = rows.size(); place-- > 0;) {
+    sum += rows[place];
+    weights[place] = static_cast<uint16_t>(weightOf(sum, counted) << 4);
+    // The next place is of another group.
+    if (place % kValues == 0) sum = 0;
+  }
+  for (TableRow& row : table) {
+    for (uint32_t q = 0; q < queryCount; ++q) {
+      row.entries[q] = static_cast<uint16_t>(row.entries[q] | weights[placeOf(q, row.entries[q])]);
     }
   }
 }
 
-CodedSearch::CodedSearch(const Kernels& kernels, std::shared_ptr<const Codes> codes, std::vector<uint8_t> table,
-                         uint32_t queryCount, std::optional<std::vector<uint32_t>> eligible, uint8_t floor, Done done)
-    : CodedJob(kernels, std::move(done)), codes_(std::move(codes)), table_(std::move(table)), queryCount_(queryCount),
-      eligible_(std::move(eligible)), floor_(floor) {}
+Diagonals diagonalsOf(const std::vector<uint32_t>& lengths) {
+  Diagonals diagonals{};
+  for (uint32_t q = 0; q < kCodedQueries; ++q) {
+    const uint32_t length = q < lengths.size() ? lengths[q] : 1;
+    uint32_t& shift = diagonals.shifts[q] = kLeastShift;
+    while (kNarrowLength << (shift - kLeastShift) < length) ++shift;
+    for (uint32_t group = 0; group < kRowGroups; ++group) {
+      diagonals.origins[q][group] = length - (2 * group + 1) * length / (2 * kRowGroups);
+    }
+  }
+  return diagonals;
+}
+
+CodedSearch::CodedSearch(const Kernels& kernels, std::shared_ptr<const Codes> codes, std::vector<TableRow> table,
+                         std::vector<uint32_t> lengths, std::optional<std::vector<uint32_t>> eligible, uint8_t floor,
+                         Done done)
+    : CodedJob(kernels, std::move(done)), codes_(std::move(codes)), table_(std::move(table)),
+      lengths_(std::move(lengths)), eligible_(std::move(eligible)), floor_(floor) {}
 
 uint64_t CodedSearch::prepare() {
   codes_->checkFile();
-  if (table_.size() != size_t{kCodeCount} * kCodedQueries) throw ShapeError("the table must have 65,536 rows of 32");
-  if (queryCount_ == 0 || queryCount_ > kCodedQueries) throw ShapeError("a table is of 1 to 32 queries");
+  if (table_.size() != kCodeCount) throw ShapeError("the table must have 65,536 rows of 32");
+  if (lengths_.empty() || lengths_.size() > kCodedQueries) throw ShapeError("a table is of 1 to 32 queries");
+  for (const uint32_t length : lengths_) {
+    if (length == 0 || length > kMaxLength) throw ShapeError("the length of a query must be 1 to 65,535");
+  }
   if (eligible_) checkTargets(*eligible_, true, codes_->targetCount());
+  diagonals_ = diagonalsOf(lengths_);
+  weighVotes(table_, static_cast<uint32_t>(lengths_.size()), codes_->counts());
   const std::vector<uint32_t> none(itemCount());
-  sums.assign(queryCount_, {none, none});
+  sums.assign(lengths_.size(), {none, none});
   return (itemCount() + kChunkTargets - 1) / kChunkTargets;
 }
 
-void CodedSearch::run(uint64_t chunk, Workspace&) {
+/* Halves of bands that the diagonals of a target of so many rows touch. */
+uint32_t CodedSearch::halfCount(uint32_t rows) const {
+  uint32_t most = 1;
+  for (size_t q = 0; q < lengths_.size(); ++q)
+    most = std::max(most, ((rows + lengths_[q]) >> diagonals_.shifts[q]) + 1);
+  return most;
+}
+
+void CodedSearch::run(uint64_t chunk, Workspace& workspace) {
   const auto first = static_cast<uint32_t>(chunk * kChunkTargets);
   const uint32_t end = std::min(itemCount(), first + kChunkTargets);
   for (uint32_t item = first; item < end; ++item) {
     if (isCancelled()) return;
     const uint32_t target = eligible_ ? (*eligible_)[item] : item;
-    uint32_t closeness[kCodedQueries] = {}, excess[kCodedQueries] = {};
-    kernels_.codedRows(table_.data(), codes_->codes(target), codes_->length(target), floor_, closeness, excess);
-    for (uint32_t q = 0; q < queryCount_; ++q) {
-      sums[q].closeness[item] = closeness[q];
+    const uint32_t length = codes_->length(target), halves = halfCount(length);
+    const size_t bytes = size_t{halves} * kCodedQueries * sizeof(uint16_t);
+    auto* votesOfHalves = static_cast<uint16_t*>(workspace.reserve(Workspace::kHalves, bytes));
+    std::memset(votesOfHalves, 0, bytes);
+    uint32_t excess[kCodedQueries], votes[kCodedQueries];
+    kernels_.codedRows(table_.data(), codes_->codes(target), length, floor_, diagonals_, votesOfHalves, halves, excess,
+                       votes);
+    for (size_t q = 0; q < lengths_.size(); ++q) {
       sums[q].excess[item] = excess[q];
+      sums[q].votes[item] = votes[q];
     }
   }
 }

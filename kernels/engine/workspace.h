@@ -20,6 +20,7 @@ class Workspace {
     kLetters,
     kQueues,
     kPart,
+    kHalves,
     kSlotCount
   };
 

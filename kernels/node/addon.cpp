@@ -17,8 +17,8 @@
  *                                                      { leastScores, maxCount } for lists of alignments
  *   openCodes(variant, starts, dimension, words, path)  the centroids, and the centroid ids of a release
  *   codeTable(codes, queries, threads, isLowPriority, callback)                            a search: a table
- *   (kernels.h) codeSums(codes, table, queryCount, eligible, floor, threads, isLowPriority, callback)  a search by
- *   such a table assign(dimension, parents, children, rows, threads, isLowPriority, callback)          a search:
+ *   codeSums(codes, table, lengths, eligible, floor, threads, isLowPriority, callback)     a search by such a table
+ *   assign(dimension, parents, children, rows, threads, isLowPriority, callback)          a search:
  *   nearest centroids cancel(search)
  *   limitMemory(bytes)                                 limits the resident bytes of later mappings
  *   selfScore(query, dimension, parameters)            the affine score of a protein with itself, at once
@@ -282,14 +282,17 @@ Napi::Value codeTable(const Napi::CallbackInfo& info) {
 
 Napi::Value codeSums(const Napi::CallbackInfo& info) {
   const auto& [codes, kernels] = codesOf(info[0]);
-  auto table = copyArray<Napi::Uint8Array, uint8_t>(info[1], napi_uint8_array, "the table");
-  const auto queryCount = static_cast<uint32_t>(wholeNumber(info[2], kCodedQueries, "the number of queries"));
+  const auto entries = typedArray<Napi::Uint16Array>(info[1], napi_uint16_array, "the table");
+  if (entries.ElementLength() % kCodedQueries != 0) throw ShapeError("the rows of the table must be whole");
+  std::vector<TableRow> table(entries.ElementLength() / kCodedQueries);
+  std::memcpy(table.data(), entries.Data(), table.size() * sizeof(TableRow));
+  std::vector<uint32_t> lengths = copyIndices(info[2], "the lengths of the queries");
   std::optional<std::vector<uint32_t>> eligible = copyEligible(info[3]);
   const auto floor = static_cast<uint8_t>(wholeNumber(info[4], UINT8_MAX, "the floor"));
   const uint32_t threads = threadCount(info[5]);
   auto done = callOnLoop(info.Env(), info[7], codedToValue);
-  auto search = std::make_shared<CodedSearch>(*kernels, codes, std::move(table), queryCount, std::move(eligible), floor,
-                                              std::move(done));
+  auto search = std::make_shared<CodedSearch>(*kernels, codes, std::move(table), std::move(lengths),
+                                              std::move(eligible), floor, std::move(done));
   return submit(info.Env(), std::move(search), threads, priorityOf(info[6]));
 }
 

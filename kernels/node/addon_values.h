@@ -4,6 +4,8 @@
 
 #include <napi.h>
 
+#include <cstring>
+
 #include "cuda/host/fleet_search.h"
 #include "engine/coded_search.h"
 #include "engine/search.h"
@@ -75,7 +77,10 @@ inline Napi::Value measuresToValue(Napi::Env env, const Search& search) {
 }
 
 inline Napi::Value tableToValue(Napi::Env env, const Search& search) {
-  return copyOut<Napi::Uint8Array>(env, static_cast<const TableSearch&>(search).table);
+  const std::vector<TableRow>& rows = static_cast<const TableSearch&>(search).table;
+  Napi::Uint16Array table = Napi::Uint16Array::New(env, rows.size() * kCodedQueries);
+  std::memcpy(table.Data(), rows.data(), rows.size() * sizeof(TableRow));
+  return table;
 }
 
 inline Napi::Value codedToValue(Napi::Env env, const Search& search) {
@@ -83,8 +88,8 @@ inline Napi::Value codedToValue(Napi::Env env, const Search& search) {
   Napi::Array list = Napi::Array::New(env, all.size());
   for (uint32_t q = 0; q < all.size(); ++q) {
     Napi::Object sums = Napi::Object::New(env);
-    sums["closeness"] = copyOut<Napi::Uint32Array>(env, all[q].closeness);
     sums["excess"] = copyOut<Napi::Uint32Array>(env, all[q].excess);
+    sums["votes"] = copyOut<Napi::Uint32Array>(env, all[q].votes);
     list[q] = sums;
   }
   return list;

@@ -20,8 +20,9 @@ int32_t excessReference(const Tokens& query, const Tokens& target, int32_t floor
 int32_t excessOver(int32_t floor, int32_t best);
 int32_t referenceMaxsimRows(const PackedQuery& query, const void* stored, uint32_t rowCount, int32_t* closest);
 
-void referenceCodedRows(const uint8_t* table, const uint16_t* codes, uint32_t count, uint8_t floor, uint32_t* closeness,
-                        uint32_t* excess);
+void referenceCodedRows(const TableRow* table, const uint16_t* codes, uint32_t count, uint8_t floor,
+                        const Diagonals& diagonals, uint16_t* halves, uint32_t halfCount, uint32_t* excess,
+                        uint32_t* votes);
 
 void referenceSecondMoments(const int8_t* rows, uint32_t count, uint32_t dimension, int32_t* products);
 

@@ -4,43 +4,63 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
+#include "engine/coded_search.h"
 #include "reference/reference.h"
 #include "test/random_tokens.h"
 
 namespace gloaming {
 
-/** Both kinds of sums of all queries of a table, which kernels add to. */
-struct CodedSums {
-  uint32_t closeness[kCodedQueries], excess[kCodedQueries];
+/** Both results of all queries of a table. */
+struct CodedScores {
+  uint32_t excess[kCodedQueries], votes[kCodedQueries];
 };
 
-/* Compares one random table. In one case of eight all its bytes are 255, for the largest sums. */
+/* Returns a table of random entries, of which one in `rarity` has a weight. */
+inline std::vector<TableRow> randomTable(Random& random, uint32_t rarity) {
+  std::vector<TableRow> table(kCodeCount);
+  for (TableRow& row : table) {
+    for (uint16_t& entry : row.entries) {
+      entry = static_cast<uint16_t>(random());
+      if (below(random, rarity) != 0) entry = static_cast<uint16_t>(entry & ~0xf0u);
+    }
+  }
+  return table;
+}
+
+/* Compares one random table. In one case of eight all its bits are set, for the largest sums and saturated votes. */
 inline void checkCoded(uint64_t seed, uint32_t count) {
   Random random(seed);
   const bool isFull = below(random, 8) == 0;
-  std::vector<uint8_t> table(size_t{kCodeCount} * kCodedQueries, 255);
-  for (size_t at = 0; !isFull && at < table.size(); at += sizeof(uint64_t)) {
-    const uint64_t bytes = random();
-    std::memcpy(table.data() + at, &bytes, sizeof bytes);
-  }
+  std::vector<TableRow> table = randomTable(random, 1 + below(random, 40));
+  std::vector<uint32_t> lengths(1 + below(random, kCodedQueries));
+  for (uint32_t& length : lengths) length = 1 + below(random, below(random, 8) == 0 ? kMaxLength : 700);
+  if (isFull) std::memset(table.data(), 255, table.size() * sizeof(TableRow));
   std::vector<uint16_t> codes(count);
   for (uint16_t& code : codes) code = static_cast<uint16_t>(random());
   const auto floor = static_cast<uint8_t>(below(random, 256));
-  CodedSums start;
+  const Diagonals diagonals = diagonalsOf(lengths);
+  uint32_t halfCount = 1;
   for (uint32_t q = 0; q < kCodedQueries; ++q) {
-    start.closeness[q] = below(random, 1'000);
-    start.excess[q] = below(random, 1'000);
+    const uint32_t length = q < lengths.size() ? lengths[q] : 1;
+    halfCount = std::max(halfCount, ((count + length) >> diagonals.shifts[q]) + 1);
   }
-  CodedSums expected = start;
-  referenceCodedRows(table.data(), codes.data(), count, floor, expected.closeness, expected.excess);
+  const std::vector<uint16_t> zeros(size_t{halfCount} * kCodedQueries);
+  const auto scoresBy = [&](decltype(Kernels::codedRows) codedRows) {
+    std::vector<uint16_t> halves = zeros;
+    CodedScores scores;
+    codedRows(table.data(), codes.data(), count, floor, diagonals, halves.data(), halfCount, scores.excess,
+              scores.votes);
+    return scores;
+  };
+  const CodedScores expected = scoresBy(referenceCodedRows);
   size_t tableCount = 0;
   const Kernels* const* all = compiledKernels(&tableCount);
   for (size_t k = 0; k < tableCount; ++k) {
     if (!canRun(*all[k])) continue;
-    CodedSums found = start;
-    all[k]->codedRows(table.data(), codes.data(), count, floor, found.closeness, found.excess);
+    const CodedScores found = scoresBy(all[k]->codedRows);
     if (std::memcmp(&found, &expected, sizeof found) == 0) continue;
     std::fprintf(stderr, "%s differs from the reference in look-ups; seed %llu, %u codes\n", all[k]->name,
                  static_cast<unsigned long long>(seed), count);

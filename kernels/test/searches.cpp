@@ -196,6 +196,38 @@ struct CodedData {
   }
 };
 
+/* Entry of a query and a centroid without a weight, by plain loops. */
+uint16_t entryOf(const Tokens& query, const int8_t* word) {
+  int32_t best = 0;
+  uint32_t closest = 0;
+  for (uint32_t group = 0; group < kRowGroups; ++group) {
+    const uint32_t end = query.length * (group + 1) / kRowGroups;
+    for (uint32_t row = query.length * group / kRowGroups; row < end; ++row) {
+      const int32_t found = dotProduct(query.values + size_t{row} * kDimension, word, kDimension);
+      if (found <= best) continue;
+      best = found;
+      closest = group;
+    }
+  }
+  return static_cast<uint16_t>(best >> kTableShift << 8 | closest);
+}
+
+/* Checks some weights of the first query by counting the rows of the release that are as rare. */
+void checkWeights(const std::vector<TableRow>& plain, const std::vector<TableRow>& weighed,
+                  const std::vector<uint16_t>& codes) {
+  for (uint32_t code = 0; code < kCodeCount; code += 499) {
+    const uint32_t entry = plain[code].entries[0];
+    uint64_t rows = 0;
+    for (const uint16_t other : codes) {
+      const uint32_t compared = plain[other].entries[0];
+      rows += compared % kRowGroups == entry % kRowGroups && compared >> 8 >= entry >> 8 ? 1 : 0;
+    }
+    uint32_t weight = kMaxWeight;
+    while (weight > 0 && (kVoteShare * std::max<uint64_t>(rows, 1) << weight) > codes.size()) --weight;
+    require(weighed[code].entries[0] == (entry | weight << 4), "the weight of a vote differs");
+  }
+}
+
 /* Checks a table of some queries, and the coarse scores of listed targets by it. */
 void checkCoded(Pool& pool, const Kernels& kernels, const Data& data, const CodedData& coded, uint32_t threads) {
   const auto codes = coded.open(kernels, data);
@@ -205,29 +237,31 @@ void checkCoded(Pool& pool, const Kernels& kernels, const Data& data, const Code
   tableWaiter.wait();
   require(!tableWaiter.hasFailed, "a table failed");
   for (size_t q = 0; q < data.queries.size(); ++q) {
-    const Tokens query = data.tokens(data.queries[q]);
     for (uint32_t word = 0; word < kCodeCount; word += 997) {
-      int32_t best = 0;
-      for (uint32_t row = 0; row < query.length; ++row) {
-        const int8_t* rows = query.values + size_t{row} * kDimension;
-        best = std::max(best, dotProduct(rows, coded.words.data() + size_t{word} * kDimension, kDimension));
-      }
-      require(made->table[size_t{word} * kCodedQueries + q] == best >> kTableShift, "a table differs");
+      const int8_t* values = coded.words.data() + size_t{word} * kDimension;
+      require(made->table[word].entries[q] == entryOf(data.tokens(data.queries[q]), values), "a table differs");
     }
   }
+  std::vector<uint32_t> lengths;
+  for (const auto& query : data.queries) lengths.push_back(data.tokens(query).length);
   constexpr uint8_t floor = 90;
   const std::vector<uint32_t> listed{1, 2, 5, 40, 44};
-  const auto search = std::make_shared<CodedSearch>(kernels, codes, made->table, uint32_t(data.queries.size()), listed,
-                                                    floor, waiter.done());
+  const auto search = std::make_shared<CodedSearch>(kernels, codes, made->table, lengths, listed, floor, waiter.done());
   pool.submit(search, threads);
   waiter.wait();
   require(!waiter.hasFailed, "a search by codes failed");
+  std::vector<TableRow> table = made->table;
+  weighVotes(table, static_cast<uint32_t>(lengths.size()), codes->counts());
+  checkWeights(made->table, table, coded.codes);
+  const Diagonals diagonals = diagonalsOf(lengths);
   for (size_t item = 0; item < listed.size(); ++item) {
-    uint32_t closeness[kCodedQueries] = {}, excess[kCodedQueries] = {};
-    referenceCodedRows(made->table.data(), codes->codes(listed[item]), codes->length(listed[item]), floor, closeness,
-                       excess);
+    constexpr uint32_t halfCount = (2 * kMaxLength >> 4) + 1;
+    std::vector<uint16_t> halves(size_t{halfCount} * kCodedQueries);
+    uint32_t excess[kCodedQueries], votes[kCodedQueries];
+    referenceCodedRows(table.data(), codes->codes(listed[item]), codes->length(listed[item]), floor, diagonals,
+                       halves.data(), halfCount, excess, votes);
     for (size_t q = 0; q < data.queries.size(); ++q) {
-      require(search->sums[q].closeness[item] == closeness[q] && search->sums[q].excess[item] == excess[q],
+      require(search->sums[q].excess[item] == excess[q] && search->sums[q].votes[item] == votes[q],
               "a search by codes differs from the reference");
     }
   }

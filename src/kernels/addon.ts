@@ -96,12 +96,12 @@ export interface Addon {
     queries: readonly QueryTokens[],
     threads: number | undefined,
     isLowPriority: boolean,
-    callback: Callback<Uint8Array>,
+    callback: Callback<Uint16Array>,
   ): SearchHandle;
   codeSums(
     codebook: CodesHandle,
-    table: Uint8Array,
-    queryCount: number,
+    table: Uint16Array,
+    lengths: Uint32Array,
     eligible: Uint32Array | undefined,
     floor: number,
     threads: number | undefined,

@@ -27,11 +27,13 @@ export interface CodebookSource {
 export interface Codebook {
   /**
    * One result per query, in order.
-   * Range   1..CODED_QUERIES queries; floor 0..255
+   * Shape   lengths: residues of each whole query, of which `queries` has evenly spread rows
+   * Range   1..CODED_QUERIES queries; floor 0..255, a dot product >> TABLE_SHIFT
    * Errors  those of a KernelBackend
    */
   sweep(
     queries: readonly QueryTokens[],
+    lengths: Uint32Array,
     eligible: Uint32Array | undefined,
     floor: number,
     options?: KernelOptions,
@@ -52,12 +54,12 @@ export function openCodebook(
     addon.openCodes(addon.choose(variant), residueStarts, dimension, centroids, path),
   );
   return {
-    async sweep(queries, eligible, floor, options = {}) {
-      const table = await run<Uint8Array>(addon, options, (threads, isLowPriority, callback) =>
+    async sweep(queries, lengths, eligible, floor, options = {}) {
+      const table = await run<Uint16Array>(addon, options, (threads, isLowPriority, callback) =>
         addon.codeTable(codebook, queries, threads, isLowPriority, callback),
       );
       return run<readonly CodebookSums[]>(addon, options, (threads, isLowPriority, callback) =>
-        addon.codeSums(codebook, table, queries.length, eligible, floor, threads, isLowPriority, callback),
+        addon.codeSums(codebook, table, lengths, eligible, floor, threads, isLowPriority, callback),
       );
     },
   };

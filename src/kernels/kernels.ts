@@ -84,15 +84,17 @@ export interface SweptSums extends MaxSimSums {
 }
 
 /**
- * Sums over the residues of each target, by their centroid ids, in the order of the eligible list.
- * Unit  dot products >> TABLE_SHIFT (codebook.ts)
+ * Coarse scores of each target by the centroid ids of its residues, in the order of the eligible list.
  * Range 0 and more
  */
 export interface CodebookSums {
-  /** Σ of the best dot product with any row of the query. */
-  readonly closeness: Uint32Array;
-  /** Σ of max(0, best dot product − floor). */
+  /** Σ over the residues of max(0, best dot product with any row − floor). Unit: dot products >> TABLE_SHIFT */
   readonly excess: Uint32Array;
+  /**
+   * Votes of the residues for the best band of diagonals. A residue votes for its place less that of the query row that
+   * is closest to its centroid. Unit: octaves of rarity, summed. Range: at most 65,535
+   */
+  readonly votes: Uint32Array;
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { KernelOptions, MaxSimSums, PairMeasures, QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
 import { compareReferenceSet } from '../search/exhaustive.js';
-import { ascending, bestOf, excessFloor, prefilterCountsOf } from '../search/prefiltered.js';
-import { bestByCodebook, codebookCountsOf, lookUp } from '../search/codebook.js';
+import { ascending, bestOf, excessFloor } from '../search/prefiltered.js';
+import { bestByCodebook, lookUp } from '../search/codebook.js';
 import { maxsimDistances } from '../search/rank.js';
 import { rank } from '../search/rank.js';
 import type { Scored } from '../search/search-types.js';
@@ -41,13 +41,19 @@ export interface QueryRanks {
 const BATCH_QUERIES = 8;
 const NEAREST_COUNT = 100;
 
-type Measured = QualifyOptions & { readonly counts: RescoreCounts };
+/** Numbers of targets of each order up to which ranks are measured, among rescored candidates and prefilter hits. */
+interface MeasuredCounts {
+  readonly counts: RescoreCounts;
+  readonly pool: RescoreCounts;
+}
+
+type Measured = QualifyOptions & MeasuredCounts;
 
 /**
  * Searches the release with some of its own proteins, exhaustively and with the prefilter. Each query is left out of
  * its
  * own results. Queries use the stored tokens and profiles of the release, so that no homologs are searched for.
- * @param options  `counts` limits the ranks that are measured
+ * @param options  `counts` and `pool` limit the ranks that are measured
  * Shape   aligned [any number]
  * Unit    target indices
  * Range   0..targets of the release − 1; `aligned` ascends
@@ -116,19 +122,14 @@ async function sweepAll(
 ): Promise<(query: number) => Best> {
   if (codebook !== undefined) {
     const sums = await lookUp(tokens, undefined, { codebook, release }, options);
-    return (query) => (most) => bestByCodebook(sums[query], undefined, most, release);
+    return (query) => async (most) => ({
+      nearest: await bestByCodebook(sums[query], undefined, most.nearestCount, release),
+      local: [],
+    });
   }
   const sampled = tokens.map((query) => sampleTokens(query, COARSE_ROWS));
   const swept = await backend.sweep(store, sampled, undefined, excessFloor(release), options);
   return (query) => (most) => bestOf(swept[query], undefined, sampled[query].length, most, release);
-}
-
-/** Returns how many targets of each order the first scan passes on for these numbers of rescored candidates. */
-export function prefilterCountsOfPolicy(
-  { codebook, release }: Pick<SearchEngine, 'codebook' | 'release'>,
-  counts: RescoreCounts,
-): RescoreCounts {
-  return codebook === undefined ? prefilterCountsOf(counts) : codebookCountsOf(counts, release.targets.count);
 }
 
 /** Ranks all targets in both sweeps, without the query itself. */
@@ -136,11 +137,11 @@ async function ranksOf(
   tokens: QueryTokens,
   bestOfAll: Best,
   self: number,
-  { engine, counts }: Measured,
+  { engine, counts, pool }: Measured,
   options: KernelOptions,
 ): Promise<(target: number) => PrefilterRanks> {
   const { release, backend, store, codebook } = engine;
-  const left = await bestOfAll(withSelf(prefilterCountsOfPolicy(engine, counts)));
+  const left = await bestOfAll(withSelf(pool));
   const hits = ascending(left);
   const sampled = sampleTokens(tokens, codebook === undefined ? FINE_ROWS : COARSE_ROWS);
   const [swept] = await backend.sweep(store, [sampled], hits, excessFloor(release), options);

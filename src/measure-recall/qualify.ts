@@ -1,8 +1,9 @@
 import {
   CODED_REQUIRED_EVIDENT_RECALL,
   CODED_REQUIRED_RECALL,
+  CODED_WANTED_EVIDENT_RECALL,
+  CODED_WANTED_RECALL,
   EVIDENT_EXPECTED_FALSE_HITS,
-  POOL_SHARE,
   POLICY_FORMAT,
   REQUIRED_RECALL,
   cardToStore,
@@ -17,27 +18,26 @@ import { openQualification, writePolicyCard } from '../recall/policy-sidecar.js'
 import { Refusal } from '../errors.js';
 import { sampleDistinct, seededRandom, type Random } from '../random.js';
 import { openCodebookOf } from '../recall/codebook-sidecar.js';
+import { prefilterCountsOf } from '../search/prefiltered.js';
 import type { RescoreCounts, SearchEngine } from '../search/search-types.js';
 import { writeCodebook } from './codebook.js';
-import {
-  measureRanks,
-  prefilterCountsOfPolicy,
-  type OrderRanks,
-  type PrefilterRanks,
-  type QueryRanks,
-} from './prefilter-ranks.js';
+import { measureRanks, type OrderRanks, type PrefilterRanks, type QueryRanks } from './prefilter-ranks.js';
 import type { QualifyOptions } from './options.js';
 import { recallOf, type RetrievedCounts } from './recall.js';
 
 const DEFAULT_QUERY_COUNT = 200;
 const STRATA = 4;
-/** Parameters of the candidate policies. The smallest policy that qualifies is chosen. */
+/** Parameters of the candidate policies. The cheapest policy with enough recall is chosen. */
 interface Trial {
   /** Numbers of nearest targets to rescore, and numbers of local matches as multiples of them. */
   readonly nearestCounts: readonly number[];
   readonly localShares: readonly number[];
+  /** Numbers of targets that a codebook leaves; none for a policy without one. */
+  readonly poolCounts: readonly number[];
   /** Largest useful number of nearest targets, as a share of the release. */
   readonly largestShare: number;
+  /** Recalls from which on a policy is chosen; absent for the required ones. */
+  readonly wanted?: { readonly nearest: number; readonly evident: number };
   readonly required: Pick<PolicyCard, 'required_recall' | 'required_evident_recall'>;
 }
 
@@ -45,19 +45,28 @@ const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
   sampled: {
     nearestCounts: [250, 500, 1_000, 2_000, 4_000, 8_000],
     localShares: [1 / 2, 1, 2, 3, 4],
+    poolCounts: [],
     largestShare: 1 / 8,
     required: { required_recall: REQUIRED_RECALL },
   },
   coded: {
     nearestCounts: [100, 200, 400, 800],
     localShares: [1 / 2, 1],
-    largestShare: POOL_SHARE,
+    poolCounts: [300, 600, 1_200, 2_400, 4_800],
+    largestShare: 1 / 20,
+    wanted: { nearest: CODED_WANTED_RECALL, evident: CODED_WANTED_EVIDENT_RECALL },
     required: {
       required_recall: CODED_REQUIRED_RECALL,
       required_evident_recall: CODED_REQUIRED_EVIDENT_RECALL,
     },
   },
 };
+/** Largest pool of a codebook, as a share of the release. A larger one would save little time. */
+const LARGEST_POOL_SHARE = 1 / 3;
+/** Prefilter hits whose sweep takes as long as one rescored candidate, measured on Zen 4. */
+const HITS_PER_CANDIDATE = 16;
+/** Recall below the best measured one that is given up for a cheaper policy. */
+const NEARLY_BEST = 0.01;
 /** Upper bound of alignment cells: a quarter of an hour of one core. Above it a sample of the targets is aligned. */
 const ALIGNED_MAX_CELLS = 4e12;
 
@@ -86,21 +95,17 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
   const queries = chooseQueries(options, random);
   const aligned = chooseAligned(options, queries, random);
   const { engine, codebook } = await withCodebook(options);
-  const shares = trial.localShares;
-  const most = counts[counts.length - 1];
-  const largest = { nearestCount: most, localCount: most * shares[shares.length - 1] };
-  const ranks = await measureRanks(queries, aligned, { ...options, engine, counts: largest });
-  const recalls = (
-    some: readonly QueryRanks[],
-    rescoreCandidates: RescoreCandidates,
-  ): PolicyCard['recalls'] =>
-    recallsOf(some, rescoreCandidates, (counted) => prefilterCountsOfPolicy(engine, counted));
-  const tried = rescoreCounts(counts, shares).map((rescoreCandidates) => ({
-    ...rescoreCandidates,
-    ...recalls(ranks, rescoreCandidates),
-  }));
-  const cards = tried.map(({ nearest_count: nearest, striking_count: local, ...measured }): PolicyCard => {
-    const policy = definitionOf({ nearest_count: nearest, striking_count: local }, { codes: codebook });
+  const candidates = candidatesOf(trial, counts, release.targets.count);
+  const largest = (countsOf: (candidate: RescoreCandidates) => RescoreCounts): RescoreCounts => ({
+    nearestCount: Math.max(...candidates.map((candidate) => countsOf(candidate).nearestCount)),
+    localCount: Math.max(...candidates.map((candidate) => countsOf(candidate).localCount)),
+  });
+  const measured = { ...options, engine, counts: largest(rescoreCountsOf), pool: largest(poolOf) };
+  const ranks = await measureRanks(queries, aligned, measured);
+  const tried = candidates.map((candidate) => ({ ...candidate, ...recallsOf(ranks, candidate) }));
+  const cards = tried.map((one): PolicyCard => {
+    const { nearest_10, nearest_100, evident } = one;
+    const policy = definitionOf(one, { codes: codebook });
     return {
       format: POLICY_FORMAT,
       release_id: release.id,
@@ -111,13 +116,13 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
       seed,
       evident_expected_false_hits: EVIDENT_EXPECTED_FALSE_HITS,
       aligned_target_count: aligned.length,
-      recalls: measured,
-      strata: strataOf(ranks, (share) => recalls(share, policy)),
+      recalls: { nearest_10, nearest_100, evident },
+      strata: strataOf(ranks, (share) => recallsOf(share, policy)),
       tried,
       ...trial.required,
     };
   });
-  const card = cards.find(isQualifiedPolicy) ?? cards[cards.length - 1];
+  const card = chooseCard(cards, trial);
   const identity = { releaseId: release.id, calibrationId: calibration?.id };
   // A damaged card is replaced.
   const offered = await openQualification(release.directory, identity).catch(() => undefined);
@@ -141,16 +146,61 @@ async function withCodebook({
   };
 }
 
-/** Returns all combinations of counts, by ascending number of rescored candidates. */
-function rescoreCounts(
+/** Returns all combinations of counts, by ascending cost. */
+function candidatesOf(
+  { localShares, poolCounts }: Trial,
   nearestCounts: readonly number[],
-  localShares: readonly number[],
+  targetCount: number,
 ): readonly RescoreCandidates[] {
-  return nearestCounts
-    .flatMap((nearest) =>
-      localShares.map((share) => ({ nearest_count: nearest, striking_count: nearest * share })),
-    )
-    .sort((a, b) => a.nearest_count + a.striking_count - (b.nearest_count + b.striking_count));
+  const rescored = nearestCounts.flatMap((nearest) =>
+    localShares.map((share) => ({ nearest_count: nearest, striking_count: nearest * share })),
+  );
+  const pools = poolCounts.filter((count, at) => at === 0 || count <= LARGEST_POOL_SHARE * targetCount);
+  const withPools =
+    pools.length === 0
+      ? rescored
+      : rescored.flatMap((counts) =>
+          pools
+            .filter((pool) => pool >= counts.nearest_count + counts.striking_count)
+            .map((pool) => ({ ...counts, pool_count: pool })),
+        );
+  return withPools.sort((a, b) => costOf(a) - costOf(b));
+}
+
+/** Unit  rescored candidates */
+function costOf({
+  nearest_count: nearest,
+  striking_count: local,
+  pool_count: pool = 0,
+}: RescoreCandidates): number {
+  return nearest + local + pool / HITS_PER_CANDIDATE;
+}
+
+/**
+ * Returns the card of the cheapest policy with the wanted recalls, or with nearly the best measured ones. Without
+ * wanted recalls it is that of the cheapest qualified policy, or of the last one.
+ */
+function chooseCard(cards: readonly PolicyCard[], { wanted }: Trial): PolicyCard {
+  const last = cards[cards.length - 1];
+  if (wanted === undefined) return cards.find(isQualifiedPolicy) ?? last;
+  const nearestOf = ({ recalls }: PolicyCard): number => recalls.nearest_10.mean;
+  const evidentOf = ({ recalls }: PolicyCard): number => recalls.evident?.mean ?? 1;
+  const least = (recall: number, of: (card: PolicyCard) => number): number =>
+    Math.min(recall, Math.max(...cards.map(of)) - NEARLY_BEST);
+  const [nearest, evident] = [least(wanted.nearest, nearestOf), least(wanted.evident, evidentOf)];
+  return cards.find((card) => nearestOf(card) >= nearest && evidentOf(card) >= evident) ?? last;
+}
+
+function rescoreCountsOf({ nearest_count, striking_count }: RescoreCandidates): RescoreCounts {
+  return { nearestCount: nearest_count, localCount: striking_count };
+}
+
+/** Prefilter hits of each order of the first sweep. The codebook has one order, which counts as the nearest. */
+function poolOf(candidate: RescoreCandidates): RescoreCounts {
+  const { pool_count: poolCount } = candidate;
+  return poolCount === undefined
+    ? prefilterCountsOf(rescoreCountsOf(candidate))
+    : { nearestCount: poolCount, localCount: 0 };
 }
 
 /** Draws one protein from each of `queryCount` equal shares of the release in order of length. */
@@ -174,18 +224,13 @@ function chooseAligned({ engine }: QualifyOptions, queries: readonly number[], r
   return sampleDistinct(targets.count, Math.ceil(share * targets.count), random);
 }
 
-function recallsOf(
-  queryRanks: readonly QueryRanks[],
-  rescoreCandidates: RescoreCandidates,
-  prefilterCountsOf: (counts: RescoreCounts) => RescoreCounts,
-): PolicyCard['recalls'] {
-  const { nearest_count: nearestCount, striking_count: localCount } = rescoreCandidates;
+function recallsOf(queryRanks: readonly QueryRanks[], candidate: RescoreCandidates): PolicyCard['recalls'] {
+  const [counts, pool] = [rescoreCountsOf(candidate), poolOf(candidate)];
   const isWithin = ({ byNearness, byExcess }: OrderRanks, most: RescoreCounts): boolean =>
     byNearness <= most.nearestCount || byExcess <= most.localCount;
   // A larger prefilter can only worsen the ranks, so that the measured ones are no better than the policy's own.
   const isRescored = ({ coarse, fine }: PrefilterRanks): boolean =>
-    isWithin(coarse, prefilterCountsOf({ nearestCount, localCount })) &&
-    isWithin(fine, { nearestCount, localCount });
+    isWithin(coarse, pool) && isWithin(fine, counts);
   const countsOf = (list: readonly PrefilterRanks[]): RetrievedCounts => ({
     relevantCount: list.length,
     retrievedCount: list.filter(isRescored).length,

@@ -36,12 +36,15 @@ export interface PolicyDefinition {
   readonly striking_count: number;
   /** Sampled policy: the first sweep passes this multiple of the two counts to the second, which has more rows. */
   readonly pool_factor?: number;
-  /** Codebook policy: the codebook passes this share of the targets, in each of two orders, to the only sweep. */
-  readonly pool_share?: number;
+  /**
+   * Codebook policy: the codebook passes this many targets to the only sweep, the best ones by excess and by votes in
+   * turn. The number does not depend on the size of the release.
+   */
+  readonly pool_count?: number;
 }
 
-/** Numbers of targets of the two orders that are rescored exactly. */
-export type RescoreCandidates = Pick<PolicyDefinition, 'nearest_count' | 'striking_count'>;
+/** Numbers of targets of the two orders that are rescored exactly, and of those that the codebook leaves. */
+export type RescoreCandidates = Pick<PolicyDefinition, 'nearest_count' | 'striking_count' | 'pool_count'>;
 
 /** Kind of prefilter: query subsampling alone, or a codebook before it. */
 export type PolicyKind = 'sampled' | 'coded';
@@ -90,19 +93,18 @@ export const EVIDENT_EXPECTED_FALSE_HITS = 1e-3;
 /** Measured on UniProt proteins: .5 and .6 need more candidates for the same recall; .7 misses distant homologs. */
 export const EXCESS_COSINE = 0.55;
 export const POOL_FACTOR = 4;
-/** Two orders with this share give a tenth of the targets. */
-export const POOL_SHARE = 0.05;
 /**
- * The codebook policy is for bulk searches and runs only on request; its card states its recall. It finds globally
- * similar targets in databases of any size, but it misses some local matches. On six proteomes the evident recall is
- * about .8 for any number of rescored candidates.
+ * The codebook policy is for bulk searches and runs only on request; its card states its recall. It is offered from the
+ * required recalls on. The smallest policy that reaches the wanted recalls, or nearly the best ones, is chosen.
  */
 export const CODED_REQUIRED_RECALL = 0.9;
 export const CODED_REQUIRED_EVIDENT_RECALL = 0.75;
+export const CODED_WANTED_RECALL = 0.95;
+export const CODED_WANTED_EVIDENT_RECALL = 0.9;
 
 /** Identifiers of the method of this version. A change of meaning needs a new identifier. */
 const SAMPLING_ID = 'rows_32_then_64/2';
-const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_then_rows_32/3';
+const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_with_votes_then_rows_32/4';
 const FRONTIER_ID = 'best_evidence/1';
 
 /** Returns the definition of the sampled policy with these numbers of rescored candidates. */
@@ -110,9 +112,19 @@ export function policyDefinition(nearestCount: number, localCount: number): Poli
   return { ...definition(SAMPLING_ID, nearestCount, localCount), pool_factor: POOL_FACTOR };
 }
 
-/** Returns the definition of the codebook policy with these numbers of rescored candidates. */
-export function codebookDefinition(nearestCount: number, localCount: number): PolicyDefinition {
-  return { ...definition(CODED_SAMPLING_ID, nearestCount, localCount), pool_share: POOL_SHARE };
+/**
+ * Returns the definition of the codebook policy with these numbers of rescored candidates.
+ * @param poolCount  targets that the codebook leaves; undefined on cards of earlier versions
+ */
+export function codebookDefinition(
+  nearestCount: number,
+  localCount: number,
+  poolCount: number | undefined,
+): PolicyDefinition {
+  return {
+    ...definition(CODED_SAMPLING_ID, nearestCount, localCount),
+    ...(poolCount !== undefined && { pool_count: poolCount }),
+  };
 }
 
 function definition(samplingId: string, nearestCount: number, localCount: number): PolicyDefinition {
@@ -171,16 +183,20 @@ export interface MeasuredPolicy {
  */
 export function policyListing(limit: number, card: PolicyCard): MeasuredPolicy | undefined {
   if (limit <= card.policy.nearest_count) return card;
-  const longer = card.tried.find((one) => one.nearest_count >= limit && isRecallEnough(one, card));
+  const { pool_count: leastPool = 0 } = card.policy;
+  const longer = card.tried.find(
+    ({ pool_count: pool = 0, ...one }) =>
+      one.nearest_count >= limit && pool >= leastPool && isRecallEnough(one, card),
+  );
   return longer && { policy: definitionOf(longer, card), recalls: longer };
 }
 
 /** Returns this version's definition of the policy with these numbers of rescored candidates. */
 export function definitionOf(
-  { nearest_count: nearest, striking_count: local }: RescoreCandidates,
+  { nearest_count: nearest, striking_count: local, pool_count: pool }: RescoreCandidates,
   { codes: codebook }: Pick<PolicyCard, 'codes'>,
 ): PolicyDefinition {
-  return (codebook === undefined ? policyDefinition : codebookDefinition)(nearest, local);
+  return codebook === undefined ? policyDefinition(nearest, local) : codebookDefinition(nearest, local, pool);
 }
 
 function isRecallEnough(

@@ -1,25 +1,10 @@
-import { POOL_SHARE } from '../recall/policy-card.js';
 import { CODED_QUERIES, TABLE_SHIFT } from '../kernels/codebook.js';
 import type { CodebookSums, KernelOptions, QueryTokens } from '../kernels/kernels.js';
 import { assert } from '../errors.js';
 import type { Release, TargetSpace } from '../release/release.js';
-import {
-  allHits,
-  ascending,
-  bestLocalBy,
-  countsOf,
-  EMPTY_PARTIAL,
-  excessFloor,
-  prefilteredPlan,
-} from './prefiltered.js';
+import { allHits, bestLocalBy, EMPTY_PARTIAL, excessFloor, prefilteredPlan } from './prefiltered.js';
 import { COARSE_ROWS, TABLE_ROWS, sampleTokens } from './sampling.js';
-import type {
-  RescoreCounts,
-  ResolvedPolicy,
-  SearchEngine,
-  SearchPlan,
-  SearchSettings,
-} from './search-types.js';
+import type { ResolvedPolicy, SearchEngine, SearchPlan, SearchSettings } from './search-types.js';
 import { greatest, type ValuesOf } from './shortlist.js';
 
 /**
@@ -28,43 +13,44 @@ import { greatest, type ValuesOf } from './shortlist.js';
  */
 export function codebookPlan(policy: ResolvedPolicy, settings: SearchSettings): SearchPlan {
   const { targetSpace } = settings;
-  const counts = countsOf(policy);
+  const { sampled } = policy;
+  assert(sampled?.poolCount !== undefined, 'the codebook policy has a pool');
+  const { poolCount } = sampled;
   return prefilteredPlan(policy, settings, {
     rowCount: COARSE_ROWS,
     partial: EMPTY_PARTIAL,
     async hitsOf(queries, _, { engine, options }) {
       const tokens = queries.map((query) => query.tokens);
-      return { hits: await sweepByCodebook(tokens, counts, targetSpace, engine, options) };
+      return { hits: await sweepByCodebook(tokens, poolCount, targetSpace, engine, options) };
     },
   });
 }
 
-/** Prefilter hits of each query in two orders: nearest by mean similarity, and best local matches. Ties: by target. */
+/** Prefilter hits of each query: the best targets of two orders. Ties: by target. */
 async function sweepByCodebook(
   queries: readonly QueryTokens[],
-  counts: RescoreCounts,
+  poolCount: number,
   targetSpace: Pick<TargetSpace, 'eligible' | 'searchedTargetCount'>,
   { codebook, release }: Pick<SearchEngine, 'codebook' | 'release'>,
   options: KernelOptions,
 ): Promise<readonly Uint32Array[]> {
   assert(codebook !== undefined, 'the codebook prefilter needs a codebook');
   const { eligible, searchedTargetCount } = targetSpace;
-  const most = codebookCountsOf(counts, searchedTargetCount);
-  if (searchedTargetCount <= most.nearestCount) return allHits(queries.length, targetSpace);
+  if (searchedTargetCount <= poolCount) return allHits(queries.length, targetSpace);
   const hits: Uint32Array[] = [];
   for (let start = 0; start < queries.length; start += CODED_QUERIES) {
     const batch = queries.slice(start, start + CODED_QUERIES);
     for (const sums of await lookUp(batch, eligible, { codebook, release }, options)) {
-      hits.push(ascending(await bestByCodebook(sums, eligible, most, release)));
+      hits.push(Uint32Array.from(await bestByCodebook(sums, eligible, poolCount, release)).sort());
     }
   }
   return hits;
 }
 
 /**
- * Coarse scores (similarity, excess) of every eligible target for at most CODED_QUERIES queries, by table look-up.
+ * Coarse scores of every eligible target for at most CODED_QUERIES queries, by table look-up.
  * Shape   one value per query; its arrays have one element per eligible target
- * Unit    dot products >> TABLE_SHIFT, summed over the residues of the target
+ * Unit    as of `CodebookSums`
  * Range   0 and more
  * Errors  Fault of the kernels; the signal's reason
  * @param eligible  target indices, ascending; undefined for all
@@ -76,44 +62,36 @@ export function lookUp(
   options: KernelOptions,
 ): Promise<readonly CodebookSums[]> {
   const sampled = queries.map((query) => sampleTokens(query, TABLE_ROWS));
-  return codebook.sweep(sampled, eligible, excessFloor(release) >> TABLE_SHIFT, options);
-}
-
-/** Counts of prefilter hits: a share of the targets, and no fewer than the candidates to rescore. */
-export function codebookCountsOf(
-  { nearestCount, localCount }: RescoreCounts,
-  searchedTargetCount: number,
-): RescoreCounts {
-  const share = Math.ceil(POOL_SHARE * searchedTargetCount);
-  return { nearestCount: Math.max(share, nearestCount), localCount: Math.max(share, localCount) };
+  const lengths = Uint32Array.from(queries, ({ length }) => length);
+  return codebook.sweep(sampled, lengths, eligible, excessFloor(release) >> TABLE_SHIFT, options);
 }
 
 /**
- * Best targets in two orders: nearest by mean similarity per residue, and best local matches.
+ * Returns the best targets of two orders in turn, each target once: greatest excess for its length, and most votes for
+ * one band of diagonals. The excess finds what is similar everywhere, the votes what is similar in one stretch.
  * Shape   sums: one element per eligible target
- * Unit    as of `lookUp`
- * Range   at most `nearestCount` and `localCount` targets, each order from its best
+ * Unit    target indices
+ * Range   at most `count`, best first; a target without excess and votes is left out
  * Errors  none
  * @param eligible  targets of the sums, ascending; undefined for all
  */
 export async function bestByCodebook(
-  { closeness, excess }: CodebookSums,
+  { excess, votes }: CodebookSums,
   eligible: Uint32Array | undefined,
-  { nearestCount, localCount }: RescoreCounts,
+  count: number,
   release: Pick<Release, 'targets'>,
-): Promise<{ readonly nearest: readonly number[]; readonly local: readonly number[] }> {
-  const targetAt = (place: number): number => (eligible === undefined ? place : eligible[place]);
-  const { targets } = release;
-  const meansOf: ValuesOf = (values, start, end) => {
-    for (let place = start; place < end; place += 1) {
-      values[place - start] = closeness[place] / targets.length(targetAt(place));
-    }
-  };
-  const places = await greatest(closeness.length, meansOf, nearestCount);
-  return {
-    nearest: places.map(targetAt),
-    local: await bestLocalBy(chanceOf, excess, eligible, localCount, release),
-  };
+): Promise<readonly number[]> {
+  const votesOf: ValuesOf = (values, start, end) => values.set(votes.subarray(start, end));
+  const byVotes = (await greatest(votes.length, votesOf, count))
+    .filter((place) => votes[place] > 0)
+    .map((place) => (eligible === undefined ? place : eligible[place]));
+  const byExcess = await bestLocalBy(chanceOf, excess, eligible, count, release);
+  const best = new Set<number>();
+  for (let rank = 0; rank < count && best.size < count; rank += 1) {
+    if (rank < byExcess.length) best.add(byExcess[rank]);
+    if (rank < byVotes.length && best.size < count) best.add(byVotes[rank]);
+  }
+  return [...best];
 }
 
 /**

@@ -54,7 +54,7 @@ export function resolvePolicy(
     return Object.freeze({ ...reference, resolutionReason: 'limit_exceeds_qualified_policy' });
   }
   const { policy, recalls } = measured;
-  const { nearest_count: nearestCount, striking_count: localCount } = policy;
+  const { nearest_count: nearestCount, striking_count: localCount, pool_count: poolCount } = policy;
   const losses = lossesOf(recalls, qualification.card);
   return Object.freeze({
     id: policyId(policy),
@@ -68,6 +68,7 @@ export function resolvePolicy(
       localCount,
       qualificationId: qualification.id,
       usesCodebook,
+      ...(poolCount !== undefined && { poolCount }),
       losses,
     }),
   });

@@ -97,7 +97,7 @@ export function prefilteredPlan(
 }
 
 /** Counts of a prefilter policy. */
-export function countsOf({ sampled }: ResolvedPolicy): RescoreCounts {
+function countsOf({ sampled }: ResolvedPolicy): RescoreCounts {
   assert(sampled !== undefined, 'a prefilter policy has counts');
   return sampled;
 }

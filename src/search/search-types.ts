@@ -102,6 +102,12 @@ export interface SearchEngine {
 export interface SearchSettings extends Omit<SearchRequest, 'query'> {
   /** Largest E-value of a candidate that is aligned, if alignments are requested. Default: all are aligned. */
   readonly alignedMaxEValue?: number;
+  /**
+   * Largest E-value of a candidate that the caller uses. A candidate that has a greater one before its reversed-query
+   * control keeps it, because a control never lowers an E-value. The used candidates stay the same, and so do their
+   * values, except `rank`, which counts the others. Default: all high-scoring candidates are controlled.
+   */
+  readonly usedMaxEValue?: number;
 }
 
 /**
@@ -266,6 +272,8 @@ export interface ResolvedPolicy {
     readonly qualificationId: string;
     /** Whether centroid ids are looked up before rows are swept. */
     readonly usesCodebook: boolean;
+    /** Targets that the codebook leaves; present with `usesCodebook`. */
+    readonly poolCount?: number;
     /** Measured losses against the exhaustive answer, as text. */
     readonly losses: string;
   };

@@ -46,7 +46,7 @@ import type {
   EncodedQuery,
   Scored,
   SearchEngine,
-  SearchRequest,
+  SearchSettings,
   SignificanceRequirement,
 } from './search-types.js';
 
@@ -70,7 +70,11 @@ const judgeNone: JudgeAlignment = () => undefined;
  * Errors  Refusal `significance_unavailable` if significance is required and a query cannot have it
  */
 export function createJudge(
-  { significance: requirement, targetSpace }: Pick<SearchRequest, 'significance' | 'targetSpace'>,
+  {
+    significance: requirement,
+    targetSpace,
+    usedMaxEValue: maxEValue = Infinity,
+  }: Pick<SearchSettings, 'significance' | 'targetSpace' | 'usedMaxEValue'>,
   sequences: readonly string[],
   engine: SearchEngine,
 ): Judge {
@@ -93,7 +97,7 @@ export function createJudge(
       query,
       candidates,
       referenceSums,
-      targetSpace,
+      { targetSpace, maxEValue },
       engine,
       calibration,
       options,
@@ -144,16 +148,15 @@ interface Place {
 }
 
 /**
- * Judges the candidates of one query. The query gives moments and hubness. Each candidate gets a tail coordinate,
- * lowered
- * by the reversed-query control. The tail turns coordinates into probabilities. Probability × searched targets is the
- * E-value, and the E-values of all candidates give q-values.
+ * Judges the candidates of one query. The query gives moments and hubness. Each candidate gets a tail coordinate. The
+ * reversed-query control lowers it if the E-value without control is at most `maxEValue`. The tail turns coordinates
+ * into probabilities. Probability × searched targets is the E-value, and the E-values of all candidates give q-values.
  */
 async function judgeQuery(
   query: EncodedQuery,
   candidates: readonly Scored[],
   referenceSums: MaxSimSums,
-  targetSpace: TargetSpace,
+  { targetSpace, maxEValue }: { readonly targetSpace: TargetSpace; readonly maxEValue: number },
   engine: SearchEngine,
   calibration: Calibration,
   options: KernelOptions,
@@ -180,18 +183,19 @@ async function judgeQuery(
   const places = await mapInTurns(candidates, (candidate) =>
     placeCandidate(candidate, tokens.length, projected, hubness, release, calibration),
   );
-  const controlled = await withControls(places, calibration, (targets) =>
-    controlScores(query, targets, engine, options),
-  );
-
   const factor = card.maximum_log_extrapolation_factor;
-  const tails = controlled.map((place) =>
-    typeof place === 'string' ? undefined : judgeTail(place.bin, place.coordinate, factor),
-  );
   const population = populationOf(tokens, targetSpace, release, calibration);
   const { logLevel } = calibration;
+  const tailOf = ({ bin, coordinate }: Place): TailJudgement => judgeTail(bin, coordinate, factor);
   const logProbabilityOf = (tail: TailJudgement): number => Math.min(0, tail.logProbability + logLevel);
-  const logEValues = tails.flatMap((tail) => (tail ? [logProbabilityOf(tail) + population.logCount] : []));
+  const logEValueOf = (tail: TailJudgement): number => logProbabilityOf(tail) + population.logCount;
+  const controlled = await withControls(places, calibration, {
+    isUsed: (place) => maxEValue === Infinity || Math.exp(logEValueOf(tailOf(place))) <= maxEValue,
+    controlsOf: (targets) => controlScores(query, targets, engine, options),
+  });
+
+  const tails = controlled.map((place) => (typeof place === 'string' ? undefined : tailOf(place)));
+  const logEValues = tails.flatMap((tail) => (tail ? [logEValueOf(tail)] : []));
   const qValuesInOrder = qValues(logEValues);
   let judged = -1;
   const judgements = controlled.map((place, order): CandidateSignificance => {
@@ -312,18 +316,25 @@ function placeCandidate(
   return { targetIndex, bin, pair, meanClosestCosine, coordinate };
 }
 
+/** Pairs of one query that get a reversed-query control. */
+interface ControlledPairs {
+  /** Whether the caller uses a pair with this coordinate. */
+  readonly isUsed: (place: Place) => boolean;
+  /** Affine scores of the reversed query with listed targets. */
+  readonly controlsOf: (targets: Uint32Array) => Promise<Int32Array>;
+}
+
 /**
  * Lowers the coordinates of high-scoring pairs by their reversed-query controls (significance/control.ts).
- * @param controlsOf  affine scores of the reversed query with listed targets
  */
 async function withControls(
   places: readonly (Place | UnsupportedReason)[],
   { card, pairNull }: Calibration,
-  controlsOf: (targets: Uint32Array) => Promise<Int32Array>,
+  { isUsed, controlsOf }: ControlledPairs,
 ): Promise<readonly (Place | UnsupportedReason)[]> {
   if (card.format === UNCONTROLLED_FORMAT) return places;
   const isHighScoring = (place: Place | UnsupportedReason): place is Place =>
-    typeof place !== 'string' && place.coordinate > CHANCE_COORDINATE;
+    typeof place !== 'string' && place.coordinate > CHANCE_COORDINATE && isUsed(place);
   const highScoring = places.filter(isHighScoring);
   if (highScoring.length === 0) return places;
   const scores = await controlsOf(Uint32Array.from(highScoring, ({ targetIndex }) => targetIndex));

@@ -105,16 +105,30 @@ describe('qualifyRelease', () => {
     small.store.close();
   });
 
-  it('takes for the codebook prefilter the fewest candidates that reach its own required recall', async () => {
+  it('takes the cheapest codebook policy with the wanted recall, or with nearly the best one', async () => {
     const { card } = await qualifyRelease({ engine, policy: 'coded', queryCount: 4 });
     expect(card).toMatchObject({ required_recall: 0.9, required_evident_recall: 0.75 });
-    expect(card.tried.map(({ nearest_count: nearest, striking_count: local }) => [nearest, local])).toEqual([
-      [100, 50],
-      [100, 100],
+    expect(
+      card.tried.map(({ nearest_count: nearest, striking_count: local, pool_count: pool }) => [
+        nearest,
+        local,
+        pool,
+      ]),
+    ).toEqual([
+      [100, 50, 300],
+      [100, 50, 600],
+      [100, 100, 300],
+      [100, 100, 600],
     ]);
-    const first = card.tried.find(({ nearest_10: ten }) => ten.mean >= 0.9) ?? card.tried.at(-1)!;
-    expect(card.policy).toEqual(codebookDefinition(first.nearest_count, first.striking_count));
+    const means = card.tried.map(({ nearest_10: ten }) => ten.mean);
+    const least = Math.min(0.95, Math.max(...means) - 0.01);
+    const first = card.tried[means.findIndex((mean) => mean >= least)]!;
+    expect(card.policy).toEqual(
+      codebookDefinition(first.nearest_count, first.striking_count, first.pool_count),
+    );
     expect(card.recalls.nearest_10).toEqual(first.nearest_10);
+    const means100 = card.tried.map(({ nearest_100: hundred }) => hundred.mean);
+    expect(means100[1], 'a larger pool keeps as much').toBeGreaterThanOrEqual(means100[0]!);
   });
 
   it('rejects with the reason of an aborted signal', async () => {
@@ -151,9 +165,18 @@ describe('a policy card', () => {
     expect(await opened(card)).toEqual({ id: qualificationId(card), card });
   });
 
+  it('does not offer a policy of an earlier version of the codebook prefilter', async () => {
+    const { pool_count: _, ...earlier } = codebookDefinition(100, 50, 600);
+    const policy = { ...earlier, sampling_id: 'codes_4096x16_of_rows_128_then_rows_32/3', pool_share: 0.05 };
+    const names = { words: file, codes: { ...file, path: file.path.replace('words', 'codes') } };
+    const card = { ...good(), policy, policy_id: policyId(policy), codes: names };
+    expect(await opened(card)).toBeUndefined();
+    expect(await readPolicyCard(engine.release.directory)).toEqual(card);
+  });
+
   it('is stored in place of a card of the other prefilter only if its own policy is good enough', async () => {
     const sampled = good();
-    const definition = codebookDefinition(200, 100);
+    const definition = codebookDefinition(200, 100, 600);
     const coded: PolicyCard = {
       ...good(),
       policy: definition,
@@ -187,7 +210,7 @@ describe('a policy card', () => {
   });
 
   it('of the codebook prefilter requires less recall, and a recall of its own for targets with E ≤ 0.001', async () => {
-    const definition = codebookDefinition(200, 100);
+    const definition = codebookDefinition(200, 100, 600);
     const measured = (ten: number, hundred: number, evident: number): PolicyCard => ({
       ...good(),
       policy: definition,

@@ -40,7 +40,7 @@ beforeAll(async () => {
     exhaustive: {},
     sampled: { qualification: qualifiedFor(policyDefinition(40, 20)) },
     codebook: {
-      qualification: qualifiedFor(codebookDefinition(15, 10), files),
+      qualification: qualifiedFor(codebookDefinition(15, 10, 60), files),
       codebook: await openCodebookOf(release.directory, files, release.tokens),
     },
   };

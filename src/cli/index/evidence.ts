@@ -103,6 +103,7 @@ export function describePolicy({ card, stored, elapsedMs }: Qualified): string {
     ['policy', card.policy_id],
     ['card', qualificationId(card)],
     ['candidates', `${policy.nearest_count} nearest and ${policy.striking_count} best local matches`],
+    ...(policy.pool_count === undefined ? [] : [['pool', `${policy.pool_count} proteins`] as const]),
     ['nearest 10', recallText(recalls.nearest_10)],
     ['nearest 100', recallText(recalls.nearest_100)],
     [

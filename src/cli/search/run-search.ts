@@ -80,6 +80,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
       significance: flags.significance ?? 'if_available',
       relatives: flags.homologs ?? 'as_release',
       ...(bounds && { alignments: bounds }),
+      ...usedEValuesOf(format, propagates, selection),
     };
     warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
     warnOfEvidence(engine, flags, context);
@@ -111,6 +112,21 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
   } finally {
     await searcher.close();
   }
+}
+
+/**
+ * Settings by which no work is done for candidates that the cut-off leaves out. JSON and HTML have the digest of the
+ * whole list, with its alignments, and walks start from more hits than the output shows. Tables of other programs show
+ * no ranks, which count candidates that are left out.
+ */
+function usedEValuesOf(
+  format: FormatName,
+  propagates: boolean,
+  { cutOffs }: ReturnType<typeof selectionOf>,
+): Pick<SearchSettings, 'alignedMaxEValue' | 'usedMaxEValue'> {
+  const { maximum_expected_false_hits: largest } = cutOffs;
+  if (largest === undefined || propagates || format === 'json' || format === 'html') return {};
+  return { alignedMaxEValue: largest, ...(isTableOfAnother(format) && { usedMaxEValue: largest }) };
 }
 
 /** Writes the answers in the format of the options: alignments of many queries into a folder, others as one text. */

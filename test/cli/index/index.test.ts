@@ -178,7 +178,7 @@ describe('gloaming index', () => {
       release_id: release,
       calibration_id: 'calib_test',
       policy_id: 'pol_test',
-      policy: codebookDefinition(100, 50),
+      policy: codebookDefinition(100, 50, 600),
       codes: { words: file, codes: file },
       seed: 1,
       evident_expected_false_hits: 1e-3,

@@ -43,7 +43,7 @@ beforeAll(async () => {
   engines.coded = {
     ...plain,
     calibration,
-    qualification: qualifiedFor(codebookDefinition(20, 10), files),
+    qualification: qualifiedFor(codebookDefinition(20, 10, 90), files),
     codebook: await openCodebookOf(release.directory, files, release.tokens),
   };
   reader = await openTokenReader(release);

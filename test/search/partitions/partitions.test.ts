@@ -138,7 +138,7 @@ describe('a search over partitions of a calibrated release', () => {
     sampled = { ...plain, calibration, qualification: qualifiedFor(policyDefinition(40, 20)) };
     const files = await writeCodebook(release, {});
     coded = {
-      qualification: qualifiedFor(codebookDefinition(20, 10), files),
+      qualification: qualifiedFor(codebookDefinition(20, 10, 90), files),
       codebook: await openCodebookOf(release.directory, files, release.tokens),
     };
   }, 300_000);
@@ -200,6 +200,65 @@ describe('a search over partitions of a calibrated release', () => {
       }
       expect(counts.aligned).toBeGreaterThan(0);
       expect(counts.others).toBeGreaterThan(0);
+    }
+  });
+
+  it('controls only candidates that the caller uses, and gives these as a whole search does', async () => {
+    const targetSpace = unfilteredSpace(sampled.release);
+    const controls = { pairs: 0, proteins: 0 };
+    const counting: SearchEngine = {
+      ...sampled,
+      backend: {
+        ...sampled.backend,
+        affineScores: (...call) => {
+          controls.pairs += call[2].length;
+          return sampled.backend.affineScores(...call);
+        },
+      },
+      encoder: {
+        ...sampled.encoder,
+        encode: (sequences, options) => {
+          controls.proteins += sequences.length;
+          return sampled.encoder.encode(sequences, options);
+        },
+      },
+    };
+    const usedOf = (results: readonly SearchResult[], maxEValue: number) =>
+      results.map(({ candidates }) =>
+        candidates
+          .filter((each) => (eValueOf(each) ?? Infinity) <= maxEValue)
+          .map(({ rank: _, ...measured }) => measured),
+      );
+    for (const guarantee of ['exhaustive', 'approximate'] as const) {
+      const settings = {
+        evidence: 'candidate_measurement',
+        significance: 'if_available',
+        guarantee,
+        targetSpace,
+        limit: 30,
+      } as const;
+      const search = async (rest: Pick<SearchSettings, 'usedMaxEValue'>) => {
+        Object.assign(controls, { pairs: 0, proteins: 0 });
+        const results = await searchMany(queries, { ...settings, ...rest }, counting);
+        return { results, ...controls };
+      };
+      const whole = await search({});
+      expect(whole.proteins).toBeGreaterThan(queries.length);
+      const eValues = whole.results.flatMap(({ candidates }) =>
+        candidates.map((each) => eValueOf(each) ?? 1),
+      );
+      // At the smallest E-value, one candidate is used, and at 0 none.
+      for (const usedMaxEValue of [Infinity, 1e-3, Math.min(...eValues), 0]) {
+        const used = await search({ usedMaxEValue });
+        expect(usedOf(used.results, usedMaxEValue)).toEqual(usedOf(whole.results, usedMaxEValue));
+        expect(used.pairs).toBeLessThanOrEqual(whole.pairs);
+        if (usedMaxEValue === 0) expect(used.proteins).toBe(queries.length);
+        if (guarantee === 'exhaustive') {
+          expect(used.results.map(({ resultSha256 }) => resultSha256)).toEqual(
+            whole.results.map(({ resultSha256 }) => resultSha256),
+          );
+        }
+      }
     }
   });
 

@@ -16,7 +16,7 @@ import { codebookDefinition, policyId, type CodebookCard, type PolicyCard } from
 import { openQualification, writePolicyCard, type Qualification } from '#src/recall/policy-sidecar.js';
 import { Fault } from '#src/errors.js';
 import { CENTROID_COUNT, openCodebook } from '#src/kernels/codebook.js';
-import { nativeBackend } from '#src/kernels/native.js';
+import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
 import { writeCodebook } from '#src/measure-recall/codebook.js';
 import { seededRandom } from '#src/random.js';
 import { openRelease } from '#src/release/open.js';
@@ -24,7 +24,6 @@ import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { resolvePolicy } from '#src/search/plan.js';
 import { bestByCodebook } from '#src/search/codebook.js';
-import { ascending } from '#src/search/prefiltered.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
 import { makeHomologs, contextEncoder, homologsOf } from '../../tools/homologs.js';
@@ -32,10 +31,10 @@ import { makeHomologs, contextEncoder, homologsOf } from '../../tools/homologs.j
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`codebook seed ${seed}`);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-coded-'));
-// More proteins than twenty times the candidates to rescore of the policy below.
 const { proteins, write } = makeHomologs(seededRandom(seed), { homologSets: 40, members: 10 });
 const queries = [3, 217, 399].map((at) => ({ sequence: proteins[at]!.sequence, normalizationId: 'test' }));
-const policy = codebookDefinition(15, 10);
+const policy = codebookDefinition(15, 10, 60);
+const FLOOR = 100;
 let release: Release;
 let files: CodebookCard;
 
@@ -112,24 +111,61 @@ describe('the codebook prefilter', () => {
     engine.store.close();
   });
 
-  it('selects the nearest by mean similarity, and local matches by excess above chance for their length', async () => {
+  it('selects the best by excess above chance for their length and the best by votes in turn', async () => {
     // A target 16 times as long has 8 times the excess by chance.
     const lengths = [100, 1_600, 100, 1_600];
     const targets = { length: (target: number) => lengths[target]! } as Release['targets'];
-    const sums = {
-      closeness: Uint32Array.of(1_000, 15_000, 900, 17_000),
-      excess: Uint32Array.of(10, 79, 0, 81),
-    };
-    const best = await bestByCodebook(sums, undefined, { nearestCount: 2, localCount: 4 }, { targets });
-    expect(best).toEqual({ nearest: [3, 0], local: [3, 0, 1] });
-    expect([...ascending(best)]).toEqual([0, 1, 3]);
-    const named = await bestByCodebook(
-      sums,
-      Uint32Array.of(0, 1, 2, 3),
-      { nearestCount: 1, localCount: 1 },
-      { targets },
+    const sums = { excess: Uint32Array.of(10, 79, 0, 81), votes: Uint32Array.of(7, 7, 9, 0) };
+    const best = (count: number, eligible?: Uint32Array) =>
+      bestByCodebook(sums, eligible, count, { targets });
+    expect(await best(1)).toEqual([3]);
+    expect(await best(2)).toEqual([3, 2]);
+    expect(await best(3)).toEqual([3, 2, 0]);
+    expect(await best(4)).toEqual([3, 2, 0, 1]);
+    const nothing = { excess: Uint32Array.of(0, 0), votes: Uint32Array.of(0, 0) };
+    expect(await bestByCodebook(nothing, undefined, 2, { targets })).toEqual([]);
+    const longer = { length: () => 100 } as unknown as Release['targets'];
+    expect(await bestByCodebook(sums, Uint32Array.of(5, 6, 8, 9), 3, { targets: longer })).toEqual([9, 8, 6]);
+  });
+
+  it('gives the same scores by every table of kernels, with any number of threads and any other queries', async () => {
+    const engine = await engineOf('reference');
+    const tokens = await engine.encoder.encode(queries.map(({ sequence }) => sequence));
+    const lengths = (of: typeof tokens) => Uint32Array.from(of, ({ length }) => length);
+    const expected = await engine.codebook!.sweep(tokens, lengths(tokens), undefined, FLOOR);
+    expect(Math.max(...expected[0]!.votes), `seed ${seed}`).toBeGreaterThan(0);
+    const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
+    for (const [threads, { name: variant }] of [
+      ...runnable.map((one) => [3, one] as const),
+      [1, runnable[0]!] as const,
+    ]) {
+      const other = await engineOf(variant, threads);
+      expect(await other.codebook!.sweep(tokens, lengths(tokens), undefined, FLOOR, { threads })).toEqual(
+        expected,
+      );
+      const alone = await other.codebook!.sweep(
+        tokens.slice(1, 2),
+        lengths(tokens.slice(1, 2)),
+        undefined,
+        FLOOR,
+      );
+      expect(alone).toEqual([expected[1]]);
+      other.store.close();
+    }
+    engine.store.close();
+  });
+
+  it('ranks most homologs of a query first by votes', async () => {
+    const engine = await engineOf();
+    const [tokens] = await engine.encoder.encode([queries[0]!.sequence]);
+    const [sums] = await engine.codebook!.sweep([tokens!], Uint32Array.of(tokens!.length), undefined, FLOOR);
+    const family = homologsOf(proteins, queries[0]!.sequence);
+    const order = [...sums!.votes.keys()].sort((a, b) => sums!.votes[b]! - sums!.votes[a]!);
+    const best = new Set(order.slice(0, 3 * family.length));
+    expect(family.filter((target) => best.has(target)).length, `seed ${seed}`).toBeGreaterThanOrEqual(
+      0.8 * family.length,
     );
-    expect(named).toEqual({ nearest: [3], local: [3] });
+    engine.store.close();
   });
 
   it('never answers from an engine that lacks its codebook', async () => {
