@@ -22,6 +22,8 @@ export const TOKEN_DIMENSIONS = [32, 64, 96, 128, 160, 192, 224, 256] as const;
 
 export const INLINE_MAX_CANDIDATES = 5_000;
 export const RETAINED_MAX_CANDIDATES = 10_000;
+/** Largest number of proteins that E-values may be given for. */
+export const DATABASE_SIZE_MAX = 1_000_000_000_000;
 export const INLINE_RESPONSE_MAX_BYTES = 16 * MEBIBYTE_BYTES;
 /** Up to this size, a body that was written in pieces is sent as one. */
 export const WRITTEN_BODY_MAX_BYTES = 256 * KIBIBYTE_BYTES;

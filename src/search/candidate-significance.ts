@@ -59,7 +59,7 @@ export interface SearchedPopulation {
   readonly id: string;
   readonly targetCount: number;
   readonly residueCount: number;
-  /** ln of the number of targets that an E-value counts among, and the number of their length strata. */
+  /** ln of the number of targets that an E-value counts among, and the number of the searched length strata. */
   readonly logCount: number;
   readonly strataCount: number;
   /** False if some searched targets are not calibrated. The E-value counts no false hits among them. */

@@ -62,6 +62,8 @@ export interface SearchRequest {
   readonly significance: SignificanceRequirement;
   /** Default `as_release`; ignored if the targets have no homologs. */
   readonly relatives?: QueryHomologs;
+  /** Targets that E-values count false hits among, 1..10¹². Default: the searched ones. */
+  readonly databaseSize?: number;
 }
 
 /** Release, its tokens in a backend, the encoder that made them, and the cards of the release. */

@@ -22,7 +22,7 @@ import type {
   SearchResult,
   SearchSettings,
 } from './search-types.js';
-import { createJudge, withoutJudgement, type Judge } from './significance.js';
+import { createJudge, refuseVainDatabaseSize, withoutJudgement, type Judge } from './significance.js';
 
 /*
  * The straight line of the appliance. It takes proteins and one release. It returns, for each protein, the nearest
@@ -107,6 +107,7 @@ async function runStages<Query extends ProteinQuery, Result>(
 ): Promise<readonly Result[]> {
   assert(settings.limit >= 1 && settings.limit <= RETAINED_MAX_CANDIDATES, 'the contract bounds the limit');
   assert(settings.targetSpace.releaseId === engine.release.id, 'a target space belongs to one release');
+  refuseVainDatabaseSize(settings, engine.calibration !== undefined);
   const { threads, isLowPriority, scan = scanHere } = engine;
   const sequences = queries.map(({ sequence }) => sequence);
   const options = { signal, threads, isLowPriority };

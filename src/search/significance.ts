@@ -56,12 +56,16 @@ export type Judge = (
   options: KernelOptions,
 ) => Promise<readonly Candidate[]>;
 
+/** Targets whose false hits an E-value counts: those of the space, or as many as the request names. */
+type Population = Pick<SearchRequest, 'targetSpace' | 'databaseSize'>;
+type JudgedRequest = Population & Pick<SearchRequest, 'significance'>;
+
 /**
  * Creates the judge of one search. It is created before any work is done, so that it can refuse early.
  * Errors  Refusal `significance_unavailable` if significance is required and a query cannot have it
  */
 export function createJudge(
-  { significance: requirement, targetSpace }: Pick<SearchRequest, 'significance' | 'targetSpace'>,
+  { significance: requirement, ...population }: JudgedRequest,
   sequences: readonly string[],
   engine: SearchEngine,
 ): Judge {
@@ -76,7 +80,7 @@ export function createJudge(
       query,
       candidates,
       referenceSums,
-      targetSpace,
+      population,
       engine,
       calibration,
       options,
@@ -92,6 +96,23 @@ export function withoutJudgement(candidates: readonly Scored[]): readonly Candid
 
 function withOne(candidates: readonly Scored[], significance: CandidateSignificance): readonly Candidate[] {
   return candidates.map((candidate) => ({ ...candidate, significance }));
+}
+
+/**
+ * Refuses a size of the database for E-values that the search does not compute.
+ * Errors  Refusal `significance_unavailable`
+ */
+export function refuseVainDatabaseSize(
+  { significance, databaseSize }: Pick<SearchRequest, 'significance' | 'databaseSize'>,
+  isCalibrated: boolean,
+): void {
+  if (databaseSize === undefined || (isCalibrated && significance !== 'not_requested')) return;
+  const reason = isCalibrated
+    ? 'which significance "not_requested" leaves out. Leave out one of the two.'
+    : 'which this release does not have. Calibrate the release first.';
+  throw new Refusal('significance_unavailable', `A database size scales E-values, ${reason}`, {
+    param: 'database_size',
+  });
 }
 
 /** Errors  Refusal `significance_unavailable` if significance is required and a query cannot have it */
@@ -127,13 +148,14 @@ interface Place {
  * Judges the candidates of one query. The query gives moments and hubness. Each candidate gets a tail coordinate,
  * lowered
  * by the reversed-query control. The tail turns coordinates into probabilities. Probability × searched targets is the
- * E-value, and the E-values of all candidates give q-values.
+ * E-value, and the E-values of all candidates give q-values. A given database size takes the place of the searched
+ * targets in the E-values. It does not change q-values, which are about the candidates of this search.
  */
 async function judgeQuery(
   query: EncodedQuery,
   candidates: readonly Scored[],
   referenceSums: MaxSimSums,
-  targetSpace: TargetSpace,
+  { targetSpace, databaseSize }: Population,
   engine: SearchEngine,
   calibration: Calibration,
   options: KernelOptions,
@@ -163,17 +185,18 @@ async function judgeQuery(
   const tails = controlled.map((place) =>
     typeof place === 'string' ? undefined : judgeTail(place.bin, place.coordinate, factor),
   );
-  const population = populationOf(tokens, targetSpace, release, calibration);
+  const searched = populationOf(tokens, targetSpace, release, calibration);
+  const population = databaseSize === undefined ? searched : ofSize(searched, databaseSize);
   const { logLevel } = calibration;
   const logProbabilityOf = (tail: TailJudgement): number => Math.min(0, tail.logProbability + logLevel);
-  const logEValues = tails.flatMap((tail) => (tail ? [logProbabilityOf(tail) + population.logCount] : []));
-  const qValuesInOrder = qValues(logEValues);
+  const logProbabilities = tails.flatMap((tail) => (tail ? [logProbabilityOf(tail)] : []));
+  const qValuesInOrder = qValues(logProbabilities.map((log) => log + searched.logCount));
   let judged = -1;
   return controlled.map((place, order) => {
     const tail = tails[order];
     if (typeof place === 'string' || tail === undefined) return unsupported(place as UnsupportedReason);
     judged += 1;
-    const logEValue = logEValues[judged];
+    const logEValue = logProbabilities[judged] + population.logCount;
     // One literal: spreading parts into the object takes longer than the rest of the judgement.
     return {
       kind: 'supported',
@@ -181,7 +204,7 @@ async function judgeQuery(
       population,
       bin: place.bin.card,
       support: tail.support,
-      logTailProbability: logProbabilityOf(tail),
+      logTailProbability: logProbabilities[judged],
       bitScore: 0 - tail.logProbability / Math.LN2,
       eValue: Math.exp(logEValue),
       logEValue,
@@ -309,6 +332,11 @@ function populationOf(
     strataCount,
     isComplete: judged === searchedCount,
   };
+}
+
+/** E-values then count false hits among so many targets, all of them as if calibrated. */
+function ofSize(searched: SearchedPopulation, databaseSize: number): SearchedPopulation {
+  return { ...searched, logCount: Math.log(databaseSize), isComplete: true };
 }
 
 function unsupportedQuery(length: number, { supported }: CalibrationCard): UnsupportedReason | undefined {

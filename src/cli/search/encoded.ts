@@ -103,8 +103,9 @@ async function* encoded(
   yield (encoder ?? encoderOf(NOTHING)).end();
 }
 
-function searchOf({ database, targetSpace }: SearchReport): ExportedSearch {
+function searchOf({ database, targetSpace, request }: SearchReport): ExportedSearch {
   return {
+    databaseSize: request.databaseSize,
     database: database.slug,
     targetCount: targetSpace.searchedTargetCount,
     residueCount: targetSpace.searchedResidueCount,

@@ -20,7 +20,7 @@ export interface SearchReport {
   readonly leftOutCount: number;
   /** Present if the search was propagated. Its hits are those that are shown. */
   readonly propagation?: PresentedPropagation;
-  readonly request: Pick<SearchRequest, 'evidence' | 'guarantee' | 'significance' | 'limit'>;
+  readonly request: Pick<SearchRequest, 'evidence' | 'guarantee' | 'significance' | 'limit' | 'databaseSize'>;
   readonly release: Release;
   readonly engine: SearchEngine;
   readonly database: SearchedDatabase;

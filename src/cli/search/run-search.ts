@@ -77,6 +77,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
       guarantee: flags.guarantee ?? 'approximate',
       significance: flags.significance ?? 'if_available',
       relatives: flags.homologs ?? 'as_release',
+      ...(flags.databaseSize !== undefined && { databaseSize: flags.databaseSize }),
     };
     warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
     warnOfEvidence(engine, flags, context);

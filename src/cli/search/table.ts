@@ -226,6 +226,11 @@ function footOf(report: SearchReport, { isTerminal, manual }: Layout): string {
     const remedy = isTerminal ? ` See ${manual}operate#no-e-values` : '';
     lines.push(`No E-values: this release has no qualified calibration.${remedy}`);
   }
+  if (request.databaseSize !== undefined && hasEValues) {
+    lines.push(
+      `The E-values are those of a database of ${formatCount(request.databaseSize)} proteins (--database-size).`,
+    );
+  }
   if (isTerminal) lines.push(`What the columns mean: ${manual}numbers (while the server runs)`);
   return lines.map((line) => `${line}\n`).join('');
 }

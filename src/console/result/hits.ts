@@ -37,6 +37,8 @@ export interface ResultSet {
     readonly limit: number;
     readonly hasAlignments: boolean;
     readonly filter?: unknown;
+    /** Proteins that E-values count; absent for the searched ones. */
+    readonly databaseSize?: number;
   };
   readonly isLimitReached: boolean;
   readonly receiptId?: string;

@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox';
 import {
   DATABASE_SELECTOR_MAX_CHARACTERS,
+  DATABASE_SIZE_MAX,
   INLINE_MAX_CANDIDATES,
   PROTEIN_MAX_RESIDUES,
 } from '../../limits.js';
@@ -83,6 +84,15 @@ export const SEARCH_SETTINGS = {
       },
       { chosen: true },
     ),
+  ),
+  database_size: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: DATABASE_SIZE_MAX,
+      description:
+        'E-values as if so many proteins were searched, so that those of growing databases compare. By default they ' +
+        'count the searched ones. Ranks, bit scores and q-values do not depend on it.',
+    }),
   ),
 };
 

@@ -42,11 +42,12 @@ export class AlignedRow implements ExportRow {
   }
 
   /**
-   * E-value. Without a calibration, the number of searched targets, which is an upper bound.
+   * E-value. Without a calibration, the number of targets that it counts among, which is an upper bound.
    * Unit    targets
    */
   get eValue(): number {
-    return this.candidate.significance.measurements.expected_false_hits ?? this.search.targetCount;
+    const { targetCount, databaseSize = targetCount } = this.search;
+    return this.candidate.significance.measurements.expected_false_hits ?? databaseSize;
   }
 
   /** Bit score. Without a calibration 0, which carries no information. */

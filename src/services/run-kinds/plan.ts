@@ -81,12 +81,17 @@ export async function reopenSearch(
   context: RequestContext,
   dependencies: ResolveDependencies,
 ): Promise<ResolvedSearch> {
-  const { release, targetSpaceId, cutOffs: _, ...settings } = plan;
+  const { release, targetSpaceId, cutOffs: _, databaseSize, ...settings } = plan;
   const selector =
     targetSpaceId === undefined
       ? { database_release_id: release.releaseId }
       : { target_space_id: targetSpaceId };
-  const resolved = await resolveSearch({ ...settings, ...selector }, context, dependencies);
+  const wire = {
+    ...settings,
+    ...selector,
+    ...(databaseSize !== undefined && { database_size: databaseSize }),
+  };
+  const resolved = await resolveSearch(wire, context, dependencies);
   // Several databases may hold the release. The run keeps the database name of its request.
   return {
     ...resolved,

@@ -148,6 +148,7 @@ function presentWalk(
 function cacheKey({ release, engine, request, plan }: Resolved): string {
   return canonicalSha256({
     calibration_id: engine.calibration?.id ?? null,
+    database_size: request.databaseSize ?? null,
     evidence: request.evidence,
     guarantee: request.guarantee,
     limit: request.limit,

@@ -21,7 +21,10 @@ type CandidateSet = HomologyCandidateSet;
 /** One query and its search result. */
 interface FinishedSearch {
   readonly engine: SearchEngine;
-  readonly request: Pick<SearchRequest, 'query' | 'targetSpace' | 'evidence' | 'significance'>;
+  readonly request: Pick<
+    SearchRequest,
+    'query' | 'targetSpace' | 'evidence' | 'significance' | 'databaseSize'
+  >;
   readonly result: SearchResult;
 }
 

@@ -1,6 +1,7 @@
 import type { HomologyRequest } from '../../contract/search/homology.js';
 import type { TargetSpace } from '../../release/release.js';
 import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
+import { refuseVainDatabaseSize } from '../../search/significance.js';
 import type { Catalog, CatalogRelease } from './catalog.js';
 import type { RequestContext } from '../context.js';
 import type { Engines } from '../../engine/engines.js';
@@ -34,12 +35,21 @@ export async function resolveSearch(
   const { release, targetSpaceOf } = selectRelease(wire, context, dependencies);
   const engine = await dependencies.engines.open(release.releaseId);
   const targetSpace = await targetSpaceOf(engine);
-  const { limit, evidence, guarantee, significance, relatives: homologs } = wire;
+  const { limit, evidence, guarantee, significance, relatives: homologs, database_size: databaseSize } = wire;
+  refuseVainDatabaseSize({ significance, databaseSize }, engine.calibration !== undefined);
   const { startDeadlineMs } = context;
   return {
     release,
     engine: { ...engine, startDeadlineMs },
-    settings: { targetSpace, limit, evidence, guarantee, significance, relatives: homologs },
+    settings: {
+      targetSpace,
+      limit,
+      evidence,
+      guarantee,
+      significance,
+      relatives: homologs,
+      ...(databaseSize !== undefined && { databaseSize }),
+    },
   };
 }
 

@@ -28,6 +28,9 @@ describe('the options of a search', () => {
     [['--format', 'xml']],
     [['--guarantee', 'maybe']],
     [['--threads', '257']],
+    [['--database-size', '0']],
+    [['--database-size', '1e6']],
+    [['--database-size', '1000000000001']],
   ])('refuse %j', (words) => {
     expect(() => flagsOf(...words)).toThrow();
   });
