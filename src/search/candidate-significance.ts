@@ -46,6 +46,8 @@ export interface SupportedSignificance {
   readonly familyWiseProbability: number;
   /** Bound on the false discovery rate among candidates with at least this evidence; the same for every limit. */
   readonly qValue: number;
+  /** Probability that the pair is homologous; undefined where it was not asked for. */
+  readonly homologyProbability?: number;
   /** Exponential through the tail at this score, without the level; undefined below the threshold of the tail. */
   readonly tangent: TailJudgement['tangent'];
 }

@@ -22,7 +22,13 @@ import type {
   SearchResult,
   SearchSettings,
 } from './search-types.js';
-import { createJudge, refuseVainDatabaseSize, withoutJudgement, type Judge } from './significance.js';
+import {
+  createJudge,
+  refuseVainDatabaseSize,
+  refuseWithoutProbability,
+  withoutJudgement,
+  type Judge,
+} from './significance.js';
 
 /*
  * The straight line of the appliance. It takes proteins and one release. It returns, for each protein, the nearest
@@ -108,6 +114,7 @@ async function runStages<Query extends ProteinQuery, Result>(
   assert(settings.limit >= 1 && settings.limit <= RETAINED_MAX_CANDIDATES, 'the contract bounds the limit');
   assert(settings.targetSpace.releaseId === engine.release.id, 'a target space belongs to one release');
   refuseVainDatabaseSize(settings, engine.calibration !== undefined);
+  refuseWithoutProbability(settings, engine);
   const { threads, isLowPriority, scan = scanHere } = engine;
   const sequences = queries.map(({ sequence }) => sequence);
   const options = { signal, threads, isLowPriority };

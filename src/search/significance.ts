@@ -19,6 +19,7 @@ import {
   type PairMoments,
   type ProjectedMoments,
 } from '../significance/moments.js';
+import { homologyProbability } from '../significance/probability.js';
 import { tailCoordinate, type NullPair } from '../significance/pair-null.js';
 import {
   hubnessContribution,
@@ -29,16 +30,12 @@ import {
 import { referenceSetSize as sizeOfReferenceSet } from '../significance/reference-set.js';
 import { assert, Refusal } from '../errors.js';
 import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
-import type { Release, TargetSpace } from '../release/release.js';
+import type { Release } from '../release/release.js';
 import { mapInTurns } from '../turns.js';
-import type {
-  CandidateSignificance,
-  SearchedPopulation,
-  UnsupportedReason,
-} from './candidate-significance.js';
+import type { CandidateSignificance, UnsupportedReason } from './candidate-significance.js';
 import { controlScores } from './control.js';
 import { maxsimDistances } from './rank.js';
-import { searchedStrata } from './searched-strata.js';
+import { ofSize, populationOf } from './searched-strata.js';
 import type {
   Candidate,
   EncodedQuery,
@@ -57,7 +54,7 @@ export type Judge = (
 ) => Promise<readonly Candidate[]>;
 
 /** Targets whose false hits an E-value counts: those of the space, or as many as the request names. */
-type Population = Pick<SearchRequest, 'targetSpace' | 'databaseSize'>;
+type Population = Pick<SearchRequest, 'targetSpace' | 'databaseSize' | 'probability'>;
 type JudgedRequest = Population & Pick<SearchRequest, 'significance'>;
 
 /**
@@ -115,6 +112,34 @@ export function refuseVainDatabaseSize(
   });
 }
 
+/**
+ * Refuses probabilities that the release cannot have.
+ * Errors  Refusal `significance_unavailable`
+ */
+export function refuseWithoutProbability(
+  { significance, probability }: Pick<SearchRequest, 'significance' | 'probability'>,
+  engine: Pick<SearchEngine, 'calibration' | 'probability' | 'release'>,
+): void {
+  if (probability !== 'required') return;
+  if (
+    engine.calibration !== undefined &&
+    significance !== 'not_requested' &&
+    engine.probability !== undefined
+  )
+    return;
+  const { encoder, relatives: homologs } = engine.release.manifest;
+  const kind = homologs === undefined ? '' : ' with homologs';
+  const reason =
+    engine.probability === undefined
+      ? `encoder ${encoder.id} has no table of them for databases${kind}. Leave out the probabilities.`
+      : engine.calibration === undefined
+        ? 'they rest on E-values, which this release does not have. Calibrate the release first.'
+        : 'they rest on E-values, which significance "not_requested" leaves out. Leave out one of the two.';
+  throw new Refusal('significance_unavailable', `Probabilities of homology are not available: ${reason}`, {
+    param: 'probability',
+  });
+}
+
 /** Errors  Refusal `significance_unavailable` if significance is required and a query cannot have it */
 export function refuseWithoutSignificance(
   requirement: SignificanceRequirement,
@@ -155,7 +180,7 @@ async function judgeQuery(
   query: EncodedQuery,
   candidates: readonly Scored[],
   referenceSums: MaxSimSums,
-  { targetSpace, databaseSize }: Population,
+  { targetSpace, databaseSize, probability }: Population,
   engine: SearchEngine,
   calibration: Calibration,
   options: KernelOptions,
@@ -185,11 +210,13 @@ async function judgeQuery(
   const tails = controlled.map((place) =>
     typeof place === 'string' ? undefined : judgeTail(place.bin, place.coordinate, factor),
   );
-  const searched = populationOf(tokens, targetSpace, release, calibration);
+  const searched = populationOf(tokens.length, targetSpace, release, calibration);
   const population = databaseSize === undefined ? searched : ofSize(searched, databaseSize);
   const { logLevel } = calibration;
   const logProbabilityOf = (tail: TailJudgement): number => Math.min(0, tail.logProbability + logLevel);
   const logProbabilities = tails.flatMap((tail) => (tail ? [logProbabilityOf(tail)] : []));
+  const table = (probability ?? 'not_requested') === 'not_requested' ? undefined : engine.probability;
+  const searchedCount = Math.exp(searched.logCount);
   const qValuesInOrder = qValues(logProbabilities.map((log) => log + searched.logCount));
   let judged = -1;
   return controlled.map((place, order) => {
@@ -211,6 +238,8 @@ async function judgeQuery(
       logEValueMinimum: population.logCount + logLevel + checkedLogProbability(place.bin.card, factor),
       familyWiseProbability: familyWiseProbability(logEValue),
       qValue: qValuesInOrder[judged],
+      homologyProbability:
+        table && homologyProbability(table, logProbabilities[judged] + searched.logCount, searchedCount),
       tangent: tail.tangent,
     };
   });
@@ -307,36 +336,6 @@ async function withControls(
     const control = tailCoordinate(pairNull, pair, { affineScore: scores[at], meanClosestCosine });
     return { ...place, coordinate: controlledCoordinate(coordinate, control) };
   });
-}
-
-function populationOf(
-  query: QueryTokens,
-  targetSpace: TargetSpace,
-  release: Release,
-  calibration: Calibration,
-): SearchedPopulation {
-  const bins = calibration.bins[stratumOf(query.length, calibration.card.stratum_edges)];
-  const { counts, searchedCount } = searchedStrata(targetSpace, release, calibration);
-  let judged = 0;
-  let strataCount = 0;
-  counts.forEach((count, stratum) => {
-    if (count === 0 || bins[stratum].card.status !== 'qualified') return;
-    judged += count;
-    strataCount += 1;
-  });
-  return {
-    id: targetSpace.id ?? targetSpace.releaseId,
-    targetCount: targetSpace.searchedTargetCount,
-    residueCount: targetSpace.searchedResidueCount,
-    logCount: Math.log(judged),
-    strataCount,
-    isComplete: judged === searchedCount,
-  };
-}
-
-/** E-values then count false hits among so many targets, all of them as if calibrated. */
-function ofSize(searched: SearchedPopulation, databaseSize: number): SearchedPopulation {
-  return { ...searched, logCount: Math.log(databaseSize), isComplete: true };
 }
 
 function unsupportedQuery(length: number, { supported }: CalibrationCard): UnsupportedReason | undefined {

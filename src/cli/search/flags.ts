@@ -29,6 +29,7 @@ export function addSearchOptions(command: Command): Command {
       '--propagation',
       'tsv, json: also targets that the hits of the query lead to, with E-values of their own',
     )
+    .option('--probability', 'table, tsv, arrow, json: also the probability that a candidate is a homolog')
     .option('-a, --alignments', 'draw the alignments; in tsv, json and arrow: add their columns');
   return addMsaOptions(addFieldOptions(command))
     .option('-o, --output <file>', 'write here; a3m of many queries: a folder/, or a file.tar')

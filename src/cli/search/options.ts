@@ -16,6 +16,7 @@ export interface SearchFlags extends SelectionFlags, ExportFlags, SearchSettingF
   readonly format?: (typeof FORMATS)[number];
   readonly alignments?: boolean;
   readonly propagation?: boolean;
+  readonly probability?: boolean;
   readonly threads?: number;
   readonly output?: string;
   readonly verbose?: boolean;
@@ -70,6 +71,11 @@ export function isPropagated(flags: SearchFlags): boolean {
     'invalid_option',
     '--propagation starts from the E-values that --significance not_requested leaves out. Leave out one of the two.',
   );
+}
+
+/** Whether the output shows probabilities: by the option, or by MMseqs2's column. */
+export function hasProbability({ probability, formatOutput }: SearchFlags): boolean {
+  return probability === true || (formatOutput ?? '').split(/[\s,]+/).includes('prob');
 }
 
 /** Whether the output is a tar of alignments. */

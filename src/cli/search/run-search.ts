@@ -23,6 +23,7 @@ import {
   evidenceOf,
   exportFormatOf,
   formatIn,
+  hasProbability,
   isPropagated,
   isArchive,
   limitOf,
@@ -78,6 +79,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
       significance: flags.significance ?? 'if_available',
       relatives: flags.homologs ?? 'as_release',
       ...(flags.databaseSize !== undefined && { databaseSize: flags.databaseSize }),
+      ...(hasProbability(flags) && { probability: 'required' as const }),
     };
     warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
     warnOfEvidence(engine, flags, context);
@@ -95,6 +97,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const answers = format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
     const layout = layoutFor(context, {
       hasAlignments: flags.alignments === true,
+      hasProbability: flags.probability === true,
       path: flags.output,
       manual: manualUrl(serverUrl(config)),
     });

@@ -117,6 +117,14 @@ function columnsOf(report: SearchReport): TableColumn[] {
       }),
     );
   }
+  if (report.request.probability === 'required') {
+    columns.push(
+      number('P', ({ significance }) => {
+        const probability = significance.kind === 'supported' ? significance.homologyProbability : undefined;
+        return probability?.toFixed(2) ?? '–';
+      }),
+    );
+  }
   if (candidates.some(({ alignment }) => alignment !== undefined)) {
     columns.push(
       number(

@@ -169,6 +169,7 @@ function Charts({ result, shown, choice, onChoice, onOpen }: ChartsProps) {
 function firstColumns({ hits, settings }: ResultSet): readonly string[] {
   const has = {
     evalue: hits.some(({ logE }) => logE !== undefined),
+    probability: hits.some(({ probability }) => probability !== undefined),
     bits: hits.some(({ bits }) => bits !== undefined),
     organism: hits.some(({ organism }) => organism !== ''),
     qcov: settings.hasAlignments,

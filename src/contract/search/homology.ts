@@ -94,6 +94,17 @@ export const SEARCH_SETTINGS = {
         'count the searched ones. Ranks, bit scores and q-values do not depend on it.',
     }),
   ),
+  probability: Type.Optional(
+    enumeration(
+      {
+        not_requested: 'no probabilities: the default',
+        if_available:
+          'also the probability that a candidate is a homolog, if the encoder has a table of them',
+        required: 'the same, refused without a table or without E-values',
+      },
+      { chosen: true },
+    ),
+  ),
 };
 
 /** Database, release and target space are alternative selectors of the targets. */

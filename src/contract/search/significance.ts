@@ -114,6 +114,10 @@ export const SignificanceMeasurements = named(
         'falls as E-values rise, and does not depend on `limit`. Its E-values count the searched targets, also where ' +
         'a `database_size` was given.',
     ),
+    homology_probability: optionalRatio(
+      'Probability that query and target are homologs (of one superfamily), by the E-value among the searched ' +
+        'targets and the share of homologs among labelled domains. Present where the request asked for it.',
+    ),
     tail_model: Type.Optional(TailModel),
   }),
 );

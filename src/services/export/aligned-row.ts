@@ -55,6 +55,11 @@ export class AlignedRow implements ExportRow {
     return this.candidate.significance.measurements.bit_score ?? 0;
   }
 
+  /** Probability of homology; undefined where the search did not ask for it. */
+  get probability(): number | undefined {
+    return this.candidate.significance.measurements.homology_probability;
+  }
+
   /** Text in place of E-value and bit score, where the release has none and the search asks for such a text. */
   get missingText(): string | undefined {
     const { missing = 'count' } = this.search;

@@ -7,7 +7,12 @@ import type { CatalogRelease } from '../search/catalog.js';
 import type { RequestContext } from '../context.js';
 import { evidenceOfPresented } from '../evidence.js';
 import { needAlignments, pickCutOffs, selectByEvidence } from '../select.js';
-import { resolveSearch, type ResolvedSearch, type ResolveDependencies } from '../search/resolve-search.js';
+import {
+  resolveSearch,
+  type ResolvedSearch,
+  type ResolveDependencies,
+  type SearchWire,
+} from '../search/resolve-search.js';
 
 /** A resolved search as JSON, fixed when its run was accepted. Later defaults and filters do not affect it. */
 export interface AcceptedSearch extends Omit<SearchSettings, 'targetSpace'> {
@@ -86,7 +91,7 @@ export async function reopenSearch(
     targetSpaceId === undefined
       ? { database_release_id: release.releaseId }
       : { target_space_id: targetSpaceId };
-  const wire = {
+  const wire: SearchWire = {
     ...settings,
     ...selector,
     ...(databaseSize !== undefined && { database_size: databaseSize }),

@@ -153,6 +153,7 @@ function cacheKey({ release, engine, request, plan }: Resolved): string {
     guarantee: request.guarantee,
     limit: request.limit,
     policy_id: plan.policy.id,
+    probability: request.probability ?? null,
     query: request.query.sequence,
     relatives: request.relatives ?? null,
     release_id: release.releaseId,

@@ -120,6 +120,7 @@ function receiptContent(
       evidence: request.evidence,
       guarantee: request.guarantee,
       limit: request.limit,
+      ...(request.probability !== undefined && { probability: request.probability }),
       ...(result.relatives && { relatives: request.relatives ?? 'as_release' }),
       significance: request.significance,
     },

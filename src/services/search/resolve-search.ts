@@ -1,7 +1,7 @@
 import type { HomologyRequest } from '../../contract/search/homology.js';
 import type { TargetSpace } from '../../release/release.js';
 import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
-import { refuseVainDatabaseSize } from '../../search/significance.js';
+import { refuseVainDatabaseSize, refuseWithoutProbability } from '../../search/significance.js';
 import type { Catalog, CatalogRelease } from './catalog.js';
 import type { RequestContext } from '../context.js';
 import type { Engines } from '../../engine/engines.js';
@@ -36,7 +36,9 @@ export async function resolveSearch(
   const engine = await dependencies.engines.open(release.releaseId);
   const targetSpace = await targetSpaceOf(engine);
   const { limit, evidence, guarantee, significance, relatives: homologs, database_size: databaseSize } = wire;
+  const { probability } = wire;
   refuseVainDatabaseSize({ significance, databaseSize }, engine.calibration !== undefined);
+  refuseWithoutProbability({ significance, probability }, engine);
   const { startDeadlineMs } = context;
   return {
     release,
@@ -49,6 +51,7 @@ export async function resolveSearch(
       significance,
       relatives: homologs,
       ...(databaseSize !== undefined && { databaseSize }),
+      ...(probability !== undefined && { probability }),
     },
   };
 }
