@@ -19,7 +19,7 @@ export interface Family {
   readonly members: readonly number[];
 }
 
-/** Defaults, tuned on half of the labelled folds (bench/clusters). */
+/** Defaults, chosen on labelled domains (bench/clusters). */
 export const FAMILY_PARAMETERS: FamilyParameters = Object.freeze({
   largestEValue: 0.1,
   leastCoverage: 0.5,
