@@ -55,7 +55,8 @@ interface Pair {
   readonly weight: number;
 }
 
-export const run: Bench = async ([folder = 'probability', seconds = '280', write]) => {
+export const run: Bench = async (options) => {
+  const [folder = 'probability', seconds = '280'] = options.filter((option) => option !== '--write');
   const untilMs = performance.now() + 1_000 * Number(seconds);
   const config = loadConfig(process.env);
   const shared = process.env.GLOAMING_SHARED ?? join(config.packageFolder, '..', 'shared');
@@ -100,7 +101,7 @@ export const run: Bench = async ([folder = 'probability', seconds = '280', write
       query_count: training.length,
     });
     const directory = await findEncoder(id, config);
-    if (write === '--write')
+    if (options.includes('--write'))
       writeFileSync(join(referenceNullFolder(directory, false), PROBABILITY_FILE), probabilityText(card));
     const shipped = await readProbabilityCard(directory, sha256, false);
     const isShipped = shipped !== undefined && probabilityText(shipped) === probabilityText(card);
