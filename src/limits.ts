@@ -28,6 +28,8 @@ export const PAIR_ALIGNMENTS_MAX_COUNT = 100;
  * domains up to the same E-value. */
 export const ALIGNMENTS_COUNT = 10;
 export const ALIGNMENTS_EXPECTED_FALSE_HITS = 0.01;
+/** Largest number of proteins that E-values may be given for. */
+export const DATABASE_SIZE_MAX = 1_000_000_000_000;
 export const INLINE_RESPONSE_MAX_BYTES = 16 * MEBIBYTE_BYTES;
 /** Up to this size, a body that was written in pieces is sent as one. */
 export const WRITTEN_BODY_MAX_BYTES = 256 * KIBIBYTE_BYTES;

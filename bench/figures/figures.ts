@@ -43,7 +43,14 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 export const FIGURES_PATH = `${ROOT}bench/figures.json`;
 export const README_PATH = `${ROOT}bench/README.md`;
 /** Pages with tables of figures. */
-const PAGES = ['README.md', 'docs/evidence.md', 'docs/homologs.md', 'docs/operate.md', 'docs/msa.md'];
+const PAGES = [
+  'README.md',
+  'docs/evidence.md',
+  'docs/homologs.md',
+  'docs/operate.md',
+  'docs/msa.md',
+  'docs/clusters.md',
+];
 /** Figures that one call of `add` records at most; more are no table that a person reads. */
 const ADDED_MAX_COUNT = 40;
 /** Of a figure that is no integer. */

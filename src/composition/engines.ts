@@ -7,6 +7,7 @@ import { releaseDirectory } from '../release/catalog.js';
 import { openRelease } from '../release/open.js';
 import type { Release, ReleaseManifest } from '../release/release.js';
 import type { Workers } from '../services/workers/workers.js';
+import { readProbabilityCard } from '../significance/probability.js';
 import type { ReleaseTable } from '../store/tables/releases.js';
 
 /** Foundation of the engines: settings, kernels and the catalog of releases. */
@@ -60,5 +61,9 @@ export function openEngines(
     },
     loadEncoder: async (id, digest) =>
       loadEncoder(await findEncoderVersion(id, digest, config), encoderOptionsOf(config)),
+    probabilityOf: async ({ encoder: { id, sha256 }, relatives: homologs }) => {
+      const directory = await findEncoderVersion(id, sha256, config);
+      return readProbabilityCard(directory, sha256, homologs !== undefined);
+    },
   });
 }

@@ -16,6 +16,7 @@ interface ReportFile {
     readonly database: HomologyCandidateSet['database'];
     readonly limit: number;
     readonly has_alignments: boolean;
+    readonly database_size?: number;
     readonly is_result_limit_reached: boolean;
     readonly result_sha256: string;
     readonly candidates: readonly HomologyCandidate[];
@@ -54,7 +55,11 @@ export function readReport(text: string): Report {
         targetCount: each.database.searched_target_count,
         residueCount: each.database.searched_residue_count,
       },
-      settings: { limit: each.limit, hasAlignments: each.has_alignments },
+      settings: {
+        limit: each.limit,
+        hasAlignments: each.has_alignments,
+        databaseSize: each.database_size,
+      },
       isLimitReached: each.is_result_limit_reached,
       resultSha256: each.result_sha256,
       warnings: [],

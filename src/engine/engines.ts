@@ -3,9 +3,10 @@ import type { Encoder } from '../encoder/encoder.js';
 import { isCudaBackend } from '../kernels/cuda.js';
 import type { KernelBackend } from '../kernels/kernels.js';
 import { OPEN_RELEASES_MAX_COUNT } from '../limits.js';
-import type { Release } from '../release/release.js';
+import type { Release, ReleaseManifest } from '../release/release.js';
 import { targetRanges } from '../search/partitions/scan.js';
 import type { Scan, SearchEngine } from '../search/search-types.js';
+import type { ProbabilityCard } from '../significance/probability.js';
 import { loadedRelease, openTokens, withEvidence, type LoadedRelease } from './open-engine.js';
 
 /** Cache of open releases, each with the encoder that made it. */
@@ -35,6 +36,11 @@ export interface EngineSources {
   calibrationOf(releaseId: string): CalibrationPlace | undefined;
   /** Loads the encoder version with this digest. Errors  Fault where it is not installed or cannot be loaded */
   loadEncoder(encoderId: string, digest: string): Promise<Encoder>;
+  /**
+   * Reads the probabilities of the encoder version for such releases. Default: there are none.
+   * Errors  Fault where the table is damaged
+   */
+  probabilityOf?(manifest: ReleaseManifest): Promise<ProbabilityCard | undefined>;
   /** How workers scan the targets of a release; undefined where this process scans them. Default: this process. */
   scanOf?(releaseId: string): Scan | undefined;
 }
@@ -84,7 +90,8 @@ export function createEngines(sources: EngineSources): Engines {
     // Workers scan the targets, and this process only rescores candidates: the tokens stay out of GPU memory.
     const backend = scan && isCudaBackend(sources.backend) ? sources.backend.affineBackend : sources.backend;
     const store = await openTokens(release, backend, range);
-    return { plain: { ...cached, backend, store, threads, scan }, calibrated: new Map() };
+    const probability = await sources.probabilityOf?.(release.manifest);
+    return { plain: { ...cached, backend, store, threads, scan, probability }, calibrated: new Map() };
   };
   const open = async (releaseId: string, partition?: ReleasePartition): Promise<SearchEngine> => {
     const key = partition === undefined ? releaseId : `${releaseId} ${partition.index}/${partition.count}`;

@@ -46,6 +46,8 @@ export interface SupportedSignificance {
   readonly familyWiseProbability: number;
   /** Bound on the false discovery rate among candidates with at least this evidence; the same for every limit. */
   readonly qValue: number;
+  /** Probability that the pair is homologous; undefined where it was not asked for. */
+  readonly homologyProbability?: number;
   /** Exponential through the tail at this score, without the level; undefined below the threshold of the tail. */
   readonly tangent: TailJudgement['tangent'];
 }
@@ -68,7 +70,7 @@ export interface SearchedPopulation {
   readonly id: string;
   readonly targetCount: number;
   readonly residueCount: number;
-  /** ln of the number of targets that an E-value counts among, and the number of their length strata. */
+  /** ln of the number of targets that an E-value counts among, and the number of the searched length strata. */
   readonly logCount: number;
   readonly strataCount: number;
   /** False if some searched targets are not calibrated. The E-value counts no false hits among them. */

@@ -10,7 +10,7 @@ import type {
   Scored,
   SearchEngine,
 } from './search-types.js';
-import { diagonalSelfScore } from './self-score.js';
+import { diagonalSelfScore } from './affine.js';
 
 /**
  * Adds the affine score of the query with every ranked target.

@@ -1,4 +1,5 @@
 import type { Calibration } from '../significance/calibration.js';
+import type { ProbabilityCard } from '../significance/probability.js';
 import type { Qualification } from '../recall/policy-sidecar.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import type { Codebook } from '../kernels/codebook.js';
@@ -64,6 +65,10 @@ export interface SearchRequest {
   readonly relatives?: QueryHomologs;
   /** Further alignments of aligned candidates that have E-values. Default: the best alignment only. */
   readonly alignments?: AlignmentBounds;
+  /** Targets that E-values count false hits among, 1..10¹². Default: the searched ones. */
+  readonly databaseSize?: number;
+  /** Whether judged candidates get a probability of homology. Default: `not_requested`. */
+  readonly probability?: SignificanceRequirement;
 }
 
 /** Which further alignments of one candidate a search returns. */
@@ -84,6 +89,8 @@ export interface SearchEngine {
   readonly profileEncoder?: ProfileEncoder;
   /** Qualified null model of the release; absent if it has none. */
   readonly calibration?: Calibration;
+  /** Probabilities of homology by E-value; absent if the encoder has no table for such releases. */
+  readonly probability?: ProbabilityCard;
   /** Measured recall of the release's approximate policy; absent if no policy is qualified. */
   readonly qualification?: Qualification;
   /** Centroid ids of the targets' residues; present if the qualified policy looks them up. */

@@ -23,6 +23,7 @@ import type {
   SearchResult,
   SearchSettings,
 } from './search-types.js';
+import { refuseVainDatabaseSize, refuseWithoutProbability } from './refusals.js';
 import { createJudge, withoutJudgement, type Judge } from './significance.js';
 
 /*
@@ -108,6 +109,8 @@ async function runStages<Query extends ProteinQuery, Result>(
 ): Promise<readonly Result[]> {
   assert(settings.limit >= 1 && settings.limit <= RETAINED_MAX_CANDIDATES, 'the contract bounds the limit');
   assert(settings.targetSpace.releaseId === engine.release.id, 'a target space belongs to one release');
+  refuseVainDatabaseSize(settings, engine.calibration !== undefined);
+  refuseWithoutProbability(settings, engine);
   const { threads, isLowPriority, scan = scanHere } = engine;
   const sequences = queries.map(({ sequence }) => sequence);
   const options = { signal, threads, isLowPriority };

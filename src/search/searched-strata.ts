@@ -1,5 +1,6 @@
 import { stratumOf, type Calibration } from '../significance/calibration.js';
 import type { Release, TargetSpace } from '../release/release.js';
+import type { SearchedPopulation } from './candidate-significance.js';
 
 /** Eligible targets by length stratum: the population among which E-values count false hits. */
 export interface SearchedStrata {
@@ -13,7 +14,7 @@ export interface SearchedStrata {
 const cached = new WeakMap<Calibration, WeakMap<object, SearchedStrata>>();
 
 /** Counts the eligible targets by length stratum, once per target space. */
-export function searchedStrata(
+function searchedStrata(
   targetSpace: TargetSpace,
   release: Release,
   calibration: Calibration,
@@ -39,4 +40,38 @@ function countStrata(
     if (length >= minimum && length <= maximum) counts[stratumOf(length, card.stratum_edges)] += 1;
   }
   return { counts, searchedCount: searchedTargetCount };
+}
+
+/**
+ * Counts the targets that can have a tail probability with a query of this length.
+ * @param queryLength  unit: residues
+ */
+export function populationOf(
+  queryLength: number,
+  targetSpace: TargetSpace,
+  release: Release,
+  calibration: Calibration,
+): SearchedPopulation {
+  const bins = calibration.bins[stratumOf(queryLength, calibration.card.stratum_edges)];
+  const { counts, searchedCount } = searchedStrata(targetSpace, release, calibration);
+  let judged = 0;
+  let strataCount = 0;
+  counts.forEach((count, stratum) => {
+    if (count === 0 || bins[stratum].card.status !== 'qualified') return;
+    judged += count;
+    strataCount += 1;
+  });
+  return {
+    id: targetSpace.id ?? targetSpace.releaseId,
+    targetCount: targetSpace.searchedTargetCount,
+    residueCount: targetSpace.searchedResidueCount,
+    logCount: Math.log(judged),
+    strataCount,
+    isComplete: judged === searchedCount,
+  };
+}
+
+/** E-values of the returned population count false hits among so many targets, as if all of them were calibrated. */
+export function ofSize(searched: SearchedPopulation, databaseSize: number): SearchedPopulation {
+  return { ...searched, logCount: Math.log(databaseSize), isComplete: true };
 }

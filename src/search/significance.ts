@@ -19,6 +19,7 @@ import {
   type PairMoments,
   type ProjectedMoments,
 } from '../significance/moments.js';
+import { homologyProbability } from '../significance/probability.js';
 import { tailCoordinate, type NullPair } from '../significance/pair-null.js';
 import {
   expectedClosestCosine,
@@ -28,26 +29,22 @@ import {
   type ProteinHubness,
 } from '../significance/hubness.js';
 import { referenceSetSize as sizeOfReferenceSet } from '../significance/reference-set.js';
-import { assert, Refusal } from '../errors.js';
+import { assert } from '../errors.js';
 import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
-import type { Release, TargetSpace } from '../release/release.js';
+import type { Release } from '../release/release.js';
 import { mapInTurns } from '../turns.js';
-import type {
-  CandidateSignificance,
-  JudgeAlignment,
-  SearchedPopulation,
-  UnsupportedReason,
-} from './candidate-significance.js';
+import type { CandidateSignificance, JudgeAlignment, UnsupportedReason } from './candidate-significance.js';
 import { controlScores } from './control.js';
 import { maxsimDistances } from './rank.js';
-import { searchedStrata } from './searched-strata.js';
+import { refuseWithoutSignificance, unsupportedQuery } from './refusals.js';
+import { ofSize, populationOf } from './searched-strata.js';
 import type {
   Candidate,
   EncodedQuery,
   Scored,
   SearchEngine,
+  SearchRequest,
   SearchSettings,
-  SignificanceRequirement,
 } from './search-types.js';
 
 /** Judges the candidates of one query. @param referenceSums  sums with the reference set; absent if uncalibrated */
@@ -65,16 +62,16 @@ export interface Judged {
 
 const judgeNone: JudgeAlignment = () => undefined;
 
+/** Targets whose false hits an E-value counts: those of the space, or as many as the request names. */
+type Population = Pick<SearchRequest, 'targetSpace' | 'databaseSize' | 'probability'>;
+type JudgedRequest = Population & Pick<SearchSettings, 'significance' | 'usedMaxEValue'>;
+
 /**
  * Creates the judge of one search. It is created before any work is done, so that it can refuse early.
  * Errors  Refusal `significance_unavailable` if significance is required and a query cannot have it
  */
 export function createJudge(
-  {
-    significance: requirement,
-    targetSpace,
-    usedMaxEValue: maxEValue = Infinity,
-  }: Pick<SearchSettings, 'significance' | 'targetSpace' | 'usedMaxEValue'>,
+  { significance: requirement, usedMaxEValue: maxEValue = Infinity, ...population }: JudgedRequest,
   sequences: readonly string[],
   engine: SearchEngine,
 ): Judge {
@@ -97,7 +94,7 @@ export function createJudge(
       query,
       candidates,
       referenceSums,
-      { targetSpace, maxEValue },
+      { ...population, maxEValue },
       engine,
       calibration,
       options,
@@ -116,26 +113,11 @@ function withOne(candidates: readonly Scored[], significance: CandidateSignifica
   return candidates.map((candidate) => ({ ...candidate, significance }));
 }
 
-/** Errors  Refusal `significance_unavailable` if significance is required and a query cannot have it */
-export function refuseWithoutSignificance(
-  requirement: SignificanceRequirement,
-  queryLengths: readonly number[],
-  calibration: Calibration | undefined,
-): void {
-  if (requirement !== 'required') return;
-  if (calibration === undefined) throw unavailable('no_qualified_calibration', NO_CALIBRATION);
-  for (const length of queryLengths) refuseUnsupported(length, calibration.card);
-}
-
 const NOT_REQUESTED: CandidateSignificance = Object.freeze({ kind: 'not_requested' });
 const NOT_CALIBRATED: CandidateSignificance = Object.freeze({
   kind: 'not_available',
   reason: 'no_qualified_calibration',
 });
-const NO_CALIBRATION =
-  'Significance is required, but this release has no qualified calibration. ' +
-  'Ask with significance "if_available", or calibrate the release first.';
-
 /** One candidate on the tail coordinate, in the bin that judges it. */
 interface Place {
   readonly targetIndex: number;
@@ -151,12 +133,14 @@ interface Place {
  * Judges the candidates of one query. The query gives moments and hubness. Each candidate gets a tail coordinate. The
  * reversed-query control lowers it if the E-value without control is at most `maxEValue`. The tail turns coordinates
  * into probabilities. Probability × searched targets is the E-value, and the E-values of all candidates give q-values.
+ * A given database size takes the place of the searched targets in the E-values. It does not change q-values, which are
+ * about the candidates of this search.
  */
 async function judgeQuery(
   query: EncodedQuery,
   candidates: readonly Scored[],
   referenceSums: MaxSimSums,
-  { targetSpace, maxEValue }: { readonly targetSpace: TargetSpace; readonly maxEValue: number },
+  { targetSpace, databaseSize, probability, maxEValue }: Population & { readonly maxEValue: number },
   engine: SearchEngine,
   calibration: Calibration,
   options: KernelOptions,
@@ -184,25 +168,29 @@ async function judgeQuery(
     placeCandidate(candidate, tokens.length, projected, hubness, release, calibration),
   );
   const factor = card.maximum_log_extrapolation_factor;
-  const population = populationOf(tokens, targetSpace, release, calibration);
+  const searched = populationOf(tokens.length, targetSpace, release, calibration);
+  const population = databaseSize === undefined ? searched : ofSize(searched, databaseSize);
   const { logLevel } = calibration;
   const tailOf = ({ bin, coordinate }: Place): TailJudgement => judgeTail(bin, coordinate, factor);
   const logProbabilityOf = (tail: TailJudgement): number => Math.min(0, tail.logProbability + logLevel);
-  const logEValueOf = (tail: TailJudgement): number => logProbabilityOf(tail) + population.logCount;
+  const isUsed = (place: Place): boolean =>
+    maxEValue === Infinity || Math.exp(logProbabilityOf(tailOf(place)) + population.logCount) <= maxEValue;
   const controlled = await withControls(places, calibration, {
-    isUsed: (place) => maxEValue === Infinity || Math.exp(logEValueOf(tailOf(place))) <= maxEValue,
+    isUsed,
     controlsOf: (targets) => controlScores(query, targets, engine, options),
   });
 
   const tails = controlled.map((place) => (typeof place === 'string' ? undefined : tailOf(place)));
-  const logEValues = tails.flatMap((tail) => (tail ? [logEValueOf(tail)] : []));
-  const qValuesInOrder = qValues(logEValues);
+  const logProbabilities = tails.flatMap((tail) => (tail ? [logProbabilityOf(tail)] : []));
+  const table = (probability ?? 'not_requested') === 'not_requested' ? undefined : engine.probability;
+  const searchedCount = Math.exp(searched.logCount);
+  const qValuesInOrder = qValues(logProbabilities.map((log) => log + searched.logCount));
   let judged = -1;
   const judgements = controlled.map((place, order): CandidateSignificance => {
     const tail = tails[order];
     if (typeof place === 'string' || tail === undefined) return unsupported(place as UnsupportedReason);
     judged += 1;
-    const logEValue = logEValues[judged];
+    const logEValue = logProbabilities[judged] + population.logCount;
     // One literal: spreading parts into the object takes longer than the rest of the judgement.
     return {
       kind: 'supported',
@@ -210,13 +198,15 @@ async function judgeQuery(
       population,
       bin: place.bin.card,
       support: tail.support,
-      logTailProbability: logProbabilityOf(tail),
+      logTailProbability: logProbabilities[judged],
       bitScore: 0 - tail.logProbability / Math.LN2,
       eValue: Math.exp(logEValue),
       logEValue,
       logEValueMinimum: population.logCount + logLevel + checkedLogProbability(place.bin.card, factor),
       familyWiseProbability: familyWiseProbability(logEValue),
       qValue: qValuesInOrder[judged],
+      homologyProbability:
+        table && homologyProbability(table, logProbabilities[judged] + searched.logCount, searchedCount),
       tangent: tail.tangent,
     };
   });
@@ -348,64 +338,10 @@ async function withControls(
   });
 }
 
-function populationOf(
-  query: QueryTokens,
-  targetSpace: TargetSpace,
-  release: Release,
-  calibration: Calibration,
-): SearchedPopulation {
-  const bins = calibration.bins[stratumOf(query.length, calibration.card.stratum_edges)];
-  const { counts, searchedCount } = searchedStrata(targetSpace, release, calibration);
-  let judged = 0;
-  let strataCount = 0;
-  counts.forEach((count, stratum) => {
-    if (count === 0 || bins[stratum].card.status !== 'qualified') return;
-    judged += count;
-    strataCount += 1;
-  });
-  return {
-    id: targetSpace.id ?? targetSpace.releaseId,
-    targetCount: targetSpace.searchedTargetCount,
-    residueCount: targetSpace.searchedResidueCount,
-    logCount: Math.log(judged),
-    strataCount,
-    isComplete: judged === searchedCount,
-  };
-}
-
-function unsupportedQuery(length: number, { supported }: CalibrationCard): UnsupportedReason | undefined {
-  if (length < supported.query_minimum_residues) return 'query_too_short';
-  return length > supported.query_maximum_residues ? 'query_too_long' : undefined;
-}
-
 function unsupportedMoments(
   moments: ReturnType<typeof proteinMoments>,
   { supported }: CalibrationCard,
 ): UnsupportedReason | undefined {
   const isConcentrated = concentration(moments) > supported.maximum_concentration;
   return isConcentrated ? 'query_composition_not_calibrated' : undefined;
-}
-
-function refuseUnsupported(length: number, card: CalibrationCard): void {
-  const reason = unsupportedQuery(length, card);
-  if (reason !== undefined) {
-    const { query_minimum_residues: minimum, query_maximum_residues: maximum } = card.supported;
-    throw unavailable(
-      reason,
-      `Significance is required, but the query has ${length} residues and the calibration covers ${minimum} to ` +
-        `${maximum}. Ask with significance "if_available".`,
-    );
-  }
-  const stratum = stratumOf(length, card.stratum_edges);
-  const bins = card.bins.filter((bin) => bin.query_stratum === stratum || bin.target_stratum === stratum);
-  if (bins.some(({ status }) => status === 'qualified')) return;
-  throw unavailable(
-    bins[0].status,
-    'Significance is required, but no bin of the calibration is qualified for a query of this length. ' +
-      'Ask with significance "if_available".',
-  );
-}
-
-function unavailable(reason: string, message: string): Refusal {
-  return new Refusal('significance_unavailable', message, { param: 'significance', reason });
 }

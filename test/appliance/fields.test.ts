@@ -43,6 +43,8 @@ const SEARCH: Readonly<Record<string, string>> = {
   '.execution.policy.known_losses': TOO_SMALL,
   '.ranking.selection': TOO_SMALL,
   '.candidates.[].evidence_rank': TOO_SMALL,
+  '.evidence_summary.significance.database_size':
+    'a release with a calibration has it; services/search/database-size.test.ts shows it',
   '.query.relative_count': NO_FAMILIES,
   '.performance.relatives_search_ms': NO_FAMILIES,
   '.usage.billable_formula_id': 'one formula for direct searches',

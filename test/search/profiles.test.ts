@@ -17,7 +17,7 @@ import type { Release } from '#src/release/release.js';
 import { affineParameters } from '#src/search/affine.js';
 import { controlScores } from '#src/search/control.js';
 import { search } from '#src/search/search.js';
-import { diagonalSelfScore } from '#src/search/self-score.js';
+import { diagonalSelfScore } from '#src/search/affine.js';
 import { randomProfile } from '../kernels/random-tokens.js';
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder, tokensOf } from '../tools/fake-encoder.js';

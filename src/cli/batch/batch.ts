@@ -106,14 +106,21 @@ async function search(fasta: string, flags: BatchFlags, context: CommandContext)
 function batchOptionsOf(flags: BatchFlags): BatchOptions {
   const { database, limit = DEFAULT_LIMIT, parts, memory } = flags;
   const { evidence = 'pairwise_sequence_alignment', guarantee = 'approximate' } = flags;
-  const { significance = 'if_available', homologs = 'as_release' } = flags;
+  const { significance = 'if_available', homologs = 'as_release', databaseSize } = flags;
   if (limit > RETAINED_MAX_CANDIDATES) {
     throw new Refusal('invalid_option', `--limit goes up to ${RETAINED_MAX_CANDIDATES}.`);
   }
   return {
     database,
     output: resolve(flags.output),
-    settings: { limit, evidence, guarantee, significance, relatives: homologs },
+    settings: {
+      limit,
+      evidence,
+      guarantee,
+      significance,
+      relatives: homologs,
+      ...(databaseSize !== undefined && { databaseSize }),
+    },
     filter: readFilterExpressions(flags.filter) ?? null,
     parts,
     memory,

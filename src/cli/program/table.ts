@@ -213,6 +213,12 @@ ${WHICH_SEARCH}`,
     load: async () => (await import('../index/releases/refresh.js')).register,
   },
   {
+    name: 'cluster',
+    heading: DATABASES,
+    summary: 'divide a database into families by its neighbours',
+    load: async () => (await import('../search/families.js')).register,
+  },
+  {
     name: 'homolog-source',
     heading: DATABASES,
     summary: 'sequences in which mmseqs finds homologs of your proteins',

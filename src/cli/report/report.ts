@@ -10,6 +10,8 @@ export interface ReportResult {
   readonly database: HomologyCandidateSet['database'];
   readonly limit: number;
   readonly has_alignments: boolean;
+  /** Proteins that E-values count; absent for the searched ones. */
+  readonly database_size?: number;
   readonly is_result_limit_reached: boolean;
   readonly result_sha256: string;
   readonly candidates: readonly HomologyCandidate[];

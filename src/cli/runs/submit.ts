@@ -64,7 +64,8 @@ async function submit(file: string, flags: SubmitFlags, context: CommandContext)
 }
 
 function batchRequest(fasta: string, file: string, flags: SubmitFlags): RunRequest {
-  const { database, limit = DEFAULT_LIMIT, guarantee, significance, homologs, label, priority } = flags;
+  const { database, limit = DEFAULT_LIMIT, label, priority } = flags;
+  const { guarantee, significance, homologs, databaseSize } = flags;
   const cutOffs = cutOffsOf(flags);
   const filter = readFilterExpressions(flags.filter) as BatchSearchRunInput['filter'];
   const evidence = flags.evidence ?? (needAlignments(cutOffs) ? 'pairwise_sequence_alignment' : undefined);
@@ -81,6 +82,7 @@ function batchRequest(fasta: string, file: string, flags: SubmitFlags): RunReque
       ...(guarantee !== undefined && { guarantee }),
       ...(significance !== undefined && { significance }),
       ...(homologs !== undefined && { relatives: homologs }),
+      ...(databaseSize !== undefined && { database_size: databaseSize }),
     },
     ...(name !== undefined && { label: name }),
     ...(priority !== undefined && { priority }),

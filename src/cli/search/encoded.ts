@@ -4,7 +4,12 @@ import type { Warning } from '../../contract/grammar/envelope.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { alignmentFileName } from '../../services/export/alignment-files.js';
 import { ArrowEncoder } from '../../services/export/arrow.js';
-import { WIDE_ALIGNMENT_COLUMNS, WIDE_COLUMNS } from '../../services/export/columns.js';
+import {
+  PROBABILITY_COLUMN,
+  WIDE_ALIGNMENT_COLUMNS,
+  WIDE_COLUMNS,
+  type ExportColumn,
+} from '../../services/export/columns.js';
 import type { ExportFormat } from '../../services/export/formats.js';
 import type { ExportEncoder, ExportedSearch, ExportQuery } from '../../services/export/rows.js';
 import { wideEncoder } from '../../services/export/text.js';
@@ -82,8 +87,13 @@ function warningLine({ code, message }: Warning): string {
   return `gloaming: warning: ${code}: ${message}\n`;
 }
 
-function columnsOf({ hasAlignments }: Layout) {
-  return hasAlignments ? WIDE_ALIGNMENT_COLUMNS : WIDE_COLUMNS;
+/** Columns of a table of our own, by what the options ask for. */
+export function columnsOf({
+  hasAlignments,
+  hasProbability,
+}: Pick<Layout, 'hasAlignments' | 'hasProbability'>): readonly ExportColumn[] {
+  const columns = hasAlignments ? WIDE_ALIGNMENT_COLUMNS : WIDE_COLUMNS;
+  return hasProbability === true ? [...columns, PROBABILITY_COLUMN] : columns;
 }
 
 /** Search description for an input without queries. */
@@ -103,8 +113,9 @@ async function* encoded(
   yield (encoder ?? encoderOf(NOTHING)).end();
 }
 
-function searchOf({ database, targetSpace }: SearchReport): ExportedSearch {
+function searchOf({ database, targetSpace, request }: SearchReport): ExportedSearch {
   return {
+    databaseSize: request.databaseSize,
     database: database.slug,
     targetCount: targetSpace.searchedTargetCount,
     residueCount: targetSpace.searchedResidueCount,

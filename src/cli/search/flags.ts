@@ -49,6 +49,7 @@ export function addSearchOptions(command: Command): Command {
         .preset(String(ALIGNMENTS_COUNT))
         .argParser(integerBetween(1, PAIR_ALIGNMENTS_MAX_COUNT)),
     )
+    .option('--probability', 'table, tsv, arrow, json: also the probability that a candidate is a homolog')
     .option('-a, --alignments', 'draw the alignments; in tsv, json and arrow: add their columns');
   return addMsaOptions(addFieldOptions(command))
     .option('-o, --output <file>', 'write here; a3m of many queries: a folder/, or a file.tar')

@@ -89,6 +89,7 @@ async function* resultsOf(reports: AsyncIterable<SearchReport>): AsyncGenerator<
       database: answer.database,
       limit: request.limit,
       has_alignments: request.evidence === 'pairwise_sequence_alignment',
+      ...(request.databaseSize !== undefined && { database_size: request.databaseSize }),
       is_result_limit_reached: answer.is_result_limit_reached,
       result_sha256: answer.result_sha256,
       candidates: answer.candidates,

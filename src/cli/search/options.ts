@@ -19,6 +19,7 @@ export interface SearchFlags extends SelectionFlags, ExportFlags, SearchSettingF
   readonly maxHsps?: number;
   readonly queryRange?: QueryRange;
   readonly propagation?: boolean;
+  readonly probability?: boolean;
   readonly threads?: number;
   readonly output?: string;
   readonly verbose?: boolean;
@@ -54,13 +55,19 @@ export async function exportFormatOf(flags: SearchFlags): Promise<ExportFormat |
 
 /**
  * Whether the search is propagated.
- * Errors  Refusal `invalid_option` with a format that has no place for it, or without E-values
+ * Errors  Refusal `invalid_option` with a format that has no place for it, without E-values, or with a database size
  */
 export function isPropagated(flags: SearchFlags): boolean {
   if (flags.propagation !== true) return false;
   const format = formatIn(flags);
   if (format !== 'tsv' && format !== 'json') {
     throw new Refusal('invalid_option', '--propagation goes with --format tsv or --format json.');
+  }
+  if (flags.databaseSize !== undefined) {
+    throw new Refusal(
+      'invalid_option',
+      '--propagation has the E-values of the release, which --database-size does not scale. Leave out one of the two.',
+    );
   }
   if (flags.significance !== 'not_requested') return true;
   throw new Refusal(
@@ -86,6 +93,11 @@ export function alignmentBoundsOf({
     );
   }
   return { maxCount: maxHsps, maxEValue: maxEvalue ?? ALIGNMENTS_EXPECTED_FALSE_HITS };
+}
+
+/** Whether the output shows probabilities: by the option, or by MMseqs2's column. */
+export function hasProbability({ probability, formatOutput }: SearchFlags): boolean {
+  return probability === true || (formatOutput ?? '').split(/[\s,]+/).includes('prob');
 }
 
 /** Whether the output is a tar of alignments. */

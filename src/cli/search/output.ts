@@ -15,9 +15,10 @@ export function layoutFor(
   context: CommandContext,
   {
     hasAlignments,
+    hasProbability,
     path,
     manual,
-  }: Pick<Layout, 'hasAlignments' | 'manual'> & { readonly path?: string | undefined },
+  }: Pick<Layout, 'hasAlignments' | 'hasProbability' | 'manual'> & { readonly path?: string | undefined },
 ): Layout {
   const { stdout, environment } = context;
   const isTerminal = path === undefined && stdout.isTTY === true;
@@ -25,6 +26,7 @@ export function layoutFor(
   return {
     columns: isTerminal ? Math.max(COLUMNS_MIN, stdout.columns ?? FILE_COLUMNS) : FILE_COLUMNS,
     hasAlignments,
+    hasProbability,
     style: isTerminal && wantsColour ? ANSI_STYLE : PLAIN_STYLE,
     isTerminal,
     manual,

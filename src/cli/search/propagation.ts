@@ -1,12 +1,12 @@
 import type { PresentedPropagation } from '../../contract/search/propagation.js';
 import type { CutOffs, Sort } from '../../contract/search/selection.js';
 import { cellText } from '../../services/export/fields.js';
-import { WIDE_ALIGNMENT_COLUMNS, WIDE_COLUMNS } from '../../services/export/columns.js';
 import { needAlignments } from '../../services/select.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
 import { presentPropagation } from '../../services/search/present-propagation.js';
 import { propagateSearch, type Propagation } from '../../services/search/propagation.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import { columnsOf } from './encoded.js';
 import type { Layout, SearchOutput, SearchReport } from './report.js';
 
 type PropagatedHit = PresentedPropagation['hits'][number];
@@ -52,9 +52,9 @@ export async function* propagateReports(
  */
 export async function* formatPropagatedTsv(
   reports: AsyncIterable<SearchReport>,
-  { hasAlignments }: Layout,
+  layout: Layout,
 ): SearchOutput {
-  const columns = hasAlignments ? WIDE_ALIGNMENT_COLUMNS : WIDE_COLUMNS;
+  const columns = columnsOf(layout);
   const names = [...columns.map(({ name }) => name), 'propagation.expected_false_hits', 'propagation.bridge'];
   yield `${names.join('\t')}\n`;
   let index = 0;

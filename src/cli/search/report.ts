@@ -20,7 +20,10 @@ export interface SearchReport {
   readonly leftOutCount: number;
   /** Present if the search was propagated. Its hits are those that are shown. */
   readonly propagation?: PresentedPropagation;
-  readonly request: Pick<SearchRequest, 'evidence' | 'guarantee' | 'significance' | 'limit'>;
+  readonly request: Pick<
+    SearchRequest,
+    'evidence' | 'guarantee' | 'significance' | 'limit' | 'databaseSize' | 'probability'
+  >;
   readonly release: Release;
   readonly engine: SearchEngine;
   readonly database: SearchedDatabase;
@@ -37,6 +40,8 @@ export interface Layout {
   /** Line width. Unit  characters */
   readonly columns: number;
   readonly hasAlignments: boolean;
+  /** Whether tables have a column of probabilities. Default: false. */
+  readonly hasProbability?: boolean;
   readonly style: Style;
   /** Whether a person reads the output as it is written. */
   readonly isTerminal: boolean;

@@ -23,6 +23,7 @@ import {
   evidenceOf,
   exportFormatOf,
   formatIn,
+  hasProbability,
   isPropagated,
   isArchive,
   limitOf,
@@ -81,6 +82,8 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
       relatives: flags.homologs ?? 'as_release',
       ...(bounds && { alignments: bounds }),
       ...usedEValuesOf(format, propagates, selection),
+      ...(flags.databaseSize !== undefined && { databaseSize: flags.databaseSize }),
+      ...(hasProbability(flags) && { probability: 'required' as const }),
     };
     warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
     warnOfEvidence(engine, flags, context);
@@ -99,6 +102,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const answers = format === 'a3m' ? warnOfLoneQuery(counted, context) : counted;
     const layout = layoutFor(context, {
       hasAlignments: flags.alignments === true,
+      hasProbability: flags.probability === true,
       path: flags.output,
       manual: manualUrl(serverUrl(config)),
     });

@@ -117,6 +117,14 @@ function columnsOf(report: SearchReport): TableColumn[] {
       }),
     );
   }
+  if (report.request.probability === 'required') {
+    columns.push(
+      number('P', ({ significance }) => {
+        const probability = significance.kind === 'supported' ? significance.homologyProbability : undefined;
+        return probability?.toFixed(2) ?? '–';
+      }),
+    );
+  }
   if (candidates.some(({ alignment }) => alignment !== undefined)) {
     columns.push(
       number(
@@ -225,6 +233,11 @@ function footOf(report: SearchReport, { isTerminal, manual }: Layout): string {
   if (request.significance !== 'not_requested' && !hasEValues && candidates.length > 0) {
     const remedy = isTerminal ? ` See ${manual}operate#no-e-values` : '';
     lines.push(`No E-values: this release has no qualified calibration.${remedy}`);
+  }
+  if (request.databaseSize !== undefined && hasEValues) {
+    lines.push(
+      `The E-values are those of a database of ${formatCount(request.databaseSize)} proteins (--database-size).`,
+    );
   }
   if (isTerminal) lines.push(`What the columns mean: ${manual}numbers (while the server runs)`);
   return lines.map((line) => `${line}\n`).join('');

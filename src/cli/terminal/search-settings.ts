@@ -1,4 +1,5 @@
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { DATABASE_SIZE_MAX } from '../../limits.js';
 import { positiveInteger } from './arguments.js';
 
 /** Options of every command that searches. */
@@ -9,6 +10,7 @@ export interface SearchSettingFlags {
   readonly guarantee?: 'approximate' | 'exhaustive';
   readonly significance?: 'not_requested' | 'if_available' | 'required';
   readonly homologs?: 'as_release' | 'none';
+  readonly databaseSize?: number;
 }
 
 interface Wording {
@@ -19,7 +21,7 @@ interface Wording {
   readonly parseLimit?: (text: string) => number;
 }
 
-/** Adds `--limit`, `--filter`, `--evidence`, `--guarantee`, `--significance` and `--homologs`. */
+/** Adds `--limit`, `--filter`, `--evidence`, `--guarantee`, `--significance`, `--database-size` and `--homologs`. */
 export function addSearchSettings(
   command: Command,
   { limit, evidence, parseLimit = positiveInteger }: Wording,
@@ -57,8 +59,19 @@ export function addSearchSettings(
         'required',
       ]),
     )
+    .option(
+      '--database-size <count>',
+      'E-values as if so many proteins were searched, such as of growing databases (default: those searched)',
+      databaseSize,
+    )
     .addOption(homologs)
     .addOption(formerName(homologs, '--relatives <kind>'));
+}
+
+function databaseSize(text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= 1 && value <= DATABASE_SIZE_MAX) return value;
+  throw new InvalidArgumentError(`Expected a number of proteins from 1 to ${DATABASE_SIZE_MAX}.`);
 }
 
 /** A hidden option that sets the value of another one: its former name. */

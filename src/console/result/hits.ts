@@ -16,6 +16,8 @@ export interface Hit {
   /** Natural logarithm of the E-value; absent if no calibration supports one. */
   readonly logE?: number;
   readonly bits?: number;
+  /** Probability of homology; absent if the encoder has no table of them. */
+  readonly probability?: number;
   /** `≤` for an upper bound, `~` for an extrapolated tail, '' for an E-value within the calibration sample. */
   readonly mark: '' | '≤' | '~';
   /** Why the E-value is missing, or how it is supported. A value of the contract. */
@@ -48,6 +50,8 @@ export interface ResultSet {
     readonly limit: number;
     readonly hasAlignments: boolean;
     readonly filter?: unknown;
+    /** Proteins that E-values count; absent for the searched ones. */
+    readonly databaseSize?: number;
   };
   readonly isLimitReached: boolean;
   readonly receiptId?: string;
@@ -71,6 +75,7 @@ export function hitOf(candidate: HomologyCandidate): Hit {
   const {
     log_expected_false_hits: logE,
     bit_score: bitScore,
+    homology_probability: probability,
     pair_tail_surprisal_bits: surprisal,
     is_e_value_upper_bound: isBound,
   } = significance.measurements;
@@ -89,6 +94,7 @@ export function hitOf(candidate: HomologyCandidate): Hit {
     score: measurements.affine.raw_score,
     ...(logE !== undefined && { logE }),
     ...(bits !== undefined && { bits }),
+    ...(probability !== undefined && { probability }),
     mark: isBound === true || significance.status === 'upper_bound' ? '≤' : isExtrapolated ? '~' : '',
     reason: significance.reason,
     ...(alignment !== undefined && alignment.cigar !== '' && { alignment }),

@@ -169,6 +169,7 @@ function Charts({ result, shown, choice, onChoice, onOpen }: ChartsProps) {
 function firstColumns({ hits, settings }: ResultSet): readonly string[] {
   const has = {
     evalue: hits.some(({ logE }) => logE !== undefined),
+    probability: hits.some(({ probability }) => probability !== undefined),
     bits: hits.some(({ bits }) => bits !== undefined),
     organism: hits.some(({ organism }) => organism !== ''),
     qcov: settings.hasAlignments,
@@ -209,7 +210,7 @@ interface ResultHeadProps {
 }
 
 function ResultHead({ result, onSure }: ResultHeadProps) {
-  const { query, hits, database, isLimitReached, searchMs, isCacheHit, warnings } = result;
+  const { query, hits, database, settings, isLimitReached, searchMs, isCacheHit, warnings } = result;
   const time =
     isCacheHit === true
       ? ' in an earlier search (cached answer)'
@@ -239,6 +240,8 @@ function ResultHead({ result, onSure }: ResultHeadProps) {
         {result.isExhaustive === false ? 'scanned, the nearest of them compared in full' : 'compared'}
         {result.knownLosses !== undefined && ` (measured on this database: the search ${result.knownLosses})`}
         {time}
+        {settings.databaseSize !== undefined &&
+          `. E-values are those of a database of ${counted(settings.databaseSize, 'protein')}`}
       </p>
       {warnings.map((warning) => (
         <p key={warning} class="small warning">

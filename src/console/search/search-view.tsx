@@ -235,6 +235,7 @@ async function start(draft: Draft, recordCount: number, release: HomologyRelease
   const settings = {
     database_release_id: id,
     evidence: 'pairwise_sequence_alignment' as const,
+    probability: 'if_available' as const,
     limit,
     ...(filter !== undefined && { filter }),
   };

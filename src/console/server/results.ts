@@ -74,6 +74,7 @@ export function resultOf(
       limit,
       hasAlignments: evidence.requested === 'pairwise_sequence_alignment',
       ...(filter !== undefined && { filter }),
+      databaseSize: evidence.significance.database_size,
     },
     isLimitReached: answer.is_result_limit_reached,
     receiptId: answer.receipt.id,
@@ -94,7 +95,8 @@ export function resultOf(
 interface ReceiptContent {
   readonly query: { readonly sequence: string };
   readonly release_id: string;
-  readonly parameters: Required<Pick<HomologyRequest, 'evidence' | 'guarantee' | 'limit' | 'significance'>>;
+  readonly parameters: Required<Pick<HomologyRequest, 'evidence' | 'guarantee' | 'limit' | 'significance'>> &
+    Pick<HomologyRequest, 'database_size'>;
   readonly target_space: { readonly id: string; readonly canonical_filter: HomologyFilter } | null;
 }
 

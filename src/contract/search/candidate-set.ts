@@ -212,6 +212,14 @@ const EvidenceSummary = closed({
       },
       { chosen: true },
     ),
+    database_size: Type.Optional(
+      count(
+        'Proteins that E-values count, where the request gave it; otherwise they count the searched ones.',
+        {
+          minimum: 1,
+        },
+      ),
+    ),
   }),
 });
 

@@ -3,6 +3,7 @@ import {
   DATABASE_SELECTOR_MAX_CHARACTERS,
   ALIGNMENTS_COUNT,
   ALIGNMENTS_EXPECTED_FALSE_HITS,
+  DATABASE_SIZE_MAX,
   INLINE_MAX_CANDIDATES,
   PAIR_ALIGNMENTS_MAX_COUNT,
   PROTEIN_MAX_RESIDUES,
@@ -113,6 +114,26 @@ export const SEARCH_SETTINGS = {
     ),
   ),
   alignments: Type.Optional(FurtherAlignments),
+  database_size: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: DATABASE_SIZE_MAX,
+      description:
+        'E-values as if so many proteins were searched, so that those of growing databases compare. By default they ' +
+        'count the searched ones. Ranks, bit scores and q-values do not depend on it.',
+    }),
+  ),
+  probability: Type.Optional(
+    enumeration(
+      {
+        not_requested: 'no probabilities: the default',
+        if_available:
+          'also the probability that a candidate is a homolog, if the encoder has a table of them',
+        required: 'the same, refused without a table or without E-values',
+      },
+      { chosen: true },
+    ),
+  ),
 };
 
 /** Database, release and target space are alternative selectors of the targets. */

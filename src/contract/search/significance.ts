@@ -111,7 +111,12 @@ export const SignificanceMeasurements = named(
     q_value: optionalRatio(
       'Upper bound on the share of false entries among the candidates with at least this evidence: E-value ÷ ' +
         'candidates ranked no lower with an E-value no greater, and no less than that of any of these. It never ' +
-        'falls as E-values rise, and does not depend on `limit`.',
+        'falls as E-values rise, and does not depend on `limit`. Its E-values count the searched targets, also where ' +
+        'a `database_size` was given.',
+    ),
+    homology_probability: optionalRatio(
+      'Probability that query and target are homologs (of one superfamily), by the E-value among the searched ' +
+        'targets and the share of homologs among labelled domains. Present where the request asked for it.',
     ),
     tail_model: Type.Optional(TailModel),
   }),

@@ -7,6 +7,7 @@ import { Refusal } from '../../errors.js';
 import { BATCH_MAX_TASKS, GIBIBYTE_BYTES } from '../../limits.js';
 import { openRelease } from '../../release/open.js';
 import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
+import { refuseVainDatabaseSize } from '../../search/refusals.js';
 import { joinParquet } from '../../sql/join-parquet.js';
 import { openCatalog, selectOneRelease } from '../catalog.js';
 import { taskName } from '../cluster/slurm.js';
@@ -64,8 +65,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Searches many queries, here or by tasks of a cluster, and joins the results into one Parquet file. A repeated call
  * resumes. The file depends on the queries and the release only: neither on partitions nor on tasks. Notice:
  * `job_submitted`. Stage: `compare`.
- * Errors  Refusal `database_not_found`, `invalid_option`, `batch_running`, `calibration_changed`; those of the queries;
- *         Faults of search and disk; the signal's reason
+ * Errors  Refusal `database_not_found`, `invalid_option`, `batch_running`, `calibration_changed`,
+ *         `significance_unavailable`; those of the queries; Faults of search and disk; the signal's reason
  */
 export async function searchBatch(
   queries: AsyncIterable<NamedQuery>,
@@ -120,6 +121,7 @@ function describeBatch(
       targetCount: targets.count,
     });
     const { relatives: homologs, ...settings } = options.settings;
+    refuseVainDatabaseSize(settings, calibrationId !== null);
     return {
       release: { directory, id, slug },
       calibrationId,

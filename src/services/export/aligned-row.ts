@@ -42,11 +42,12 @@ export class AlignedRow implements ExportRow {
   }
 
   /**
-   * E-value. Without a calibration, the number of searched targets, which is an upper bound.
+   * E-value. Without a calibration, the number of targets that it counts among, which is an upper bound.
    * Unit    targets
    */
   get eValue(): number {
-    return this.candidate.significance.measurements.expected_false_hits ?? this.search.targetCount;
+    const { targetCount, databaseSize = targetCount } = this.search;
+    return this.candidate.significance.measurements.expected_false_hits ?? databaseSize;
   }
 
   /** Bit score. Without a calibration 0, which carries no information. */
@@ -71,6 +72,11 @@ export class AlignedRow implements ExportRow {
       reached = Math.max(reached, end);
     }
     return covered / this.alignment.query_length;
+  }
+
+  /** Probability of homology; undefined where the search did not ask for it. */
+  get probability(): number | undefined {
+    return this.candidate.significance.measurements.homology_probability;
   }
 
   /** Text in place of E-value and bit score, where the release has none and the search asks for such a text. */

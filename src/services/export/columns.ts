@@ -97,6 +97,13 @@ export const WIDE_ALIGNMENT_COLUMNS: readonly ExportColumn[] = [
   ].map(ofAligned),
 ];
 
+/** Column of text formats that a search with probabilities has beside the others. */
+export const PROBABILITY_COLUMN = column(
+  'significance.homology_probability',
+  'number',
+  ({ significance: { measurements } }) => measurements.homology_probability,
+);
+
 /** A column that is absent if no part of the pair is aligned. */
 function ofAligned({ value, ...column }: ExportColumn): ExportColumn {
   return { ...column, value: (row) => (row.candidate.alignment?.cigar === '' ? undefined : value(row)) };

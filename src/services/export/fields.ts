@@ -74,7 +74,7 @@ export const BLAST_STANDARD =
 
 /**
  * Names of MMseqs2's --format-output, with their meanings there: `qseq` and `tseq` are whole sequences.
- * Unit    `fident`, `qcov` and `tcov` are ratios, `pident` is per cent
+ * Unit    `fident`, `qcov` and `tcov` are ratios, `pident` is per cent; `prob` is the probability of homology
  * Source  MMseqs2 user guide, convertalis
  */
 export const MMSEQS_FIELDS: Fields = {
@@ -105,6 +105,7 @@ export const MMSEQS_FIELDS: Fields = {
   qcov: { text: ({ alignment }) => alignment.query_coverage_ratio.toFixed(3) },
   tcov: { text: ({ alignment }) => alignment.target_coverage_ratio.toFixed(3) },
   taxid: { text: (row) => row.attribute('taxid') ?? 0 },
+  prob: { text: ({ probability }) => probability?.toFixed(3) ?? 'nan' },
   taxname: { text: (row) => cellText(row.attribute('organism') ?? 'unclassified') },
 };
 

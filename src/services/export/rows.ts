@@ -16,6 +16,8 @@ export interface ExportQuery {
 export interface ExportedSearch {
   readonly database: string;
   readonly targetCount: number;
+  /** Targets that E-values count; absent for the searched ones. */
+  readonly databaseSize?: number;
   readonly residueCount: number;
   /** Text of an E-value and a bit score that the release does not have, in tables of other tools. Default `count`. */
   readonly missing?: Missing;

@@ -91,7 +91,7 @@ async function* exportRun(
   const described = await describe(run, queryIndex, table);
   const sequence = format.needsQueries ? sequenceOf(described, context, receipts) : undefined;
   const query = { index: 0, id: LONE_QUERY_ID, ...(sequence !== undefined && { sequence }) };
-  const settings = { options, search: searchOf(run), ...(!isBatch(run) && { query }) };
+  const settings = { options, search: searchOf(run, described), ...(!isBatch(run) && { query }) };
   const thread = new ExportThread(settings);
   const file = writer.open(context);
   const writePiece = async (request: ExportRequest): Promise<ExportPiece> => {
@@ -262,9 +262,14 @@ function hasNoEValues({ evidence_summary: { significance } }: Described): boolea
   return significance.reason === 'not_requested' || significance.reason === 'no_qualified_calibration';
 }
 
-function searchOf({ summary }: RunRow): ExportedSearch {
+function searchOf({ summary }: RunRow, { evidence_summary: evidence }: Described): ExportedSearch {
   const { slug, searched_target_count, searched_residue_count } = (summary as SearchRunSummary).database;
-  return { database: slug, targetCount: searched_target_count, residueCount: searched_residue_count };
+  return {
+    database: slug,
+    targetCount: searched_target_count,
+    residueCount: searched_residue_count,
+    databaseSize: evidence.significance.database_size,
+  };
 }
 
 /** Sequences of the queries [at, end) of a batch, as far as one block has them. Errors  `result_expired` */

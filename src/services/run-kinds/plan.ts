@@ -2,12 +2,17 @@ import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { CutOffs } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
 import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
-import { refuseWithoutSignificance } from '../../search/significance.js';
+import { refuseWithoutSignificance } from '../../search/refusals.js';
 import type { CatalogRelease } from '../search/catalog.js';
 import type { RequestContext } from '../context.js';
 import { evidenceOfPresented } from '../evidence.js';
 import { needAlignments, pickCutOffs, selectByEvidence } from '../select.js';
-import { resolveSearch, type ResolvedSearch, type ResolveDependencies } from '../search/resolve-search.js';
+import {
+  resolveSearch,
+  type ResolvedSearch,
+  type ResolveDependencies,
+  type SearchWire,
+} from '../search/resolve-search.js';
 
 /** A resolved search as JSON, fixed when its run was accepted. Later defaults and filters do not affect it. */
 export interface AcceptedSearch extends Omit<SearchSettings, 'targetSpace'> {
@@ -81,12 +86,17 @@ export async function reopenSearch(
   context: RequestContext,
   dependencies: ResolveDependencies,
 ): Promise<ResolvedSearch> {
-  const { release, targetSpaceId, alignments, cutOffs: _, ...settings } = plan;
+  const { release, targetSpaceId, alignments, cutOffs: _, databaseSize, ...settings } = plan;
   const selector =
     targetSpaceId === undefined
       ? { database_release_id: release.releaseId }
       : { target_space_id: targetSpaceId };
-  const resolved = await resolveSearch({ ...settings, ...selector }, context, dependencies);
+  const wire: SearchWire = {
+    ...settings,
+    ...selector,
+    ...(databaseSize !== undefined && { database_size: databaseSize }),
+  };
+  const resolved = await resolveSearch(wire, context, dependencies);
   // Several databases may hold the release. The run keeps the database name of its request.
   return {
     ...resolved,

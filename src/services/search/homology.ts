@@ -149,10 +149,12 @@ function cacheKey({ release, engine, request, plan }: Resolved): string {
   return canonicalSha256({
     ...(request.alignments && { alignments: { ...request.alignments } }),
     calibration_id: engine.calibration?.id ?? null,
+    database_size: request.databaseSize ?? null,
     evidence: request.evidence,
     guarantee: request.guarantee,
     limit: request.limit,
     policy_id: plan.policy.id,
+    probability: request.probability ?? null,
     query: request.query.sequence,
     relatives: request.relatives ?? null,
     release_id: release.releaseId,

@@ -2,13 +2,16 @@ import type { HomologyCandidateSet } from '../../contract/search/candidate-set.j
 import type { SearchRequest, SearchResult } from '../../search/search-types.js';
 
 /** Members of a request that its evidence summary needs. */
-type RequestedEvidence = Pick<SearchRequest, 'evidence' | 'significance'>;
+type RequestedEvidence = Pick<SearchRequest, 'evidence' | 'significance' | 'databaseSize'>;
 type EvidenceSummary = HomologyCandidateSet['evidence_summary'];
 
 /** Evidence requested beyond the ranking, and whether every candidate has it. */
 export function summariseEvidence(request: RequestedEvidence, result: SearchResult): EvidenceSummary {
   const alignment = summariseAlignment(request, result);
-  const significance = summariseSignificance(request, result);
+  const significance = {
+    ...summariseSignificance(request, result),
+    ...(request.databaseSize !== undefined && { database_size: request.databaseSize }),
+  };
   return {
     requested: request.evidence,
     is_requested_evidence_complete:

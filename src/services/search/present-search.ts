@@ -20,7 +20,10 @@ type CandidateSet = HomologyCandidateSet;
 /** One query and its search result. */
 interface FinishedSearch {
   readonly engine: SearchEngine;
-  readonly request: Pick<SearchRequest, 'query' | 'targetSpace' | 'evidence' | 'significance'>;
+  readonly request: Pick<
+    SearchRequest,
+    'query' | 'targetSpace' | 'evidence' | 'significance' | 'databaseSize'
+  >;
   readonly result: SearchResult;
 }
 
@@ -178,8 +181,8 @@ function homologWarning({ release, calibration }: SearchEngine): Warning | undef
   return {
     code: 'e_values_of_families',
     message: knowsProfiles
-      ? 'The null model of this database was fitted to its own proteins. Those of 2,716 domains found .8 to 1.1 times ' +
-        'the claimed false hits at E = 10 to .01 and 1.8 times at .001.'
+      ? 'The null model of this database was fitted to its own proteins. Those of 2,716 domains found .8 to 1.1 ' +
+        'times the claimed false hits at E = 10 to .01 and 1.8 times at .001.'
       : 'This calibration does not know what two families share: its E-values are too small where they are ' +
         'small. Calibrate the release again.',
     details: { release_id: release.id },

@@ -34,12 +34,12 @@ export function presentSignificance(significance: CandidateSignificance): Signif
   }
 }
 
-/**
- * Every measurement of the contract, so that a missing one does not compile. Below its threshold there is no tail
- * model.
- */
-type SupportedMeasurements = Required<Omit<SignificanceMeasurements, 'tail_model'>> &
-  Pick<SignificanceMeasurements, 'tail_model'>;
+/** Measurements that only some judgements have: below its threshold there is no tail model. */
+type OptionalMeasurement = 'homology_probability' | 'tail_model';
+
+/** Every measurement of the contract, so that a missing one does not compile. */
+type SupportedMeasurements = Required<Omit<SignificanceMeasurements, OptionalMeasurement>> &
+  Pick<SignificanceMeasurements, OptionalMeasurement>;
 
 /** Cost  one object of one shape for each candidate, its members written in place */
 function presentSupported(significance: SupportedSignificance, status: Status): SupportedMeasurements {
@@ -79,6 +79,8 @@ function presentSupported(significance: SupportedSignificance, status: Status): 
     pair_tail_surprisal_bits: bits,
     q_value: significance.qValue,
   };
+  const { homologyProbability } = significance;
+  if (homologyProbability !== undefined) measurements.homology_probability = homologyProbability;
   const tailModel = presentTailModel(significance);
   if (tailModel !== undefined) measurements.tail_model = tailModel;
   return measurements;

@@ -40,11 +40,22 @@ export function openPropagation(engine: SearchEngine): Promise<Propagation> {
   return propagation;
 }
 
-/** Errors  Refusal `propagation_unavailable` if a search leaves out what walks start from */
+/**
+ * Errors  Refusal `propagation_unavailable` if a search leaves out what walks start from, or has E-values of another
+ *         population than the walks
+ */
 export function refuseWithoutStart({
   evidence,
   significance,
-}: Pick<SearchRequest, 'evidence' | 'significance'>): void {
+  databaseSize,
+}: Pick<SearchRequest, 'evidence' | 'significance' | 'databaseSize'>): void {
+  if (databaseSize !== undefined) {
+    throw new Refusal(
+      'propagation_unavailable',
+      'The E-values of walks are those of the release, whatever database size is given. Leave out one of the two.',
+      { param: 'database_size' },
+    );
+  }
   const isAligned = evidence === 'pairwise_sequence_alignment';
   if (isAligned && significance !== 'not_requested') return;
   throw new Refusal(

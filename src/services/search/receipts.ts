@@ -116,9 +116,11 @@ function receiptContent(
     encoder: { id: manifest.encoder.id, sha256: manifest.encoder.sha256 },
     kernels_version: engine.backend.version,
     parameters: {
+      ...(request.databaseSize !== undefined && { database_size: request.databaseSize }),
       evidence: request.evidence,
       guarantee: request.guarantee,
       limit: request.limit,
+      ...(request.probability !== undefined && { probability: request.probability }),
       ...(result.relatives && { relatives: request.relatives ?? 'as_release' }),
       significance: request.significance,
     },

@@ -3,6 +3,7 @@ import { Refusal } from '../../errors.js';
 import { ALIGNMENTS_COUNT, ALIGNMENTS_EXPECTED_FALSE_HITS } from '../../limits.js';
 import type { TargetSpace } from '../../release/release.js';
 import type { AlignmentBounds, SearchEngine, SearchSettings } from '../../search/search-types.js';
+import { refuseVainDatabaseSize, refuseWithoutProbability } from '../../search/refusals.js';
 import type { Catalog, CatalogRelease } from './catalog.js';
 import type { RequestContext } from '../context.js';
 import type { Engines } from '../../engine/engines.js';
@@ -37,13 +38,21 @@ export async function resolveSearch(
   const { release, targetSpaceOf } = selectRelease(wire, context, dependencies);
   const engine = await dependencies.engines.open(release.releaseId);
   const targetSpace = await targetSpaceOf(engine);
-  const { limit, evidence, guarantee, significance, relatives: homologs } = wire;
+  const { limit, evidence, guarantee, significance, relatives: homologs, database_size: databaseSize } = wire;
+  const { probability } = wire;
+  refuseVainDatabaseSize({ significance, databaseSize }, engine.calibration !== undefined);
+  refuseWithoutProbability({ significance, probability }, engine);
   const { startDeadlineMs } = context;
   const settings = { targetSpace, limit, evidence, guarantee, significance, relatives: homologs };
   return {
     release,
     engine: { ...engine, startDeadlineMs },
-    settings: { ...settings, ...(bounds && { alignments: bounds }) },
+    settings: {
+      ...settings,
+      ...(bounds && { alignments: bounds }),
+      ...(databaseSize !== undefined && { databaseSize }),
+      ...(probability !== undefined && { probability }),
+    },
   };
 }
 

@@ -39,6 +39,9 @@ describe('the options of a search', () => {
     [['--query-range', '0-10']],
     [['--query-range', '10-9']],
     [['--query-range', '10']],
+    [['--database-size', '0']],
+    [['--database-size', '1e6']],
+    [['--database-size', '1000000000001']],
   ])('refuse %j', (words) => {
     expect(() => flagsOf(...words)).toThrow();
   });

@@ -47,6 +47,7 @@ const supported: SupportedSignificance = {
   logEValueMinimum: -8,
   familyWiseProbability: 0.35,
   qValue: 0.5,
+  homologyProbability: 0.4,
   tangent: { lambda: 0.7, logK: Math.log(5) },
 };
 

@@ -1,0 +1,276 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openAppliance } from '../../src/appliance.js';
+import { loadConfig } from '../../src/config.js';
+import { findEncoder } from '../../src/encoder/find.js';
+import {
+  homologyProbability,
+  PROBABILITY_FILE,
+  PROBABILITY_FORMAT,
+  probabilityText,
+  readProbabilityCard,
+  type ProbabilityCard,
+} from '../../src/significance/probability.js';
+import { seededRandom } from '../../src/random.js';
+import { referenceNullFolder } from '../../src/significance/reference-null.js';
+import type { Bench } from '../main.js';
+import { searchLists, type HitList } from '../propagation/lists.js';
+import { openCalibrated } from '../tools/calibrated-database.js';
+import { readLabels, type DomainLabel } from '../tools/labels.js';
+import { readProteins, type BenchProtein } from '../tools/proteins.js';
+import { readTruths, type Truth } from '../tools/truth.js';
+import { fallingShares, type Bin } from './falling-shares.js';
+
+/*
+ * Fits the probability of homology to labelled training domains, and checks it on dev domains.
+ *
+ *   npm run bench -- probability FOLDER [seconds] [--write]
+ *
+ * All labelled domains are a release without homologs. Every 8th training domain and every 4th dev domain is a query.
+ * The fit counts training targets only. The check counts all targets: ten bins of probabilities, and the observed share
+ * of homologs in each. A pair of one superfamily is homologous, a pair of different fold groups is not; SCOPe does not
+ * decide about the others, which are left out. A superfamily of n training queries has the weight
+ * n^¾, so that a few large ones do not make the prior. The exponent was chosen among 1, ¾ and ½ in view of dev; the
+ * diagrams of two halves of dev's fold groups show how much it varies. With --write the table
+ * lies beside the reference null of the encoder.
+ * The lists of hits take five minutes of processor time. A call stops after so many seconds, and the next one goes on.
+ */
+
+const TRAINING_EVERY = 8;
+const DEV_EVERY = 4;
+/** Lists of hits end at this E-value among all labelled domains, and so does the fit. */
+const LARGEST_EVALUE = 300;
+/** Width of a bin of the fit. Unit: ln of an E-value */
+const FIT_WIDTH = 1;
+/** Least E-value of a bin of its own, and least pairs of a bin. */
+const LEAST_LOG = -12;
+const LEAST_PAIRS = 100;
+const DIAGRAM_BINS = 10;
+
+/** A pair that SCOPe decides about. */
+interface Pair {
+  readonly logEValue: number;
+  readonly isHomologous: boolean;
+  /** Queries of the query's superfamily, to the power of −¼. */
+  readonly weight: number;
+}
+
+export const run: Bench = async (options) => {
+  const [folder = 'probability', seconds = '280'] = options.filter((option) => option !== '--write');
+  const untilMs = performance.now() + 1_000 * Number(seconds);
+  const config = loadConfig(process.env);
+  const shared = process.env.GLOAMING_SHARED ?? join(config.packageFolder, '..', 'shared');
+  const scope = join(shared, 'data', 'scope40');
+  if (!existsSync(join(scope, 'labels.tsv'))) {
+    console.log('Skipped: it needs the labelled domains.');
+    return { skipped: 'no data' };
+  }
+  const labels = readLabels(join(scope, 'labels.tsv'));
+  const { list: targets } = await readProteins(join(scope, 'domains.fasta'));
+  mkdirSync(folder, { recursive: true });
+  const places = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
+  const appliance = await openAppliance(loadConfig({ ...process.env, ...places }));
+  try {
+    const engine = await openCalibrated(appliance, targets, 'plain', folder);
+    const [training, dev] = [queriesOf(targets, labels, false), queriesOf(targets, labels, true)];
+    const listsOf = (name: string, queries: readonly BenchProtein[]): Promise<readonly HitList[]> => {
+      const sequences = queries.map(({ sequence }) => sequence);
+      return searchLists(engine, sequences, folder, name, untilMs);
+    };
+    const devLists = await listsOf(`dev-${DEV_EVERY}`, dev);
+    const trainingLists = await listsOf(`train-${TRAINING_EVERY}`, training);
+    console.log(
+      `${trainingLists.length} of ${training.length} training queries, ${devLists.length} of ${dev.length} dev`,
+    );
+    if (trainingLists.length < training.length || devLists.length < dev.length) {
+      return { unfinished: training.length + dev.length - trainingLists.length - devLists.length };
+    }
+    const world = { targets, labels };
+    const { scope: truth, curated } = readTruths();
+    const trainingCount = targets.filter(({ id }) => !labels.get(id)!.isDev).length;
+    const isTraining = ({ isDev }: DomainLabel): boolean => !isDev;
+    const shift = Math.log(trainingCount / targets.length);
+    const fitted = pairsOf(training, trainingLists, world, truth, isTraining).map((pair) => ({
+      ...pair,
+      logEValue: pair.logEValue + shift,
+    }));
+    const { id, sha256 } = engine.release.manifest.encoder;
+    const card = fitTable(fitted, {
+      encoder_sha256: sha256,
+      target_count: trainingCount,
+      query_count: training.length,
+    });
+    const directory = await findEncoder(id, config);
+    if (options.includes('--write'))
+      writeFileSync(join(referenceNullFolder(directory, false), PROBABILITY_FILE), probabilityText(card));
+    const shipped = await readProbabilityCard(directory, sha256, false);
+    const isShipped = shipped !== undefined && probabilityText(shipped) === probabilityText(card);
+    console.log(
+      `${card.pair_count} training pairs, ${card.log_e_values.length} knots; shipped: ${isShipped ? 'yes' : 'no'}`,
+    );
+    const halfOf = halvesOf(labels);
+    const isOfHalf = (half: number, { id: query }: BenchProtein): boolean =>
+      halfOf.get(labels.get(query)!.foldGroup) === half;
+    const diagramOf = (kind: Truth, half: number): Diagram => {
+      const queries = dev.filter((query) => isOfHalf(half, query));
+      const lists = devLists.filter((_, at) => isOfHalf(half, dev[at]));
+      return diagram(
+        pairsOf(queries, lists, world, kind, () => true),
+        card,
+        targets.length,
+      );
+    };
+    const [first, second, ofCurated] = [diagramOf(truth, 0), diagramOf(truth, 1), diagramOf(curated, 1)];
+    show('first half', first);
+    show('second half', second);
+    show('second half, curated', ofCurated);
+    return {
+      training_queries: training.length,
+      training_pairs: card.pair_count,
+      dev_queries: dev.length,
+      second_queries: dev.filter((query) => isOfHalf(1, query)).length,
+      second_pairs: second.bins.reduce((sum, { pairs }) => sum + pairs, 0),
+      is_shipped: isShipped,
+      first_largest_difference: first.largestDifference,
+      second_largest_difference: second.largestDifference,
+      curated_largest_difference: ofCurated.largestDifference,
+      bins: Object.fromEntries(
+        second.bins.map(({ pairs, predicted, observed }, at) => [
+          `${at / 10}–${(at + 1) / 10}`,
+          { pairs, predicted, observed },
+        ]),
+      ),
+    };
+  } finally {
+    await appliance.close();
+  }
+};
+
+function queriesOf(
+  targets: readonly BenchProtein[],
+  labels: ReadonlyMap<string, DomainLabel>,
+  isDev: boolean,
+): readonly BenchProtein[] {
+  const every = isDev ? DEV_EVERY : TRAINING_EVERY;
+  return targets.filter(({ id }) => labels.get(id)!.isDev === isDev).filter((_, at) => at % every === 0);
+}
+
+/** Divides dev's fold groups at random into two halves, as bench/propagation does. */
+function halvesOf(labels: ReadonlyMap<string, DomainLabel>): ReadonlyMap<string, number> {
+  const groups = new Set([...labels.values()].filter(({ isDev }) => isDev).map(({ foldGroup }) => foldGroup));
+  const random = seededRandom(7);
+  return new Map([...groups].sort().map((group) => [group, random.below(2)]));
+}
+
+interface World {
+  readonly targets: readonly BenchProtein[];
+  readonly labels: ReadonlyMap<string, DomainLabel>;
+}
+
+/** Pairs of queries and other targets, with E-values among all targets. */
+function pairsOf(
+  queries: readonly BenchProtein[],
+  lists: readonly HitList[],
+  { targets, labels }: World,
+  truth: Truth,
+  isCounted: (target: DomainLabel) => boolean,
+): readonly Pair[] {
+  const counts = new Map<string, number>();
+  for (const { id } of queries) {
+    const { superfamily } = labels.get(id)!;
+    counts.set(superfamily, (counts.get(superfamily) ?? 0) + 1);
+  }
+  return lists.flatMap((list, query) => {
+    const { id } = queries[query];
+    const weight = counts.get(labels.get(id)!.superfamily)! ** -0.25;
+    return Array.from(list.targets).flatMap((target, hit): readonly Pair[] => {
+      const label = labels.get(targets[target].id)!;
+      if (targets[target].id === id || !isCounted(label)) return [];
+      const kind = truth.kindOf(labels.get(id)!, label);
+      return kind === 'left out'
+        ? []
+        : [{ logEValue: list.logEValues[hit], isHomologous: kind === 'true', weight }];
+    });
+  });
+}
+
+/** Shares of homologs by E-value, which fall as it rises, as log odds. */
+function fitTable(
+  pairs: readonly Pair[],
+  described: Pick<ProbabilityCard, 'encoder_sha256' | 'target_count' | 'query_count'>,
+): ProbabilityCard {
+  const bins = new Map<number, { pairs: number; weight: number; homologs: number; logs: number }>();
+  for (const { logEValue, isHomologous, weight } of pairs) {
+    const log = Math.max(LEAST_LOG, logEValue);
+    const at = Math.floor(log / FIT_WIDTH);
+    const bin = bins.get(at) ?? { pairs: 0, weight: 0, homologs: 0, logs: 0 };
+    bins.set(at, bin);
+    bin.pairs += 1;
+    bin.weight += weight;
+    bin.homologs += isHomologous ? weight : 0;
+    bin.logs += weight * log;
+  }
+  const ascending: readonly Bin[] = [...bins]
+    .sort(([a], [b]) => a - b)
+    .map(([, { logs, ...bin }]) => ({ ...bin, at: logs / bin.weight }));
+  const pooled = fallingShares(ascending, LEAST_PAIRS);
+  let least = Infinity;
+  const logOdds = pooled.map(({ pairs: count, weight, homologs }) => {
+    // Half a pair of each kind keeps the odds finite where all pairs are of one kind.
+    const half = weight / count / 2;
+    least = Math.min(least, Math.log((homologs + half) / (weight - homologs + half)));
+    return Number(least.toFixed(4));
+  });
+  return {
+    format: PROBABILITY_FORMAT,
+    ...described,
+    pair_count: pairs.length,
+    log_e_values: pooled.map(({ at }) => Number(at.toFixed(4))),
+    log_odds: logOdds,
+  };
+}
+
+interface Diagram {
+  readonly bins: readonly {
+    readonly pairs: number;
+    readonly predicted: number;
+    readonly observed: number;
+    readonly error: number;
+  }[];
+  readonly largestDifference: number;
+}
+
+/** Reliability diagram: mean prediction and observed share of homologs in bins of equal width. */
+function diagram(pairs: readonly Pair[], card: ProbabilityCard, targetCount: number): Diagram {
+  const sums = Array.from({ length: DIAGRAM_BINS }, () => ({ pairs: 0, predicted: 0, homologs: 0 }));
+  for (const { logEValue, isHomologous } of pairs) {
+    if (logEValue > Math.log(LARGEST_EVALUE)) continue;
+    const probability = homologyProbability(card, logEValue, targetCount);
+    const bin = sums[Math.min(DIAGRAM_BINS - 1, Math.floor(probability * DIAGRAM_BINS))];
+    bin.pairs += 1;
+    bin.predicted += probability;
+    bin.homologs += isHomologous ? 1 : 0;
+  }
+  const bins = sums.map(({ pairs: count, predicted, homologs }) => {
+    const observed = homologs / count;
+    return {
+      pairs: count,
+      predicted: predicted / count,
+      observed,
+      error: Math.sqrt((observed * (1 - observed)) / count),
+    };
+  });
+  return {
+    bins,
+    largestDifference: Math.max(...bins.map(({ predicted, observed }) => Math.abs(predicted - observed))),
+  };
+}
+
+function show(name: string, { bins, largestDifference }: Diagram): void {
+  console.log(`\n${name}: largest difference ${largestDifference.toFixed(3)}\npairs  predicted  observed`);
+  for (const { pairs, predicted, observed, error } of bins) {
+    console.log(
+      `${String(pairs).padStart(6)}  ${predicted.toFixed(3)}  ${observed.toFixed(3)} ± ${error.toFixed(3)}`,
+    );
+  }
+}
