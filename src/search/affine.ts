@@ -28,7 +28,7 @@ export function affineParameters(
 }
 
 /** Affine parameters of a query with these tokens. */
-export function pairAffine(
+function pairAffine(
   { withProfiles, ...affine }: ReleaseAffine,
   { profile }: Pick<QueryTokens, 'profile'>,
 ): PairAffine {
