@@ -83,11 +83,18 @@ async function annotate(fasta: string, flags: AnnotateFlags, context: CommandCon
       noticeText,
       (events) => annotateProteins(engine, options, events),
     );
-    const [proteins, annotated, domains] = [done.proteins, done.annotated, done.domains].map((count) =>
-      count.toLocaleString('en'),
-    );
+    const [proteins, annotated, domains, uncovered] = [
+      done.proteins,
+      done.annotated,
+      done.domains,
+      done.uncovered,
+    ].map((count) => count.toLocaleString('en'));
+    const unjudged =
+      done.uncovered === 0
+        ? ''
+        : `Proteins without E-values, because they are shorter or longer than the calibration covers: ${uncovered}.\n`;
     const files = done.files.map((file) => `  ${file}\n`).join('');
-    context.stdout.write(`${domains} domains in ${annotated} of ${proteins} proteins.\n${files}`);
+    context.stdout.write(`${domains} domains in ${annotated} of ${proteins} proteins.\n${unjudged}${files}`);
   } finally {
     await searcher.close();
   }

@@ -7,6 +7,7 @@ import { unfilteredSpace } from '../../release/filter/target-space.js';
 import { batchesOf } from '../../search/batches.js';
 import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
 import { fastaFile } from '../../sequence/fasta.js';
+import type { Calibration } from '../../significance/calibration.js';
 import { parquetTable } from '../../services/export/parquet.js';
 import type { PipelineEvents } from '../events/notices.js';
 import { readQueries } from '../search.js';
@@ -36,6 +37,8 @@ export interface AnnotatedProteome {
   readonly proteins: number;
   readonly annotated: number;
   readonly domains: number;
+  /** Proteins that are shorter or longer than the calibration covers. They have no domains. */
+  readonly uncovered: number;
   /** Paths of the written files. */
   readonly files: readonly string[];
 }
@@ -58,7 +61,7 @@ export async function annotateProteins(
   { signal, onProgress }: PipelineEvents,
 ): Promise<AnnotatedProteome> {
   const { fasta, output, maxEValue, rounds, limit, guarantee } = options;
-  const calibrationId = requireCalibration(engine, options.database);
+  const { id: calibrationId, card } = requireCalibration(engine, options.database);
   const identity = canonicalSha256({
     format: FORMAT,
     input: await digestFile(fasta),
@@ -84,16 +87,18 @@ export async function annotateProteins(
   const files = await writeResults(proteins, options);
   await rm(checkpoint);
   const annotated = proteins.filter(({ domains }) => domains.length > 0);
+  const { query_minimum_residues: shortest, query_maximum_residues: longest } = card.supported;
   return {
     proteins: proteins.length,
     annotated: annotated.length,
     domains: annotated.reduce((sum, { domains }) => sum + domains.length, 0),
+    uncovered: proteins.filter(({ length }) => length < shortest || length > longest).length,
     files,
   };
 }
 
-function requireCalibration({ calibration }: SearchEngine, database: string): string {
-  if (calibration !== undefined) return calibration.id;
+function requireCalibration({ calibration }: SearchEngine, database: string): Calibration {
+  if (calibration !== undefined) return calibration;
   throw new Refusal(
     'significance_unavailable',
     `Domains are chosen by E-value, and ${database} has none: calibrate it with ` +

@@ -31,6 +31,7 @@ interface Stretch {
 /**
  * Finds the domains of some proteins. A search gives one alignment per family, so what no domain covers is searched
  * again, for repeats and for domains beside stronger ones. The E-value of a domain is that of the search that found it.
+ * A protein whose length or composition the calibration does not cover has no domains.
  * Errors  those of searchMany
  */
 export async function findDomains(
@@ -62,7 +63,7 @@ async function searchStretches(
 ): Promise<ReadonlyMap<number, readonly Domain[]>> {
   const results = await searchMany(
     stretches.map(({ query }) => query),
-    { ...settings, evidence: 'pairwise_sequence_alignment', significance: 'required' },
+    { ...settings, evidence: 'pairwise_sequence_alignment', significance: 'if_available' },
     engine,
     signal,
   );

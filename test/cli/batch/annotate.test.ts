@@ -36,11 +36,15 @@ const environment = {
 const { proteins } = simulateProteins(11, 120);
 const [first, second] = proteins.filter(({ sequence }) => sequence.length > 100);
 const fasta = join(folder, 'proteome.fasta');
-/** Two proteins of the database one behind the other, the first of them alone, and a protein without relatives. */
+/**
+ * Two proteins of the database one behind the other, the first of them alone, a protein without relatives, and one that
+ * is shorter than the calibration covers.
+ */
 const PROTEOME = [
   ['fusion', first.sequence + second.sequence],
   ['alone', first.sequence],
   ['odd', 'G'.repeat(60)],
+  ['short', first.sequence.slice(0, 12)],
 ] as const;
 
 let releaseId: string;
@@ -90,7 +94,10 @@ describe('gloaming annotate', () => {
       '--max-evalue',
       '10',
     );
-    expect(printed).toMatch(/^\d+ domains in [23] of 3 proteins\.\n/);
+    expect(printed).toMatch(/^\d+ domains in [23] of 4 proteins\.\n/);
+    expect(printed).toContain(
+      'Proteins without E-values, because they are shorter or longer than the calibration covers: 1.\n',
+    );
     expect(readdirSync(output).toSorted()).toEqual([
       'domains.domtblout',
       'domains.gff3',
@@ -138,7 +145,7 @@ describe('gloaming annotate', () => {
       mkdirSync(join(output, 'summary.html'));
       await expect(annotateProteins(engine, { ...options, guarantee: 'exhaustive' }, {})).rejects.toThrow();
       const lines = readFileSync(checkpoint, 'utf8').split('\n');
-      expect(lines).toHaveLength(5);
+      expect(lines).toHaveLength(PROTEOME.length + 2);
       rmSync(join(output, 'summary.html'), { recursive: true });
       // A call that was killed while it wrote the second protein.
       writeFileSync(checkpoint, `${lines.slice(0, 2).join('\n')}\n`);
