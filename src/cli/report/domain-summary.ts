@@ -9,7 +9,8 @@ interface SummaryHead {
   readonly maxEValue: number;
 }
 
-const FAMILY_COLUMNS = ['family', 'name', 'description', 'proteins', 'domains'];
+const FAMILY_COLUMNS = ['family', 'name', 'description'];
+const COUNT_COLUMNS = ['proteins', 'domains'];
 const LISTED_FAMILIES = 50;
 const LISTED_ARCHITECTURES = 30;
 /** Width of the longest drawn protein. Unit: pixels */
@@ -67,7 +68,8 @@ export function summaryPage(head: SummaryHead, proteins: Iterable<AnnotatedProte
   return page(`Domains by ${head.database}`, [
     `<dl>${facts.map(([name, value]) => `<dt>${name}</dt><dd>${markup(value)}</dd>`).join('')}</dl>`,
     section('Most frequent families', ranked.length, LISTED_FAMILIES),
-    `<table><thead><tr>${FAMILY_COLUMNS.map((name) => `<th>${name}</th>`).join('')}</tr></thead>`,
+    `<table><thead><tr>${FAMILY_COLUMNS.map((name) => `<th>${name}</th>`).join('')}`,
+    `${COUNT_COLUMNS.map((name) => `<th class="n">${name}</th>`).join('')}</tr></thead>`,
     `<tbody>${ranked.slice(0, LISTED_FAMILIES).map(familyRow).join('')}</tbody></table>`,
     section('Most frequent architectures', common.length, LISTED_ARCHITECTURES),
     ...common.slice(0, LISTED_ARCHITECTURES).map(drawing),
