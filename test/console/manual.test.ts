@@ -44,7 +44,7 @@ describe.skipIf(CHROMIUM === undefined)('the manual in a browser', () => {
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/docs\/numbers#e-value$/);
     await page.keyboard.press('/');
-    await page.keyboard.type('no such word');
+    await page.keyboard.type('qwxyz');
     await expect.poll(() => page.locator('.search-status').textContent()).toBe('0 sections');
     expect(await page.locator('#found').isHidden()).toBe(true);
   });
