@@ -60,7 +60,7 @@ async function cluster(
   const parameters = { largestEValue: maxEvalue, leastCoverage: coverage, inflationQuarters: inflation };
   const found = await clusterDatabase(located, parameters);
   const prefix = resolve(flags.output);
-  for (const end of FAMILY_FILES) await writeOutput(inPieces(found.files[end]()), `${prefix}${end}`, stdout);
+  for (const end of FAMILY_FILES) await writeOutput(found.files[end](), `${prefix}${end}`, stdout);
   const facts: readonly (readonly [string, string])[] = [
     ['release', found.releaseId],
     ['graph', found.graphId],
@@ -72,20 +72,6 @@ async function cluster(
   ];
   const lines = facts.map(([name, value]) => `  ${name.padEnd(10)}  ${value}\n`);
   stdout.write(`Clustered ${located.slug}.\n${lines.join('')}`);
-}
-
-const PIECE_CHARACTERS = 1 << 16;
-
-/** Joins lines into pieces that are worth a write. */
-function* inPieces(lines: Iterable<string>): Generator<string> {
-  let piece = '';
-  for (const line of lines) {
-    piece += line;
-    if (piece.length < PIECE_CHARACTERS) continue;
-    yield piece;
-    piece = '';
-  }
-  yield piece;
 }
 
 function eValue(text: string): number {

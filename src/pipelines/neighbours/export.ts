@@ -91,7 +91,8 @@ const GRAPHML_START = [
 
 const PIECE_CHARACTERS = 1 << 16;
 
-function* inPieces(lines: Iterable<string>): Generator<string> {
+/** Joins lines into pieces that are worth a write. */
+export function* inPieces(lines: Iterable<string>): Generator<string> {
   let piece = '';
   for (const line of lines) {
     piece += line;

@@ -5,6 +5,7 @@ import { openRelease } from '../../release/open.js';
 import type { Release } from '../../release/release.js';
 import { cellText, idText } from '../../services/export/fields.js';
 import type { LocatedRelease } from '../catalog.js';
+import { inPieces } from './export.js';
 
 export { FAMILY_PARAMETERS, type FamilyParameters } from '../../neighbours/families.js';
 
@@ -61,9 +62,9 @@ export async function clusterDatabase(
     loneCount: families.filter(({ members }) => members.length === 1).length,
     largestSize: families[0]?.members.length ?? 0,
     files: {
-      '_cluster.tsv': () => memberLines(families, release),
-      '_rep_seq.fasta': () => representativeRecords(families, release),
-      '_families.tsv': () => familyLines(families, release),
+      '_cluster.tsv': () => inPieces(memberLines(families, release)),
+      '_rep_seq.fasta': () => inPieces(representativeRecords(families, release)),
+      '_families.tsv': () => inPieces(familyLines(families, release)),
     },
   };
 }

@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { trueHomologs } from '#src/demo/check.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { openDemoAppliance, type DemoAppliance } from '../../tools/demo-appliance.js';
-import { PROGRAM } from '../../tools/paths.js';
+import { runProgram, type Printed } from '../../tools/served-process.js';
 
 /* `gloaming search --propagation` and what it needs, as they are typed, on a simulated database. */
 
@@ -23,20 +21,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => demo.remove());
 
-interface Printed {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly code: number;
-}
-
-async function run(...words: readonly string[]): Promise<Printed> {
-  const env = { ...process.env, ...demo.environment };
-  try {
-    return { ...(await promisify(execFile)(process.execPath, [PROGRAM, ...words], { env })), code: 0 };
-  } catch (error) {
-    return error as Printed;
-  }
-}
+const run = (...words: readonly string[]): Promise<Printed> => runProgram(demo.environment, words);
 
 const search = (...words: readonly string[]): Promise<Printed> =>
   run('search', query, '-d', DEMO_SLUG, '--propagation', ...words);

@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { buildBench, type Bench, type Json, type Serving } from '../runs/runs-served.js';
-import { PROGRAM } from '../../tools/paths.js';
+import { runProgram, type Printed } from '../../tools/served-process.js';
 
 /* E-values of a given database size: over HTTP, in runs and on the command line. */
 
@@ -16,20 +14,7 @@ let bench: Bench;
 let serving: Serving;
 let fasta: string;
 
-interface Printed {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly code: number;
-}
-
-async function gloaming(...words: readonly string[]): Promise<Printed> {
-  const env = { ...process.env, ...bench.environment };
-  try {
-    return { ...(await promisify(execFile)(process.execPath, [PROGRAM, ...words], { env })), code: 0 };
-  } catch (error) {
-    return error as Printed;
-  }
-}
+const gloaming = (...words: readonly string[]): Promise<Printed> => runProgram(bench.environment, words);
 
 const askedFor = (members: Json): Json => ({
   query: { kind: 'protein_sequence', sequence: bench.sequences[5].slice(4) },

@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalSha256 } from '#src/canonical.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { homologyProbability, probabilityText, type ProbabilityCard } from '#src/significance/probability.js';
 import { buildBench, type Bench, type Json, type Serving } from '../runs/runs-served.js';
-import { PROGRAM, ROOT } from '../../tools/paths.js';
+import { ROOT } from '../../tools/paths.js';
+import { runProgram, type Printed } from '../../tools/served-process.js';
 
 /* Probabilities of homology: over HTTP, in runs and on the command line. */
 
@@ -19,20 +18,7 @@ let serving: Serving;
 let fasta: string;
 let card: ProbabilityCard;
 
-interface Printed {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly code: number;
-}
-
-async function gloaming(...words: readonly string[]): Promise<Printed> {
-  const env = { ...process.env, ...bench.environment };
-  try {
-    return { ...(await promisify(execFile)(process.execPath, [PROGRAM, ...words], { env })), code: 0 };
-  } catch (error) {
-    return error as Printed;
-  }
-}
+const gloaming = (...words: readonly string[]): Promise<Printed> => runProgram(bench.environment, words);
 
 const askedFor = (members: Json): Json => ({
   query: { kind: 'protein_sequence', sequence: bench.sequences[5].slice(4) },
