@@ -56,8 +56,8 @@ const PROMISCUITY_SLOPE_SHARE = 0.4;
  * Below the mean length the slope is steeper. Above it, a steeper slope would let reversed proteins of 600 residues and
  * more find ten times the claimed hits.
  */
-const SLOPE_OF_LENGTH = -0.05;
-const SHORT_FACTOR = 2.4;
+const SLOPE_OF_LENGTH = -0.02;
+const SHORT_FACTOR = 6;
 /** Profile covariates are clipped to this many standard deviations. Only a few unusual homolog sets lie beyond. */
 const PROFILE_SPREADS = 5;
 const SLOPE_LIMIT = 1;
