@@ -75,7 +75,12 @@ interface Hit extends FoundHomolog {
   readonly targetIndex: number;
 }
 
-async function homologSetOf(
+/**
+ * Selects the homologs of a profile among the candidates of a search. Their vectors are the tokens that the release
+ * stores.
+ * Errors  errors of the file system
+ */
+export async function homologSetOf(
   sequence: string,
   candidates: readonly Candidate[],
   release: Release,

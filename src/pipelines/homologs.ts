@@ -10,8 +10,12 @@ import {
   homologSourceDatabase,
 } from '../find-homologs/homolog-sources.js';
 import { findKeptIndex, indexBytes, keepIndex } from '../find-homologs/kept-index.js';
+import { mmseqsHomologs } from '../find-homologs/mmseqs.js';
 import { mmseqsVersion } from '../find-homologs/mmseqs-process.js';
 import { sampleHomologs } from '../find-homologs/sample.js';
+import type { ListHomologs } from '../homologs/finder.js';
+import { HOMOLOG_RULES, type HomologRules } from '../homologs/rules.js';
+import { MSA_MAX_ROUNDS, MSA_PROFILE_EXPECTED_FALSE_HITS } from '../limits.js';
 import { releaseDirectory, type FoundRelease } from '../release/catalog.js';
 import { openRelease } from '../release/open.js';
 import type { HomologSource } from '../release/release.js';
@@ -255,6 +259,25 @@ async function nameSource(
       '"gloaming index list" lists the databases; ',
   );
   return { method: 'mmseqs', name, sha256, version, rounds: MMSEQS_ROUNDS };
+}
+
+/**
+ * Returns a function that lists the homologs of a protein in a homolog source, in MSA_MAX_ROUNDS rounds of mmseqs.
+ * Errors  Refusal `background_not_found`, `tool_missing`; those of the function are those of mmseqsHomologs
+ */
+export async function openHomologRows(
+  { indexesFolder, threads }: Pick<ApplianceConfig, 'indexesFolder' | 'threads'>,
+  name: string,
+  { maxEValue, minCoverage }: Pick<HomologRules, 'maxEValue' | 'minCoverage'>,
+): Promise<ListHomologs> {
+  const { version } = await requireSource(name, indexesFolder, `There is no homolog source ${name}. `);
+  const source = {
+    database: homologSourceDatabase(indexesFolder, name),
+    rounds: MSA_MAX_ROUNDS,
+    version,
+    profileMaxEValue: MSA_PROFILE_EXPECTED_FALSE_HITS,
+  };
+  return mmseqsHomologs(source, { ...HOMOLOG_RULES, maxEValue, minCoverage }, threads).list;
 }
 
 /** Errors  Refusal `background_not_found` with the given sentence; `tool_missing` */
