@@ -1,8 +1,10 @@
 import { encodeHomologSets } from '../homologs/encode.js';
 import type { SelectedHomologSet } from '../homologs/finder.js';
+import type { FoundHomolog } from '../homologs/homolog-set.js';
 import { HOMOLOG_RULES, type HomologRules } from '../homologs/rules.js';
 import { MSA_PROFILE_EXPECTED_FALSE_HITS } from '../limits.js';
 import { PROFILE_SCALE } from '../release/profile-affine.js';
+import { unfilteredSpace } from '../release/filter/target-space.js';
 import { openRowReader } from '../release/rows/row-reader.js';
 import { eValueOf } from '../search/candidate-significance.js';
 import { searchEncoded, searchMany } from '../search/search.js';
@@ -14,7 +16,7 @@ import type {
   SearchResult,
   SearchSettings,
 } from '../search/search-types.js';
-import { homologSetOf } from './search.js';
+import { homologOf, homologSetOf } from './search.js';
 
 /**
  * Rules for the hits that enter the profile of the next round. Only the aligned stretch of a hit enters. The vectors
@@ -97,6 +99,44 @@ export function mergeRounds(results: readonly SearchResult[], maxEValue: number)
     (a, b) => a.eValue - b.eValue || a.candidate.targetIndex - b.candidate.targetIndex,
   );
   return { ...last, candidates: merged.map(({ candidate }, index) => ({ ...candidate, rank: index + 1 })) };
+}
+
+/**
+ * Lists the homologs of one protein that a search in rounds finds in a release, in ascending order of E-value. Each has
+ * the number of the first round that found it.
+ * Errors  Refusal `significance_unavailable` without a calibration of the protein's length; those of searchMany; errors
+ *         of the file system
+ * @param limit  candidates that each round aligns
+ */
+export async function listByRounds(
+  query: ProteinQuery,
+  { rounds, maxEValue, limit }: Pick<RoundSettings, 'rounds' | 'maxEValue' | 'limit'>,
+  engine: SearchEngine,
+  signal?: AbortSignal,
+): Promise<readonly FoundHomolog[]> {
+  const { release } = engine;
+  const settings = {
+    targetSpace: unfilteredSpace(release),
+    limit,
+    evidence: 'pairwise_sequence_alignment',
+    alignedMaxEValue: maxEValue,
+    guarantee: 'approximate',
+    significance: 'required',
+  } as const;
+  const [results] = await searchEachRound([query], settings, rounds, engine, signal);
+  const firstRounds = new Map<number, number>();
+  for (const [index, { candidates }] of results.entries()) {
+    for (const candidate of candidates) {
+      const isHomolog = (eValueOf(candidate) ?? Infinity) <= maxEValue;
+      if (isHomolog && !firstRounds.has(candidate.targetIndex))
+        firstRounds.set(candidate.targetIndex, index + 1);
+    }
+  }
+  return mergeRounds(results, maxEValue).candidates.flatMap((candidate) => {
+    const round = firstRounds.get(candidate.targetIndex);
+    const homolog = round === undefined ? undefined : homologOf(candidate, release);
+    return round === undefined || homolog === undefined ? [] : [{ ...homolog, round }];
+  });
 }
 
 /** Selects the homologs of each query's next profile among the candidates of its last result. */

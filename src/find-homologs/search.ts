@@ -104,7 +104,7 @@ export async function homologSetOf(
 }
 
 /** Returns the candidate as a homolog of the query; undefined if it has no E-value or no alignment. */
-function homologOf(candidate: Candidate, { targets }: Release): Hit | undefined {
+export function homologOf(candidate: Candidate, { targets }: Release): Hit | undefined {
   const { alignment, targetIndex } = candidate;
   const eValue = eValueOf(candidate);
   if (alignment === undefined || alignment.cigar === '' || eValue === undefined) return undefined;

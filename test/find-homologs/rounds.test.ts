@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mergeRounds, searchEachRound, searchRounds } from '#src/find-homologs/rounds.js';
+import { listByRounds, mergeRounds, searchEachRound, searchRounds } from '#src/find-homologs/rounds.js';
 import { calibrateRelease } from '#src/fit-significance/fit-significance.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import type { QueryTokens } from '#src/kernels/kernels.js';
@@ -163,6 +163,22 @@ describe('a search in rounds', () => {
       engine,
     );
     expect(again).toEqual(merged);
+  });
+
+  it('lists homologs with their alignments and the first round that found each', async () => {
+    const bounds = { rounds: ROUNDS, maxEValue: MAX_EVALUE, limit: targets.length };
+    const listed = await listByRounds(queryOf(near[0]!), bounds, engine);
+    const [first] = (await searchEachRound([queryOf(near[0]!)], settings(), 1, engine))[0]!;
+    expect(new Set(listed.filter(({ round }) => round === 1).map(({ id }) => id))).toEqual(
+      new Set(found(first!)),
+    );
+    const ofFar = listed.filter(({ id }) => id.startsWith('far'));
+    expect(ofFar).toHaveLength(far.length);
+    expect(ofFar.some(({ round }) => round === 2)).toBe(true);
+    for (const { id, residues, targetStart } of listed) {
+      const target = targets.find((each) => each.id === id)!;
+      expect(target.sequence.slice(targetStart, targetStart + residues.length)).toBe(residues);
+    }
   });
 
   it('has the results of the rounds of single queries for many queries', async () => {
