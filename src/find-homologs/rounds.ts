@@ -1,3 +1,4 @@
+import { Refusal } from '../errors.js';
 import { encodeHomologSets } from '../homologs/encode.js';
 import type { SelectedHomologSet } from '../homologs/finder.js';
 import type { FoundHomolog } from '../homologs/homolog-set.js';
@@ -104,8 +105,8 @@ export function mergeRounds(results: readonly SearchResult[], maxEValue: number)
 /**
  * Lists the homologs of one protein that a search in rounds finds in a release, in ascending order of E-value. Each has
  * the number of the first round that found it.
- * Errors  Refusal `significance_unavailable` without a calibration of the protein's length; those of searchMany; errors
- *         of the file system
+ * Range   none for a protein that gets no E-values, such as one of fewer residues than the calibration supports
+ * Errors  Refusal `significance_unavailable` without a calibration; those of searchMany; errors of the file system
  * @param limit  candidates that each round aligns
  */
 export async function listByRounds(
@@ -114,14 +115,22 @@ export async function listByRounds(
   engine: SearchEngine,
   signal?: AbortSignal,
 ): Promise<readonly FoundHomolog[]> {
-  const { release } = engine;
+  const { release, calibration } = engine;
+  if (calibration === undefined) {
+    throw new Refusal(
+      'significance_unavailable',
+      'Rounds take hits into a profile by their E-values, and this release has no qualified calibration. ' +
+        '"gloaming index calibrate" makes one.',
+      { param: 'rounds' },
+    );
+  }
   const settings = {
     targetSpace: unfilteredSpace(release),
     limit,
     evidence: 'pairwise_sequence_alignment',
     alignedMaxEValue: maxEValue,
     guarantee: 'approximate',
-    significance: 'required',
+    significance: 'if_available',
   } as const;
   const [results] = await searchEachRound([query], settings, rounds, engine, signal);
   const firstRounds = new Map<number, number>();

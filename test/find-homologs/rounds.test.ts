@@ -181,6 +181,16 @@ describe('a search in rounds', () => {
     }
   });
 
+  it('lists nothing for a protein without E-values, and refuses a release without them', async () => {
+    const bounds = { rounds: ROUNDS, maxEValue: MAX_EVALUE, limit: targets.length };
+    const short = protein('short', Array.from({ length: 12 }, rowOf));
+    expect(await listByRounds(queryOf(short), bounds, engine)).toEqual([]);
+    const uncalibrated = { ...engine, calibration: undefined };
+    await expect(listByRounds(queryOf(near[0]!), bounds, uncalibrated)).rejects.toMatchObject({
+      code: 'significance_unavailable',
+    });
+  });
+
   it('has the results of the rounds of single queries for many queries', async () => {
     const queries = [near[0]!, unrelated[0]!, far[0]!].map(queryOf);
     const together = await searchEachRound(queries, settings(), ROUNDS, engine);
