@@ -98,6 +98,10 @@ export interface ColabfoldSettings {
   readonly maxSequences: number;
   /** Whether homologs from the homolog source of a database are rows, too. */
   readonly hasBackgroundRows: boolean;
+  /** Searches of a database for the rows of a sequence, 1..MSA_MAX_ROUNDS. */
+  readonly rounds: number;
+  /** Name of a homolog source that gives rows, too; absent = none. */
+  readonly homologSource?: string;
   /** Header that may contain the API key, in lower case. */
   readonly keyHeader: string;
   /** Organization of requests without an API key from this machine; absent = such requests are refused. */
@@ -253,6 +257,8 @@ function colabfoldOf({ colabfold }: SettingsFile): ColabfoldSettings | undefined
       minCoverage: colabfold.min_coverage,
       maxSequences: colabfold.max_sequences,
       hasBackgroundRows: colabfold.background_rows,
+      rounds: colabfold.rounds,
+      homologSource: colabfold.homolog_source,
       keyHeader: colabfold.key_header.toLowerCase(),
       anonymousOrganization: colabfold.anonymous_organization,
     }

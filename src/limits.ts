@@ -195,6 +195,9 @@ export const MSA_DEFAULT_DEPTH = 5_000;
 export const MSA_MAX_BYTES = 256 * MEBIBYTE_BYTES;
 /** Default E-value and coverage bounds of alignment rows: a row must be a homolog and cover enough columns. */
 export const MSA_DEFAULT_EXPECTED_FALSE_HITS = 1e-3;
+/** Searches that find the rows of one alignment, and the largest E-value of a hit that enters the next profile. */
+export const MSA_MAX_ROUNDS = 3;
+export const MSA_PROFILE_EXPECTED_FALSE_HITS = 1e-4;
 export const MSA_DEFAULT_NORMALIZED_SCORE = 0.25;
 export const MSA_DEFAULT_QUERY_COVERAGE = 0.5;
 export const MSA_DEFAULT_PAIRWISE_IDENTITY = 0.95;

@@ -103,6 +103,8 @@ describe('the configuration', () => {
       minCoverage: 0.5,
       maxSequences: 3_000,
       hasBackgroundRows: true,
+      rounds: 1,
+      homologSource: undefined,
       keyHeader: 'x-api-key',
     });
     expect(config.structurePredictor).toMatchObject({

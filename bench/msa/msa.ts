@@ -6,30 +6,37 @@ import { loadConfig } from '../../src/config.js';
 import type { HomologyCandidate } from '../../src/contract/search/candidate-set.js';
 import type { ProteinRelative as ProteinHomolog } from '../../src/contract/runs/run-relatives.js';
 import { assert } from '../../src/errors.js';
+import { mergeRounds, searchEachRound } from '../../src/find-homologs/rounds.js';
 import { seededRandom } from '../../src/random.js';
-import { unfilteredSpace } from '../../src/release/filter/target-space.js';
-import { search } from '../../src/search/search.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import { unpairedBlock } from '../../src/services/colabfold/alignments.js';
 import { presentHomolog } from '../../src/services/run-kinds/relatives.js';
-import { presentAnswer } from '../../src/services/search/present-search.js';
+import { presentCandidate } from '../../src/services/search/present-candidates.js';
 import type { Bench } from '../main.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
+import { measureContamination } from './contamination.js';
 import { effectiveDepth } from './depth.js';
-import { searchWithMmseqs } from './mmseqs.js';
+import { childrenSeconds, searchWithMmseqs } from './mmseqs.js';
+import { roundSettings } from './round-settings.js';
 
 /*
  * How deep are the alignments of ColabFold's clients? The bench samples proteins of a FASTA file and searches a
- * calibrated database of the appliance (GLOAMING_INDEXES, GLOAMING_DATA). It compares four alignments: the hits, the
- * hits with homologs from the database's homolog source, and mmseqs's hits after one and after three rounds. All follow
- * the interface's defaults without thinning: E-value .001, half of the query covered.
+ * calibrated database of the appliance (GLOAMING_INDEXES, GLOAMING_DATA). All alignments follow the defaults of the
+ * interface without thinning: E-value .001, half of the query covered. Neff is at 80 % identity. It compares:
  *
- *   npm run bench -- msa <database> <FASTA> [proteins, 20]
+ *   rounds_1 to rounds_3        hits after one, two and three rounds
+ *   rounds_3_with_background    with the homologs of the database's homolog source
+ *   mmseqs_1, mmseqs_3          hits of mmseqs after one and three rounds among the same sequences
+ *   rounds_3_and_mmseqs_3       rows of both, each protein once
+ *
+ *   npm run bench -- msa <database> <FASTA> [proteins, 20] [first protein, 0]
+ *   npm run bench -- msa contamination <database of domains> <labels.tsv> [queries, 100]
  */
 
 const RULES = { maxEvalue: 1e-3, minCoverage: 0.5, maxSequences: 3_000 };
 const SEED = 20;
+const ROUNDS = 3;
 
 interface Alignment {
   readonly depth: number;
@@ -42,14 +49,16 @@ interface FoundHomologs {
   readonly relatives?: readonly ProteinHomolog[];
 }
 
-export const run: Bench = async ([database, fasta, count = '20']) => {
+export const run: Bench = async ([database, fasta, count = '20', first = '0']) => {
+  if (database === 'contamination') return measureContamination([fasta, count, first]);
   if (database === undefined || fasta === undefined) {
     console.log(
       'Skipped: name a database of the appliance and a FASTA file: npm run bench -- msa mylab some.fasta',
     );
     return { skipped: 'no database or no FASTA' };
   }
-  const proteins = draw((await readProteins(fasta)).list, Number(count));
+  const drawn = draw((await readProteins(fasta)).list, Number(first) + Number(count));
+  const proteins = drawn.slice(Number(first));
   const appliance = await openAppliance(loadConfig(process.env));
   const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-msa-'));
   try {
@@ -58,11 +67,17 @@ export const run: Bench = async ([database, fasta, count = '20']) => {
     console.log(
       `${proteins.length} proteins against ${engine.release.targets.count} of ${database}, ${releaseId}`,
     );
-    const ways: Record<string, readonly Alignment[]> = await searchHere(proteins, engine);
+    const { ways, candidates } = await searchHere(proteins, engine);
     for (const rounds of [1, 3]) {
+      const before = childrenSeconds();
       const homologs = await searchWithMmseqs(proteins, engine.release, { ...RULES, rounds }, folder);
-      const alignments = proteins.map((protein, at) => alignmentOf(protein, { relatives: homologs[at] }));
-      ways[`mmseqs_${rounds}`] = await Promise.all(alignments);
+      const seconds = (childrenSeconds() - before) / proteins.length;
+      const rowsOf = (rows: (at: number) => FoundHomologs) =>
+        Promise.all(proteins.map((protein, at) => alignmentOf(protein, rows(at))));
+      ways[`mmseqs_${rounds}`] = { alignments: await rowsOf((at) => ({ relatives: homologs[at] })), seconds };
+      if (rounds === 1) continue;
+      const both = await rowsOf((at) => ({ candidates: candidates[at], relatives: homologs[at] }));
+      ways['rounds_3_and_mmseqs_3'] = { alignments: both, seconds: seconds + ways['rounds_3'].seconds };
     }
     return { database, release_id: releaseId, proteins: proteins.length, ...report(proteins, ways) };
   } finally {
@@ -80,28 +95,45 @@ function draw(list: readonly BenchProtein[], count: number): readonly BenchProte
   );
 }
 
-/** Searches with hits alone, and with the homolog source if the database has one. */
+/** Alignments of all proteins by one method, and processor time a protein. Unit: s */
+interface Way {
+  readonly alignments: readonly Alignment[];
+  readonly seconds: number;
+}
+
+/** Searches in one to three rounds, and in three with the homolog source if the database has one. */
 async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngine) {
-  const hits: Alignment[] = [];
+  const byRound: Alignment[][] = Array.from({ length: ROUNDS }, () => []);
+  const seconds = new Float64Array(ROUNDS);
   const both: Alignment[] = [];
+  const candidatesOfAll: (readonly HomologyCandidate[])[] = [];
   for (const protein of proteins) {
-    const request = {
-      query: { sequence: protein.sequence, normalizationId: NORMALIZATION_ID },
-      targetSpace: unfilteredSpace(engine.release),
-      limit: RULES.maxSequences,
-      evidence: 'pairwise_sequence_alignment',
-      guarantee: 'approximate',
-      significance: 'required',
-    } as const;
-    const result = await search(request, engine);
-    const { candidates } = await presentAnswer({ engine, request, result });
-    hits.push(await alignmentOf(protein, { candidates }));
+    const settings = roundSettings(engine, RULES.maxSequences, RULES.maxEvalue);
+    const query = { sequence: protein.sequence, normalizationId: NORMALIZATION_ID };
+    let candidates: readonly HomologyCandidate[] = [];
+    const before = process.cpuUsage();
+    const [results] = await searchEachRound([query], settings, ROUNDS, engine);
+    const { user, system } = process.cpuUsage(before);
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const merged = mergeRounds(results.slice(0, round), RULES.maxEvalue);
+      candidates = merged.candidates.map((candidate) =>
+        presentCandidate(candidate, protein.sequence.length, engine.release),
+      );
+      byRound[round - 1].push(await alignmentOf(protein, { candidates }));
+    }
+    // A query whose profile does not change has fewer rounds, and all its time counts for three.
+    seconds[ROUNDS - 1] += (user + system) / 1e6 / proteins.length;
+    candidatesOfAll.push(candidates);
     const listed = await engine.profileEncoder?.list?.(protein.sequence, RULES.maxSequences);
     if (listed === undefined) continue;
     const homologs = listed.map((homolog) => presentHomolog(homolog, protein.sequence));
     both.push(await alignmentOf(protein, { candidates, relatives: homologs }));
   }
-  return { hits, ...(both.length > 0 && { with_background: both }) };
+  const ways: Record<string, Way> = Object.fromEntries(
+    byRound.map((alignments, index) => [`rounds_${index + 1}`, { alignments, seconds: seconds[index] }]),
+  );
+  if (both.length > 0) ways['rounds_3_with_background'] = { alignments: both, seconds: 0 };
+  return { ways, candidates: candidatesOfAll };
 }
 
 /** Builds the block of the interface and parses it like a client. */
@@ -124,11 +156,11 @@ async function* once<Row>(rows: readonly Row[]): AsyncGenerator<readonly Row[]> 
   yield rows;
 }
 
-/** Prints a line for each protein, then means and medians. */
-function report(proteins: readonly BenchProtein[], ways: Readonly<Record<string, readonly Alignment[]>>) {
+/** Prints a line for each protein, then means and medians, and processor time a protein where it was measured. */
+function report(proteins: readonly BenchProtein[], ways: Readonly<Record<string, Way>>) {
   const names = Object.keys(ways);
   const line = (first: string, cells: readonly string[]): void =>
-    console.log([first.padEnd(24), ...cells.map((cell) => cell.padStart(18))].join(''));
+    console.log([first.padEnd(24), ...cells.map((cell) => cell.padStart(22))].join(''));
   console.log(
     'rows with the query (Neff: Σ 1 ÷ rows of 80 % identity or more over the columns that both have)',
   );
@@ -136,15 +168,29 @@ function report(proteins: readonly BenchProtein[], ways: Readonly<Record<string,
   for (const [at, { id }] of proteins.entries())
     line(
       id.slice(0, 23),
-      names.map((name) => inWords(ways[name][at])),
+      names.map((name) => inWords(ways[name].alignments[at])),
     );
-  const means = names.map((name) => averageOf(ways[name], mean));
-  line('mean', means.map(inWords));
+  const averages = names.map((name) => {
+    const { alignments, seconds } = ways[name];
+    return {
+      mean: averageOf(alignments, mean),
+      median: averageOf(alignments, median),
+      ...(seconds > 0 && { processor_seconds: seconds }),
+    };
+  });
+  line(
+    'mean',
+    averages.map((each) => inWords(each.mean)),
+  );
   line(
     'median',
-    names.map((name) => inWords(averageOf(ways[name], median))),
+    averages.map((each) => inWords(each.median)),
   );
-  return Object.fromEntries(names.map((name, at) => [name, means[at]]));
+  line(
+    'processor time, s',
+    averages.map((each) => each.processor_seconds?.toFixed(1) ?? '–'),
+  );
+  return Object.fromEntries(names.map((name, at) => [name, averages[at]]));
 }
 
 function averageOf(list: readonly Alignment[], average: (values: readonly number[]) => number): Alignment {

@@ -43,7 +43,7 @@ export function composeRuns(foundation: Foundation, capabilities: RunCapabilitie
       batchSearchRuns({ ...searching, files }),
       exportRuns({ ...search, table: tables.runs, writer, world }),
       msaRuns(msas),
-      homologsRuns(search),
+      homologsRuns({ ...search, config }),
       structureRuns({
         predictor: config.structurePredictor,
         msas,

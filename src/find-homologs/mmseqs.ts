@@ -25,8 +25,10 @@ const MAPPED = '2';
 export interface MmseqsSource {
   /** Path of a database that `mmseqs createdb` wrote. */
   readonly database: string;
-  /** 1 or 2. The second round searches with profiles of the first round's hits. */
+  /** 1 to 3. Each round after the first searches with profiles of the previous round's hits. */
   readonly rounds: number;
+  /** Largest E-value of a hit that enters a profile. Default: that of the rules. */
+  readonly profileMaxEValue?: number;
   /** Version of the installed mmseqs; an index that it made is used. Without it, each call makes the index anew. */
   readonly version?: string;
 }
@@ -97,7 +99,7 @@ interface SearchRules extends Pick<HomologRules, 'maxEValue' | 'minCoverage'> {
  */
 async function searchHomologSource(
   proteins: readonly HomologQuery[],
-  { database, rounds, version }: MmseqsSource,
+  { database, rounds, version, profileMaxEValue }: MmseqsSource,
   { maxEValue, minCoverage, maxHits }: SearchRules,
   { folder, threads, signal }: Workplace,
 ): Promise<readonly string[]> {
@@ -127,7 +129,8 @@ async function searchHomologSource(
     });
     tables.push(path(table));
     if (round >= rounds) return tables;
-    await runMmseqs(['result2profile', ...files, path(profiles), ...common], { signal });
+    const entry = profileMaxEValue === undefined ? [] : ['--e-profile', String(profileMaxEValue)];
+    await runMmseqs(['result2profile', ...files, path(profiles), ...entry, ...common], { signal });
     queries = profiles;
   }
 }

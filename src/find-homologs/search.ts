@@ -75,7 +75,12 @@ interface Hit extends FoundHomolog {
   readonly targetIndex: number;
 }
 
-async function homologSetOf(
+/**
+ * Selects the homologs of a profile among the candidates of a search. Their vectors are the tokens that the release
+ * stores.
+ * Errors  errors of the file system
+ */
+export async function homologSetOf(
   sequence: string,
   candidates: readonly Candidate[],
   release: Release,
@@ -99,7 +104,7 @@ async function homologSetOf(
 }
 
 /** Returns the candidate as a homolog of the query; undefined if it has no E-value or no alignment. */
-function homologOf(candidate: Candidate, { targets }: Release): Hit | undefined {
+export function homologOf(candidate: Candidate, { targets }: Release): Hit | undefined {
   const { alignment, targetIndex } = candidate;
   const eValue = eValueOf(candidate);
   if (alignment === undefined || alignment.cigar === '' || eValue === undefined) return undefined;

@@ -6,11 +6,10 @@ import { openAlignments } from '../find-homologs/alignments.js';
 import {
   addHomologSource as addSource,
   estimateHomologSource,
-  findHomologSource,
   homologSourceDatabase,
 } from '../find-homologs/homolog-sources.js';
 import { findKeptIndex, indexBytes, keepIndex } from '../find-homologs/kept-index.js';
-import { mmseqsVersion } from '../find-homologs/mmseqs-process.js';
+import { requireSource } from '../find-homologs/source-rows.js';
 import { sampleHomologs } from '../find-homologs/sample.js';
 import { releaseDirectory, type FoundRelease } from '../release/catalog.js';
 import { openRelease } from '../release/open.js';
@@ -20,6 +19,7 @@ import type { IndexCatalog } from './catalog.js';
 import { openHomologs, type OpenHomologs } from './cluster/homologs.js';
 import type { HomologsSampled, PipelineEvents } from './events/notices.js';
 
+export { openHomologRows } from '../find-homologs/source-rows.js';
 export { listUnindexedSources } from '../find-homologs/homolog-sources.js';
 
 /** Homolog source of a build's proteins. */
@@ -255,27 +255,4 @@ async function nameSource(
       '"gloaming index list" lists the databases; ',
   );
   return { method: 'mmseqs', name, sha256, version, rounds: MMSEQS_ROUNDS };
-}
-
-/** Errors  Refusal `background_not_found` with the given sentence; `tool_missing` */
-async function requireSource(
-  name: string,
-  indexesFolder: string,
-  missing: string,
-): Promise<{ readonly sha256: string; readonly version: string }> {
-  const homologSource = await findHomologSource(indexesFolder, name);
-  if (homologSource === undefined) {
-    throw new Refusal(
-      'background_not_found',
-      `${missing}"gloaming homolog-source add" makes a homolog source from FASTA files.`,
-    );
-  }
-  const version = await mmseqsVersion();
-  if (version === undefined) {
-    throw new Refusal(
-      'tool_missing',
-      `The homolog source ${name} needs mmseqs, which is not installed here (Debian: apt-get install mmseqs2).`,
-    );
-  }
-  return { sha256: homologSource.sha256, version };
 }

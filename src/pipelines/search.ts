@@ -1,4 +1,5 @@
 import { Refusal } from '../errors.js';
+import { searchRounds, type RoundSettings } from '../find-homologs/rounds.js';
 import { batchesOf, largestBatchSize } from '../search/batches.js';
 import { searchMany } from '../search/search.js';
 import type {
@@ -78,6 +79,14 @@ export interface QueryRange {
   readonly end: number;
 }
 
+/** How queries are searched beside the settings of one search. */
+export interface SearchAllOptions {
+  /** Stretch of each query that is searched. Default: the whole query. */
+  readonly range?: QueryRange;
+  /** Searches in rounds (find-homologs/rounds.ts). Default: one search. */
+  readonly inRounds?: Pick<RoundSettings, 'rounds' | 'maxEValue'>;
+}
+
 /**
  * Searches the queries in batches and yields each result in the order of the queries. The results equal those of single
  * searches. With a range, the result is that of its residues alone, and coordinates refer to the whole query.
@@ -88,11 +97,14 @@ export async function* searchAll(
   settings: SearchSettings,
   engine: SearchEngine,
   signal: AbortSignal,
-  range?: QueryRange,
+  { range, inRounds }: SearchAllOptions = {},
 ): AsyncGenerator<SearchedQuery> {
   for await (const batch of batchesOf(queries, largestBatchSize(settings))) {
     const stretches = range === undefined ? batch : batch.map((query) => stretchOf(query, range));
-    const results = await searchMany(stretches, settings, engine, signal);
+    const results =
+      inRounds === undefined
+        ? await searchMany(stretches, settings, engine, signal)
+        : await searchRounds(stretches, { ...settings, ...inRounds }, engine, signal);
     for (const [index, result] of results.entries()) {
       const query = batch[index];
       yield {

@@ -1,7 +1,7 @@
 import { reversed } from '../significance/control.js';
 import { PROFILE_WIDTH, type KernelOptions, type QueryTokens } from '../kernels/kernels.js';
 import { affineParameters, type AlignedProtein } from './affine.js';
-import type { SearchEngine } from './search-types.js';
+import type { EncodedQuery, SearchEngine } from './search-types.js';
 
 /**
  * Reversed-query control of listed targets: affine scores of the query read backwards (significance/control.ts). The
@@ -13,14 +13,14 @@ import type { SearchEngine } from './search-types.js';
  * Cost    one alignment per target, and one more encoding of a query without profile
  */
 export async function controlScores(
-  { sequence, tokens }: AlignedProtein,
+  { sequence, tokens, hasMeanTokens = false }: AlignedProtein & Pick<EncodedQuery, 'hasMeanTokens'>,
   targets: Uint32Array,
   { encoder, backend, store, release }: Pick<SearchEngine, 'encoder' | 'backend' | 'store' | 'release'>,
   options: KernelOptions,
 ): Promise<Int32Array> {
   const backwards = reversed(sequence);
   const [encoded] =
-    tokens.profile === undefined
+    tokens.profile === undefined && !hasMeanTokens
       ? await encoder.encode([backwards], { signal: options.signal })
       : [reversedTokens(tokens, release.manifest.encoder.dimension)];
   const parameters = affineParameters(release, { sequence: backwards, tokens: encoded }, targets);

@@ -41,6 +41,11 @@ export type QueryHomologs = 'as_release' | 'none';
 /** A query and its tokens. */
 export interface EncodedQuery extends ProteinQuery {
   readonly tokens: QueryTokens;
+  /**
+   * Whether the tokens are means over the query's homologs in a release whose targets have none. The reversed-query
+   * control then reverses the tokens, because the encoder would give those of the query alone. Default: false.
+   */
+  readonly hasMeanTokens?: boolean;
   /** Present if the release's targets have homologs. */
   readonly relatives?: SearchedHomologs;
 }

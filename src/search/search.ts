@@ -77,6 +77,21 @@ export async function searchMany(
 }
 
 /**
+ * Searches one release with queries whose tokens are known, such as means over homologs. Each query gets the result of
+ * all stages after `encode`.
+ * Errors  those of `search`
+ */
+export async function searchEncoded(
+  queries: readonly EncodedQuery[],
+  settings: SearchSettings,
+  engine: SearchEngine,
+  signal?: AbortSignal,
+): Promise<readonly SearchResult[]> {
+  const plan = planSearch(engine, settings);
+  return runStages(queries, () => Promise.resolve(queries), alignAndSeal, { plan, settings, engine, signal });
+}
+
+/**
  * Lists the candidates of queries whose tokens are known, such as those of the release's own targets. It runs the
  * stages from `compare` to `choose`; each query gets the candidates of `searchMany`, without alignments.
  * Errors  those of `search`

@@ -39,7 +39,8 @@ export function a3mRow({ cigar, queryStart, targetStart, queryLength, target }: 
 /** Hit values that the header of an A3M row shows. */
 export interface A3mHit {
   readonly id: string;
-  readonly score: number;
+  /** Absent if only the search that found the hit has it. */
+  readonly score?: number;
   readonly sequenceIdentityRatio: number;
   readonly queryCoverageRatio: number;
   /** Absent without a calibration, or outside its range. */
@@ -65,7 +66,7 @@ export function a3mHeader(hit: A3mHit): string {
     `identity=${hit.sequenceIdentityRatio.toFixed(3)}`,
     `coverage=${hit.queryCoverageRatio.toFixed(3)}`,
     ...(hit.taxid === undefined ? [] : [`taxid=${hit.taxid}`]),
-    `score=${hit.score}`,
+    ...(hit.score === undefined ? [] : [`score=${hit.score}`]),
     `query=${hit.queryStart + 1}-${hit.queryEnd}`,
     `target=${hit.targetStart + 1}-${hit.targetEnd}/${hit.targetLength}`,
   ].join(' ');

@@ -122,8 +122,8 @@ function searchOf({ database, targetSpace, request }: SearchReport): ExportedSea
   };
 }
 
-function queryOf({ query: { id, sequence } }: SearchReport, index: number): ExportQuery {
-  return { index, id, sequence };
+function queryOf({ query: { id, sequence }, homologs }: SearchReport, index: number): ExportQuery {
+  return { index, id, sequence, homologs };
 }
 
 function candidatesOf({ result, release }: SearchReport): HomologyCandidate[] {

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import {
   ALIGNMENTS_COUNT,
   ALIGNMENTS_EXPECTED_FALSE_HITS,
+  MSA_MAX_ROUNDS,
   PAIR_ALIGNMENTS_MAX_COUNT,
   RETAINED_MAX_CANDIDATES,
 } from '../../limits.js';
@@ -52,6 +53,15 @@ export function addSearchOptions(command: Command): Command {
     .option('--probability', 'table, tsv, arrow, json: also the probability that a candidate is a homolog')
     .option('-a, --alignments', 'draw the alignments; in tsv, json and arrow: add their columns');
   return addMsaOptions(addFieldOptions(command))
+    .option(
+      '--rounds <count>',
+      `a3m: searches, each with the profile of the hits before it, 1 to ${MSA_MAX_ROUNDS} (default: 1)`,
+      integerBetween(1, MSA_MAX_ROUNDS),
+    )
+    .option(
+      '--homolog-rows <source>',
+      'a3m: also homologs that mmseqs finds in this homolog source, each protein once',
+    )
     .option('-o, --output <file>', 'write here; a3m of many queries: a folder/, or a file.tar')
     .option('--threads <count>', 'threads; the answer does not depend on it', integerBetween(1, THREADS_MAX))
     .option('--verbose', 'write to standard error how many targets each stage of a search left');

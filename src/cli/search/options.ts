@@ -18,6 +18,8 @@ export interface SearchFlags extends SelectionFlags, ExportFlags, SearchSettingF
   readonly alignments?: boolean;
   readonly maxHsps?: number;
   readonly queryRange?: QueryRange;
+  readonly rounds?: number;
+  readonly homologRows?: string;
   readonly propagation?: boolean;
   readonly probability?: boolean;
   readonly threads?: number;

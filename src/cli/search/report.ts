@@ -6,6 +6,7 @@ import type {
   SearchRequest,
   SearchResult,
 } from '../../pipelines/search.js';
+import type { ProteinRelative as ProteinHomolog } from '../../contract/runs/run-relatives.js';
 import type { PresentedPropagation } from '../../contract/search/propagation.js';
 import type { Sort } from '../../contract/search/selection.js';
 import type { SearchedDatabase } from '../../services/search/present-search.js';
@@ -20,6 +21,8 @@ export interface SearchReport {
   readonly leftOutCount: number;
   /** Present if the search was propagated. Its hits are those that are shown. */
   readonly propagation?: PresentedPropagation;
+  /** Homologs of a homolog source, which are rows of an alignment beside the candidates. */
+  readonly homologs?: readonly ProteinHomolog[];
   readonly request: Pick<
     SearchRequest,
     'evidence' | 'guarantee' | 'significance' | 'limit' | 'databaseSize' | 'probability'

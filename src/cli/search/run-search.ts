@@ -16,6 +16,7 @@ import { evidenceWarnings, type SearchedDatabase } from '../../services/search/p
 import type { CommandContext } from '../terminal/command.js';
 import { manualUrl, serverUrl } from '../terminal/server-url.js';
 import { formatArrow, formatAsExport, formatTsv, writeAlignments } from './encoded.js';
+import { addHomologRows, deepRowsOf, refuseRoundsWithoutCalibration } from './deep-rows.js';
 import { readFilterExpressions } from './filter.js';
 import { formatHtml, formatJson } from './json.js';
 import {
@@ -62,9 +63,11 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
   const selection = selectionOf(flags);
   const propagates = isPropagated(flags);
   const bounds = alignmentBoundsOf(flags);
+  const deep = deepRowsOf(flags);
   refuseBinaryOnTerminal(flags, context);
   const config = loadConfig(context.environment);
-  const searcher = await openSearcher({ ...config, threads: flags.threads ?? config.threads });
+  const threaded = { ...config, threads: flags.threads ?? config.threads };
+  const searcher = await openSearcher(threaded);
   try {
     const { releases, engines } = searcher;
     // Only JSON names the build.
@@ -82,6 +85,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
       relatives: flags.homologs ?? 'as_release',
       ...(bounds && { alignments: bounds }),
       ...usedEValuesOf(format, propagates, selection),
+      ...(deep.rounds > 1 && { alignedMaxEValue: deep.maxEValue }),
       ...(flags.databaseSize !== undefined && { databaseSize: flags.databaseSize }),
       ...(hasProbability(flags) && { probability: 'required' as const }),
     };
@@ -92,14 +96,20 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
     const usedQueries = isSingle ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
-    const searched = searchAll(usedQueries, settings, engine, stopping.signal, flags.queryRange);
+    refuseRoundsWithoutCalibration(deep, engine);
+    const searched = searchAll(usedQueries, settings, engine, stopping.signal, {
+      range: flags.queryRange,
+      ...(deep.rounds > 1 && { inRounds: deep }),
+    });
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
     const reported = flags.verbose === true ? reportFunnels(reports, context) : reports;
     const whole =
       propagation === undefined ? reported : propagateReports(reported, propagation, selection.cutOffs);
     const shown = selectReports(whole, selection, format, context);
     const counted = bounds === undefined ? shown : reportCutAlignments(shown, bounds, context);
-    const answers = format === 'a3m' ? warnOfLoneQuery(counted, context) : counted;
+    const search = { ...threaded, limit: settings.limit, signal: stopping.signal };
+    const deepened = await addHomologRows(counted, deep, search);
+    const answers = format === 'a3m' ? warnOfLoneQuery(deepened, context) : deepened;
     const layout = layoutFor(context, {
       hasAlignments: flags.alignments === true,
       hasProbability: flags.probability === true,
@@ -265,7 +275,7 @@ async function* warnOfLoneQuery(
   { stderr }: CommandContext,
 ): AsyncGenerator<SearchReport> {
   for await (const report of reports) {
-    if (!report.result.candidates.some(alignmentOf)) {
+    if (!report.result.candidates.some(alignmentOf) && (report.homologs ?? []).length === 0) {
       stderr.write(`gloaming: warning: msa_query_only: nothing aligns with ${report.query.id}.\n`);
     }
     yield report;

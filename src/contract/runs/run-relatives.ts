@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox';
-import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
+import { MSA_MAX_ROUNDS, RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import {
   closed,
   constant,
@@ -15,7 +15,7 @@ import { Warning } from '../grammar/envelope.js';
 import { HomologyCandidateSet } from '../search/candidate-set.js';
 import { ProteinQuery, SEARCH_SETTINGS } from '../search/homology.js';
 
-/* Runs that compute the homologs of a query, for a release whose targets have homologs. */
+/* Runs that compute the homologs of a query. */
 
 export const RelativesRunInput = named(
   'RelativesRunInput',
@@ -32,11 +32,29 @@ export const RelativesRunInput = named(
           description: 'Hits that each round of the search looks at.',
         }),
       ),
+      rounds: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: MSA_MAX_ROUNDS,
+          description:
+            'Searches of the release itself, each with the profile of the hits before it. With two or more, its ' +
+            'proteins with an E-value of at most 0.001 are relatives, too. Default: 1.',
+        }),
+      ),
+      homolog_source: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 256,
+          description:
+            'Homolog source of the server, whose sequences are relatives, too. mmseqs searches it.',
+        }),
+      ),
     },
     {
       description:
         'One protein, and a release whose targets have relatives: what it is given in a search is looked for in the ' +
-        'same background by the same rules, and kept with near copies and however much there is.',
+        'same background by the same rules, and kept with near copies and however much there is. With `rounds` of ' +
+        'two or more, or with `homolog_source`, any release serves.',
       ...mutuallyExclusive(['database', 'database_release_id']),
     },
   ),
@@ -46,7 +64,7 @@ export const ProteinRelative = named(
   'ProteinRelative',
   closed(
     {
-      id: text('Id of the relative in the background.'),
+      id: text('Id of the relative in the background, or in the release.'),
       expected_false_hits: quantity('E-value of the search of the background that found it.', { minimum: 0 }),
       round: count('Round of that search which found it first.', { minimum: 1 }),
       query_coverage_ratio: ratio('Aligned stretch of the query ÷ its length.'),

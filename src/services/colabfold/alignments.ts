@@ -6,10 +6,11 @@ import {
   COLABFOLD_DIVERSE_ROWS,
   COLABFOLD_PAIRWISE_IDENTITY,
 } from '../../limits.js';
+import { hasRow } from '../msa/homolog-rows.js';
 import type { MsaRow, PossibleRow } from '../msa/rows.js';
 import { selectRows } from '../msa/select-rows.js';
 import { Slice } from '../../turns.js';
-import { homologRow, rowOf } from './rows.js';
+import { homologRowOf, rowOf } from './rows.js';
 
 /** The sequence of a query with the candidates of one database in order of rank, in pages. */
 export interface Chain {
@@ -69,8 +70,8 @@ export async function unpairedBlock(
     signal.throwIfAborted();
     for (const homolog of some) {
       lastRank += 1;
-      const isFound = files.get(homolog.id)?.includes(homolog.residues) ?? false;
-      if (!isFound && isNear(homolog, rules)) possible.push(homologRow(homolog, sequence, lastRank));
+      if (!hasRow(homolog, files) && isNear(homolog, rules))
+        possible.push(homologRowOf(homolog, sequence, lastRank));
     }
   }
   const { rows } = await selectRows(

@@ -1,6 +1,6 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { ProteinRelative as ProteinHomolog } from '../../contract/runs/run-relatives.js';
-import { a3mRow } from '../../sequence/a3m.js';
+import { homologRow } from '../msa/homolog-rows.js';
 import { candidateRow, type PossibleRow } from '../msa/rows.js';
 
 /** A candidate as a row with a header of this interface. */
@@ -17,29 +17,10 @@ export function rowOf(candidate: HomologyCandidate, query: string): PossibleRow 
   return { ...row, write: () => ({ ...row.write(), header }) };
 }
 
-/**
- * A homolog as a row. Its score is unknown here, because only the search that found it has it.
- * @param rank greater than those of all candidates, so that candidates come first at equal E-values
- */
-export function homologRow(homolog: ProteinHomolog, query: string, rank: number): PossibleRow {
-  const { cigar, residues, query_start: queryStart, expected_false_hits: eValue } = homolog;
-  const { query_coverage_ratio, sequence_identity_ratio } = homolog;
-  const alignment = {
-    queryCoverageRatio: query_coverage_ratio,
-    targetCoverageRatio: residues.length / homolog.target_length,
-    sequenceIdentityRatio: sequence_identity_ratio,
-  };
-  return {
-    evidence: { rank, rawScore: 0, logEValue: Math.log(eValue), alignment },
-    write: () => ({
-      target_id: homolog.id,
-      query_coverage_ratio,
-      sequence_identity_ratio,
-      expected_false_hits: eValue,
-      header: headerOf(query.length, homolog),
-      row: a3mRow({ cigar, queryStart, targetStart: 0, queryLength: query.length, target: residues }),
-    }),
-  };
+/** A homolog as a row with a header of this interface, in which its unknown score is `nan`. */
+export function homologRowOf(homolog: ProteinHomolog, query: string, rank: number): PossibleRow {
+  const row = homologRow(homolog, query, rank);
+  return { ...row, write: () => ({ ...row.write(), header: headerOf(query.length, homolog) }) };
 }
 
 /** Values of a header. */

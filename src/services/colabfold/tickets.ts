@@ -72,7 +72,8 @@ const SEARCHED = {
  * ColabFold's MSA server on top of ordinary runs. Each sequence is a run of `homology.search` over each database. The
  * run's idempotency key is derived from everything that determines its result. The same sequence, alone or in another
  * complex, paired or not, therefore reuses the run, which is billed once. For a database with homologs, the query is
- * encoded with its homologs, and a run of `sequences.relatives` adds the homologs themselves.
+ * encoded with its homologs, and a run of `sequences.relatives` adds the homologs themselves. The same run adds those
+ * of later rounds and of a homolog source, if the settings ask for them.
  * Source  the requests of ColabFold's client, which Boltz, Chai and Protenix share
  */
 export class ColabfoldTickets {
@@ -150,8 +151,9 @@ export class ColabfoldTickets {
     const { settings, catalog } = this.#dependencies;
     const release = catalog.defaultRelease(slug, context.organizationId);
     const runId = await this.#runOf('homology.search', query, release, context);
-    const isAlone = pairing !== undefined || !settings.hasBackgroundRows || !givesHomologs(release.manifest);
-    if (isAlone) return { runId };
+    const { hasBackgroundRows, rounds, homologSource } = settings;
+    const hasMore = givesHomologs(release.manifest) || rounds > 1 || homologSource !== undefined;
+    if (pairing !== undefined || !hasBackgroundRows || !hasMore) return { runId };
     return { runId, homologsRunId: await this.#runOf('sequences.relatives', query, release, context) };
   }
 
@@ -163,8 +165,8 @@ export class ColabfoldTickets {
     context: RequestContext,
   ): Promise<string> {
     const { settings, idempotency, table, now } = this.#dependencies;
-    // A search keeps the key that it had before runs of homologs existed.
-    const parts = endpoint === 'homology.search' ? [] : [endpoint];
+    // Runs keep the keys that they had before there were runs of homologs, rounds and sources.
+    const parts = endpoint === 'homology.search' ? [] : [endpoint, ...Object.entries(deepInput(settings))];
     for (let attempt = 0; attempt < COLABFOLD_ATTEMPTS_MAX_COUNT; attempt += 1) {
       const key = canonicalSha256([query.sequence, releaseId, settings.maxSequences, attempt, ...parts]);
       const scope = canonicalSha256([context.organizationId, 'colabfold.ticket', key]);
@@ -210,7 +212,7 @@ export class ColabfoldTickets {
     const request =
       endpoint === 'homology.search'
         ? ({ endpoint, input: { ...input, ...SEARCHED }, ...common } as const)
-        : ({ endpoint, input: input, ...common } as const);
+        : ({ endpoint, input: { ...input, ...deepInput(settings) }, ...common } as const);
     const { value } = await runs.create(request, {}, context);
     return value.id;
   }
@@ -254,6 +256,14 @@ export class ColabfoldTickets {
     }
     return tarGz([...files, { name: TEMPLATES_FILE, pieces: [] }], signal);
   }
+}
+
+/** Members of a run of homologs that ask for rounds and for a homolog source. */
+function deepInput({ rounds, homologSource }: ColabfoldSettings) {
+  return {
+    ...(rounds > 1 && { rounds }),
+    ...(homologSource !== undefined && { homolog_source: homologSource }),
+  };
 }
 
 function runIdsOf({ queries }: Ticket): readonly string[] {

@@ -1,8 +1,15 @@
 import type { Warning } from '../../contract/grammar/envelope.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { assert } from '../../errors.js';
+import { homologRows } from '../msa/homolog-rows.js';
 import { candidateRow } from '../msa/rows.js';
-import { decideParameters, selectRows, warningsOf, type MsaOptions } from '../msa/select-rows.js';
+import {
+  decideParameters,
+  passingRows,
+  selectRows,
+  warningsOf,
+  type MsaOptions,
+} from '../msa/select-rows.js';
 import { a3mPieces } from '../msa/text.js';
 import { idText } from './fields.js';
 import type { ExportEncoder, ExportQuery } from './rows.js';
@@ -34,12 +41,20 @@ export class A3mEncoder implements ExportEncoder {
 
   /** Errors  Refusal `significance_unavailable`, `msa_too_large` */
   async add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Promise<Uint8Array> {
-    const { sequence } = query;
+    const { sequence, homologs = [] } = query;
     assert(sequence !== undefined, 'an alignment is over its query');
-    const possible = candidates
-      .map((candidate) => candidateRow(candidate, sequence))
-      .filter((row) => row !== undefined);
-    const parameters = decideParameters(possible, this.#options);
+    const aligned = candidates.flatMap((candidate) => {
+      const row = candidateRow(candidate, sequence);
+      return row === undefined ? [] : [{ row, target: candidate.target }];
+    });
+    const own = aligned.map(({ row }) => row);
+    const parameters = decideParameters(own, this.#options);
+    const passing = new Set(passingRows(own, parameters));
+    const proteins = new Map(
+      aligned.filter(({ row }) => passing.has(row)).map(({ target }) => [target.id, target.sequence]),
+    );
+    const lastRank = Math.max(0, ...own.map(({ evidence }) => evidence.rank));
+    const possible = [...own, ...homologRows(homologs, sequence, proteins, lastRank)];
     const { rows, filteredCount } = await selectRows(possible, sequence, parameters, UNENDING);
     this.#recordCount += rows.length;
     this.#leftOutCount += filteredCount;

@@ -1,5 +1,6 @@
 import type { Warning } from '../../contract/grammar/envelope.js';
 import type { Missing } from '../../contract/runs/run-files.js';
+import type { ProteinRelative as ProteinHomolog } from '../../contract/runs/run-relatives.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { RunRow } from '../../store/tables/runs.js';
 
@@ -10,6 +11,8 @@ export interface ExportQuery {
   readonly id: string;
   /** Present if the format requires it. */
   readonly sequence?: string;
+  /** Homologs that an alignment has beside the candidates. Default: none. */
+  readonly homologs?: readonly ProteinHomolog[];
 }
 
 /** Description of the search. */

@@ -58,6 +58,24 @@ export function decideParameters(rows: readonly PossibleRow[], options: MsaOptio
     : { ...options, minimum_normalized_score: score ?? MSA_DEFAULT_NORMALIZED_SCORE };
 }
 
+/** The rows within the cut-offs of the parameters, in the requested order. */
+export function passingRows(
+  candidates: readonly PossibleRow[],
+  parameters: MsaParameters,
+): readonly PossibleRow[] {
+  const { maximum_sequence_identity_ratio: maximumIdentity, minimum_normalized_score: leastScore = 0 } =
+    parameters;
+  const { sort = 'rank' } = parameters;
+  const { selected } = selectByEvidence(candidates, ({ evidence }) => evidence, {
+    cutOffs: parameters,
+    sort,
+  });
+  return selected.filter(
+    ({ evidence, normalizedScore = Infinity }) =>
+      normalizedScore >= leastScore && (evidence.alignment?.sequenceIdentityRatio ?? 0) <= maximumIdentity,
+  );
+}
+
 /**
  * Selects rows by the parameters, in the requested order.
  * Errors  Refusal `msa_too_large`; the signal's reason
@@ -68,17 +86,7 @@ export async function selectRows(
   parameters: MsaParameters,
   signal: AbortSignal,
 ): Promise<SelectedRows> {
-  const { maximum_sequence_identity_ratio: maximumIdentity, minimum_normalized_score: leastScore = 0 } =
-    parameters;
-  const { sort = 'rank' } = parameters;
-  const { selected } = selectByEvidence(candidates, ({ evidence }) => evidence, {
-    cutOffs: parameters,
-    sort,
-  });
-  const passing = selected.filter(
-    ({ evidence, normalizedScore = Infinity }) =>
-      normalizedScore >= leastScore && (evidence.alignment?.sequenceIdentityRatio ?? 0) <= maximumIdentity,
-  );
+  const passing = passingRows(candidates, parameters);
   const slice = new Slice();
   const pause = async (): Promise<void> => {
     await slice.pause();

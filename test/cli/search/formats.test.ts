@@ -206,6 +206,40 @@ describe('search results in the formats of the field', () => {
     );
   });
 
+  it('have homologs of a source as rows of the alignment, by E-value and each protein once', async () => {
+    const homolog = {
+      id: 'H1',
+      expected_false_hits: 1e-4,
+      round: 2,
+      query_coverage_ratio: 1,
+      sequence_identity_ratio: 20 / 23,
+      cigar: '1=1X10=1I1D9X',
+      query_start: 0,
+      query_end: 22,
+      target_start: 4,
+      target_end: 26,
+      target_length: 30,
+      residues: 'MRTAYIAKQRQISGGKSHFSRQ',
+    };
+    const [found] = judged.result.candidates.slice(1);
+    const residues = 'MRTAYLAKQRAAQISFIKS';
+    const homologs = [homolog, { ...homolog, id: 'P00002', residues }, { ...homolog, id: 'P00002' }];
+    const options = { format: 'a3m', sort: 'evalue', maximum_expected_false_hits: 1 } as const;
+    const rows = (await written(options, { ...judged, homologs })).split('\n');
+    expect(rows.filter((line) => line.startsWith('>')).map((line) => line.split(' ')[0])).toEqual([
+      '>Q1',
+      '>H1',
+      '>P00002',
+    ]);
+    expect(rows[2]).toBe('>H1 E=1.0e-4 identity=0.870 coverage=1.000 query=1-22 target=5-26/30');
+    expect(rows[3]).toBe('MRTAYIAKQRQI-sGGKSHFSRQ');
+    expect(found!.targetIndex).toBe(1);
+    // A bound that leaves out the candidate of the database lets the homolog of the same protein stay.
+    const strict = await written({ ...options, maximum_expected_false_hits: 1e-3 }, { ...judged, homologs });
+    expect(strict.match(/>P00002/g)).toHaveLength(1);
+    expect(strict).toContain('>P00002 E=1.0e-4');
+  });
+
   it('are the columns of BLAST and DIAMOND, in the order in which they are named', async () => {
     const names =
       'qseqid sseqid pident length mismatch gapopen qstart qend sstart send evalue bitscore qlen slen qcovs ' +

@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { readFilterExpressions } from '#src/cli/search/filter.js';
+import { deepRowsOf } from '#src/cli/search/deep-rows.js';
 import { addSearchOptions } from '#src/cli/search/flags.js';
 import {
   alignmentBoundsOf,
@@ -36,6 +37,8 @@ describe('the options of a search', () => {
     [['--threads', '257']],
     [['--max-hsps', '0']],
     [['--max-hsps', '101']],
+    [['--rounds', '0']],
+    [['--rounds', '4']],
     [['--query-range', '0-10']],
     [['--query-range', '10-9']],
     [['--query-range', '10']],
@@ -52,6 +55,23 @@ describe('the options of a search', () => {
     expect(evidenceOf(flagsOf('--format', 'tsv'))).toBe('candidate_measurement');
     expect(evidenceOf(flagsOf('--format', 'tsv', '--alignments'))).toBe('pairwise_sequence_alignment');
     expect(evidenceOf(flagsOf('--evidence', 'candidate_measurement'))).toBe('candidate_measurement');
+  });
+
+  it('add rows to an alignment only, and take rounds only with E-values', () => {
+    const alignment = ['-f', 'a3m'];
+    const bounds = { maxEValue: 1e-3, minCoverage: 0.5 };
+    expect(deepRowsOf(flagsOf(...alignment))).toEqual({ rounds: 1, source: undefined, ...bounds });
+    expect(deepRowsOf(flagsOf(...alignment, '--rounds', '3', '--homolog-rows', 'uniref'))).toEqual({
+      rounds: 3,
+      source: 'uniref',
+      ...bounds,
+    });
+    const given = deepRowsOf(flagsOf(...alignment, '-e', '0.1', '--min-query-coverage', '0.3'));
+    expect(given).toMatchObject({ maxEValue: 0.1, minCoverage: 0.3 });
+    expect(() => deepRowsOf(flagsOf('-f', 'tsv', '--rounds', '2'))).toThrow('it goes with --format a3m');
+    expect(() => deepRowsOf(flagsOf('--homolog-rows', 'uniref'))).toThrow('it goes with --format a3m');
+    const unjudged = [...alignment, '--significance', 'not_requested'];
+    expect(() => deepRowsOf(flagsOf(...unjudged, '--rounds', '2'))).toThrow('--rounds needs the E-values');
   });
 
   it('ask for further alignments on request only, with E-values and alignments', () => {

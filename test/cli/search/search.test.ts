@@ -11,6 +11,8 @@ import { simulateProteins } from '#src/demo/simulate.js';
 import { trueHomologs } from '#src/demo/check.js';
 import { register } from '#src/cli/search/search.js';
 import { loadConfig } from '#src/config.js';
+import { addHomologSource } from '#src/find-homologs/homolog-sources.js';
+import { mmseqsVersion } from '#src/find-homologs/mmseqs-process.js';
 import { searchHomology } from '#src/contract/search/homology.js';
 import { createValidators } from '#src/contract/document/validation.js';
 import { copyDemoRelease } from '../../tools/fixtures.js';
@@ -30,6 +32,7 @@ const fastaOf = (proteins: readonly { id: string; sequence: string }[]): string 
   proteins.map(({ id, sequence }) => `>${id} a query\n${sequence}\n`).join('');
 const one = join(folder, 'one.fasta');
 const many = join(folder, 'many.fasta');
+const hasMmseqs = (await mmseqsVersion()) !== undefined;
 let releaseId: string;
 
 beforeAll(async () => {
@@ -287,6 +290,26 @@ describe('gloaming search', () => {
     await expect(run([three, '-f', 'tsv', '-o', alignments])).rejects.toThrow('is a folder');
   });
 
+  it.skipIf(!hasMmseqs)(
+    'adds rows of a homolog source to an alignment, each protein once (Debian: mmseqs2)',
+    async () => {
+      const others = demo.proteins.map(({ id, sequence }) => ({ id: `source_${id}`, sequence }));
+      const known = demo.proteins.slice(0, 60);
+      const source = join(folder, 'source.fasta');
+      writeFileSync(source, fastaOf([...known, ...others]));
+      await addHomologSource(environment.GLOAMING_INDEXES, 'source', [source]);
+      const words = [one, '-f', 'a3m', '--max-identity', '1'];
+      const [plain, deep] = [await run(words), await run([...words, '--homolog-rows', 'source'])];
+      const idsIn = ({ stdout }: Printed): string[] => [...stdout.matchAll(/^>(\S+)/gm)].map(([, id]) => id);
+      const added = idsIn(deep).filter((id) => !idsIn(plain).includes(id));
+      expect(added.length).toBeGreaterThan(0);
+      const related = new Set([...trueHomologs(demo, query.id), query.id]);
+      for (const id of added) expect(related).toContain(id.replace('source_', ''));
+      expect(new Set(idsIn(deep)).size).toBe(idsIn(deep).length);
+      expect(idsIn(deep)).toEqual(expect.arrayContaining(idsIn(plain)));
+    },
+  );
+
   it('says which letters of a query it replaces', async () => {
     const odd = join(folder, 'odd.fasta');
     const { sequence } = query;
@@ -321,6 +344,12 @@ describe('gloaming search', () => {
     ['a database that is not there', [one, '-d', 'nope'], /There are: demo/],
     ['two queries for one alignment', [many, '-f', 'a3m'], /alignment of one query/],
     ['significance without a calibration', [one, '--significance', 'required'], /no qualified calibration/],
+    ['rounds without a calibration', [one, '-f', 'a3m', '--rounds', '2'], /"gloaming index calibrate"/],
+    [
+      'rows of a homolog source that is not there',
+      [one, '-f', 'a3m', '--homolog-rows', 'nope'],
+      /There is no homolog source nope\. "gloaming homolog-source add"/,
+    ],
     ['a field that is not there', [one, '--filter', 'organsim=x'], /Did you mean "organism"/],
     ['a file that is not there', [join(folder, 'absent.fasta')], /does not exist/],
   ])('refuses %s', async (_, words, message) => {

@@ -62,6 +62,10 @@ async function alignmentOf(on: Serving, mode: string, as: 'lab' | 'other' = 'lab
   return { id, text, rows };
 }
 
+async function runOf(id: string): Promise<Json> {
+  return (await serving.call('GET', `/v1/runs/${id}`, {})).body.data;
+}
+
 async function endpointsOf(on: Serving, as: 'lab' | 'other' = 'lab'): Promise<readonly string[]> {
   const { data } = (await on.call('GET', '/v1/runs?limit=100', { as })).body;
   return data.map(({ endpoint }: Json) => endpoint).sort();
@@ -154,6 +158,39 @@ describe.skipIf((await mmseqsVersion()) === undefined)('a database with relative
     for (const { residues, target_start: start, target_end: end, cigar } of rows as readonly Json[]) {
       expect(residues).toHaveLength(end - start);
       expect(cigar).toMatch(/^(\d+[=XID])+$/);
+    }
+  });
+
+  it('returns homologs in a named source for a database whose proteins have none', async () => {
+    const sent = { query: { kind: 'protein_sequence', sequence: query }, database: 'demo' };
+    const create = (input: Json): Promise<Json> =>
+      serving.call('POST', '/v1/runs', { body: { endpoint: 'sequences.relatives', input } });
+    const { id } = (await create({ ...sent, homolog_source: 'natural' })).body.data;
+    await expect.poll(async () => (await runOf(id)).status, { timeout: 60_000 }).toBe('completed');
+    const { data: rows } = (await serving.call('GET', `/v1/runs/${id}/results?limit=1000`, {})).body;
+    expect(rows.length).toBeGreaterThan(FAMILY / 2);
+    for (const row of rows as readonly Json[]) {
+      expect(row.id).toMatch(/^near-/);
+      expect(row.expected_false_hits).toBeLessThanOrEqual(1e-3);
+    }
+    const { body } = await create({ ...sent, homolog_source: 'nowhere' });
+    expect(body.error).toMatchObject({ code: 'relatives_unavailable', param: 'input.homolog_source' });
+    // The database has no calibration, and E-values decide what enters a profile.
+    const { id: inRounds } = (await create({ ...sent, rounds: 2 })).body.data;
+    await expect.poll(async () => (await runOf(inRounds)).status, { timeout: 60_000 }).toBe('failed');
+    expect((await runOf(inRounds)).error.code).toBe('significance_unavailable');
+  });
+
+  it('gives an alignment rows of the source that the settings name', async () => {
+    const named = await start({ database: 'demo', homolog_source: 'natural', max_sequences: 100 });
+    try {
+      const { rows } = await alignmentOf(named, 'nofilter');
+      const homologs = rows.filter(({ columns }) => columns[1] === 'nan');
+      expect(homologs.length).toBeGreaterThan(FAMILY / 2);
+      for (const { columns } of homologs) expect(columns[0]).toMatch(/^near-/);
+      expect(new Set(rows.map(({ columns }) => columns[0])).size).toBe(rows.length);
+    } finally {
+      await named.stop();
     }
   });
 
