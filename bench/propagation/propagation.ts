@@ -11,13 +11,21 @@ import { reversed } from '../../src/significance/control.js';
 import { createDomainTally, createTally } from '../calibration/tally.js';
 import type { Bench } from '../main.js';
 import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
-import { openCalibrated } from '../tools/calibrated-database.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { readTruths, type Truths } from '../tools/truth.js';
-import { amongFirst, graphOf, searchLists, type HitList } from './lists.js';
+import {
+  amongFirst,
+  graphOf,
+  searchPacks,
+  sequencePacks,
+  targetPacks,
+  type HitList,
+  type SearchPack,
+} from './lists.js';
 import { fitNull, rankWalk } from './ranked.js';
 import { timeWalks } from './cost.js';
+import { openWorld, type WorldKind } from './world.js';
 
 /*
  * Measures propagation in the open world: the labelled domains are a release without homologs, each of them is a query,
@@ -46,10 +54,11 @@ interface World {
   readonly walkNull: WalkNull;
 }
 
-export const run: Bench = async ([folder = 'propagation', seconds = '280', every = '1']) => {
+export const run: Bench = async ([folder = 'propagation', seconds = '280', every = '1', kind = 'plain']) => {
   const untilMs = performance.now() + 1_000 * Number(seconds);
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
-  const scope = join(shared, 'data', 'scope40');
+  const data = join(shared, 'data');
+  const scope = join(data, 'scope40');
   if (!existsSync(join(scope, 'labels.tsv'))) {
     console.log('Skipped: it needs the labelled domains.');
     return { skipped: 'no data' };
@@ -62,12 +71,15 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
   const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
   try {
-    const engine = await openCalibrated(appliance, targets, 'plain', folder);
+    const engine = await openWorld(appliance, targets, kind as WorldKind, folder, data);
     const sequences = targets.map(({ sequence }) => sequence);
     const sample = sampleDistinct(targets.length, REVERSED_COUNT, seededRandom(1));
     const decoys = Array.from(sample, (target) => reversed(sequences[target]));
-    const allDecoys = await searchLists(engine, decoys, folder, `reversed-${every}`, untilMs);
-    const lists = await searchLists(engine, sequences, folder, `domains-${every}`, untilMs);
+    const name = kind === 'plain' ? every : `${kind}-${every}`;
+    const search = (pack: SearchPack, count: number, part: string) =>
+      searchPacks(pack, count, folder, `${part}-${name}`, untilMs);
+    const allDecoys = await search(sequencePacks(engine, decoys, 'none'), decoys.length, 'reversed');
+    const lists = await search(await targetPacks(engine), targets.length, 'domains');
     const { length: count } = lists;
     console.log(`the world: the first ${count} of ${targets.length} domains`);
     // A null of other classes of domains than those of the world would not be its null.

@@ -40,11 +40,28 @@ export function openPropagation(engine: SearchEngine): Promise<Propagation> {
   return propagation;
 }
 
+/** Whether a request wants a walk. */
+type Requested = 'not_requested' | 'required' | undefined;
+
+/**
+ * Opens the graph that a request wants walked; undefined if it wants none.
+ * Errors  Refusal `propagation_unavailable` before any work; Fault if the graph or its null is damaged
+ */
+export async function requestedPropagation(
+  requested: Requested,
+  settings: Pick<SearchRequest, 'evidence' | 'significance' | 'databaseSize'>,
+  engine: SearchEngine,
+): Promise<Propagation | undefined> {
+  if (requested !== 'required') return undefined;
+  refuseWithoutStart(settings);
+  return openPropagation(engine);
+}
+
 /**
  * Errors  Refusal `propagation_unavailable` if a search leaves out what walks start from, or has E-values of another
  *         population than the walks
  */
-export function refuseWithoutStart({
+function refuseWithoutStart({
   evidence,
   significance,
   databaseSize,
