@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { emptyEdges, type NeighbourGraph } from '../../src/neighbours/graph.js';
 import type { WalkHit } from '../../src/propagation/walk.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
+import type { TargetSpace } from '../../src/release/release.js';
 import { openTokenReader } from '../../src/release/rows/token-reader.js';
 import type { AffineAlignment } from '../../src/kernels/kernels.js';
 import { findPaths } from '../../src/search/rescore.js';
@@ -47,15 +48,36 @@ export type SearchPack = (start: number, end: number) => Promise<readonly (reado
 
 const SETTINGS = { limit: CANDIDATES, guarantee: 'exhaustive', significance: 'if_available' } as const;
 
-/** Searches a release with sequences. @param relatives  whether they get homologs */
+/** Proteins of a release that are searched. Targets of their hits are positions among them. */
+export interface Members {
+  readonly engine: SearchEngine;
+  /** Target indices in the release, ascending. */
+  readonly targets: Uint32Array;
+}
+
+/** All proteins of a release. */
+export function allMembers(engine: SearchEngine): Members {
+  return { engine, targets: Uint32Array.from({ length: engine.release.targets.count }, (_, at) => at) };
+}
+
+function spaceOf({ engine: { release }, targets }: Members): TargetSpace {
+  const whole = unfilteredSpace(release);
+  if (targets.length === release.targets.count) return whole;
+  const searchedResidueCount = targets.reduce((sum, target) => sum + release.targets.length(target), 0);
+  return { ...whole, eligible: targets, searchedTargetCount: targets.length, searchedResidueCount };
+}
+
+/** Searches proteins of a release with sequences. @param relatives  whether they get homologs */
 export function sequencePacks(
-  engine: SearchEngine,
+  members: Members,
   sequences: readonly string[],
   relatives?: QueryHomologs,
 ): SearchPack {
+  const { engine } = members;
+  const positions = positionsOf(members);
   const settings = {
     ...SETTINGS,
-    targetSpace: unfilteredSpace(engine.release),
+    targetSpace: spaceOf(members),
     evidence: 'pairwise_sequence_alignment',
     alignedMaxEValue: ALIGNED_EVALUE,
     relatives,
@@ -65,33 +87,45 @@ export function sequencePacks(
       .slice(start, end)
       .map((sequence) => ({ sequence, normalizationId: NORMALIZATION_ID }));
     const results = await searchMany(queries, settings, engine);
-    return results.map(({ candidates }) => candidates.flatMap(foundHit));
+    return results.map(({ candidates }) => placed(candidates.flatMap(foundHit), positions));
   };
 }
 
-/** Searches a release with its own targets, whose tokens and profiles it has. */
-export async function targetPacks(engine: SearchEngine): Promise<SearchPack> {
-  const { release } = engine;
+/** Searches proteins of a release with themselves, whose tokens and profiles it has. */
+export async function targetPacks(members: Members): Promise<SearchPack> {
+  const { release } = members.engine;
+  const positions = positionsOf(members);
   const reader = await openTokenReader(release);
   return async (start, end) => {
-    const targets = Array.from({ length: end - start }, (_, at) => start + at);
+    const targets = members.targets.subarray(start, end);
     const queries = await Promise.all(
-      targets.map(async (target) => ({
+      Array.from(targets, async (target) => ({
         sequence: release.targets.sequence(target),
         normalizationId: NORMALIZATION_ID,
         tokens: await reader.read(target),
       })),
     );
-    return searchEncoded(engine, queries);
+    return (await searchEncoded(members, queries)).map((hits) => placed(hits, positions));
   };
 }
 
-/** Searches a release with encoded queries, and aligns the hits that walks use. */
+type Positions = ReadonlyMap<number, number>;
+
+function positionsOf({ targets }: Members): Positions {
+  return new Map(Array.from(targets, (target, position) => [target, position]));
+}
+
+function placed(hits: readonly FoundHit[], positions: Positions): readonly FoundHit[] {
+  return hits.map((hit) => ({ ...hit, targetIndex: positions.get(hit.targetIndex)! }));
+}
+
+/** Searches proteins of a release with encoded queries, and aligns the hits that walks use. */
 async function searchEncoded(
-  engine: SearchEngine,
+  members: Members,
   queries: readonly EncodedQuery[],
 ): Promise<readonly (readonly FoundHit[])[]> {
-  const targetSpace = unfilteredSpace(engine.release);
+  const { engine } = members;
+  const targetSpace = spaceOf(members);
   const settings = { ...SETTINGS, targetSpace, evidence: 'candidate_measurement' } as const;
   const chosen = await chooseMany(queries, settings, engine);
   const options = { threads: engine.threads };
@@ -123,7 +157,7 @@ export function searchLists(
   name: string,
   untilMs: number,
 ): Promise<readonly HitList[]> {
-  return searchPacks(sequencePacks(engine, sequences), sequences.length, folder, name, untilMs);
+  return searchPacks(sequencePacks(allMembers(engine), sequences), sequences.length, folder, name, untilMs);
 }
 
 /**

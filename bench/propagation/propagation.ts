@@ -71,15 +71,15 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
   const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
   try {
-    const engine = await openWorld(appliance, targets, kind as WorldKind, folder, data);
+    const members = await openWorld(appliance, targets, kind as WorldKind, folder, data);
     const sequences = targets.map(({ sequence }) => sequence);
     const sample = sampleDistinct(targets.length, REVERSED_COUNT, seededRandom(1));
     const decoys = Array.from(sample, (target) => reversed(sequences[target]));
     const name = kind === 'plain' ? every : `${kind}-${every}`;
     const search = (pack: SearchPack, count: number, part: string) =>
       searchPacks(pack, count, folder, `${part}-${name}`, untilMs);
-    const allDecoys = await search(sequencePacks(engine, decoys, 'none'), decoys.length, 'reversed');
-    const lists = await search(await targetPacks(engine), targets.length, 'domains');
+    const allDecoys = await search(sequencePacks(members, decoys, 'none'), decoys.length, 'reversed');
+    const lists = await search(await targetPacks(members), targets.length, 'domains');
     const { length: count } = lists;
     console.log(`the world: the first ${count} of ${targets.length} domains`);
     // A null of other classes of domains than those of the world would not be its null.

@@ -7,6 +7,7 @@ import type { SearchEngine } from '../../src/search/search-types.js';
 import { writeHomologSource, type HomologSourceKind } from '../relatives/homolog-source.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { benchHomologs } from '../tools/homologs.js';
+import type { Members } from './lists.js';
 import type { BenchProtein } from '../tools/proteins.js';
 
 /** Where the homologs of the domains come from: nowhere, or one of the sources of the relatives bench. */
@@ -14,10 +15,22 @@ export type WorldKind = 'plain' | HomologSourceKind;
 
 /**
  * Opens the calibrated release of the domains. A release of this kind that is in the folder is used as it is, such as
- * one of the relatives bench.
+ * one of the relatives bench. It may have further domains, which are not searched.
  * Errors  those of the build, of mmseqs and of the calibration
  */
 export async function openWorld(
+  appliance: Appliance,
+  targets: readonly BenchProtein[],
+  kind: WorldKind,
+  folder: string,
+  data: string,
+): Promise<Members> {
+  const engine = await openEngine(appliance, targets, kind, folder, data);
+  const members = targets.map(({ id }) => engine.release.targets.find(id)!);
+  return { engine, targets: Uint32Array.from(members).sort() };
+}
+
+async function openEngine(
   appliance: Appliance,
   targets: readonly BenchProtein[],
   kind: WorldKind,
