@@ -33,11 +33,12 @@ import { openWorld, type WorldKind } from './world.js';
  * The largest listed E-value was chosen with the other half ("shown") in view, too. There are three rankings: by the
  * E-value of the direct comparison, by the weight of the walk, and by the smaller of both E-values ("merged").
  *
- *   npm run bench -- propagation FOLDER [seconds] [every]
+ *   npm run bench -- propagation FOLDER [seconds] [every] [plain | whole | …]
  *
  * The hit lists of all domains take a quarter of an hour on one core. They are made in parts: a call stops after so
  * many seconds, and the next one goes on. Until all lists are made, the world that is measured has the first domains
- * of the file. `every` 4 takes every fourth domain.
+ * of the file. `every` 4 takes the domains of every fourth fold group and a fourth of the reversed domains: superfamilies
+ * stay whole, and there are fewer unrelated targets. The last word names a source of homologs, as in the relatives bench.
  */
 
 const REVERSED_COUNT = 1_024;
@@ -65,7 +66,8 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
   }
   const all = readLabels(join(scope, 'labels.tsv'));
   const { list } = await readProteins(join(scope, 'domains.fasta'));
-  const targets = list.filter((_, index) => index % Number(every) === 0);
+  const chosen = everyFoldGroup(all, Number(every));
+  const targets = list.filter(({ id }) => chosen.has(all.get(id)!.foldGroup));
   const labels = new Map(targets.map(({ id }) => [id, all.get(id)!]));
   await mkdir(folder, { recursive: true });
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
@@ -73,7 +75,8 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
   try {
     const members = await openWorld(appliance, targets, kind as WorldKind, folder, data);
     const sequences = targets.map(({ sequence }) => sequence);
-    const sample = sampleDistinct(targets.length, REVERSED_COUNT, seededRandom(1));
+    const reversedCount = Math.ceil(REVERSED_COUNT / Number(every));
+    const sample = sampleDistinct(targets.length, reversedCount, seededRandom(1));
     const decoys = Array.from(sample, (target) => reversed(sequences[target]));
     const name = kind === 'plain' ? every : `${kind}-${every}`;
     const search = (pack: SearchPack, count: number, part: string) =>
@@ -114,6 +117,14 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
     await appliance.close();
   }
 };
+
+/** Returns every nth fold group in a random order. */
+function everyFoldGroup(labels: ReadonlyMap<string, DomainLabel>, every: number): ReadonlySet<string> {
+  const random = seededRandom(11);
+  const groups = [...new Set([...labels.values()].map(({ foldGroup }) => foldGroup))].sort();
+  const order = groups.map((group) => ({ group, key: random.share() })).sort((a, b) => a.key - b.key);
+  return new Set(order.filter((_, at) => at % every === 0).map(({ group }) => group));
+}
 
 /** Divides dev's fold groups at random into two halves. Returns the half of each group. */
 function halvesOf(labels: ReadonlyMap<string, DomainLabel>): ReadonlyMap<string, number> {
