@@ -16,6 +16,7 @@ import { quartileOf, readLabels, windowEntropy, type DomainLabel } from '../tool
 import { isInstalled, PEERS } from '../tools/homology-peers.js';
 import { benchProteins } from './proteins.js';
 import { createFalsePairs, type FalsePairs } from './false-pairs.js';
+import { benchSizes } from './sizes.js';
 import { benchDecoys, decoysOf, eachResult, type Decoys } from './decoys.js';
 import {
   createDomainTally,
@@ -39,6 +40,7 @@ import { readTruths, type Truths } from '../tools/truth.js';
  *   npm run bench -- calibration [queries] [folder to keep databases in]
  *   npm run bench -- calibration --decoys [queries] [targets] [folder]      whole proteins (decoys.ts)
  *   npm run bench -- calibration --proteins [queries per band] [targets] [folder]   (proteins.ts)
+ *   npm run bench -- calibration --sizes [folder] [sizes] [draws] [queries]         (sizes.ts)
  *
  * Each figure is given for both truths of tools/truth.ts: SCOPe as it is, and curated. The best false pairs of SCOPe
  * that the curated truth does not leave out are printed for inspection.
@@ -62,6 +64,7 @@ interface Session {
 export const run: Bench = async (options) => {
   if (options[0] === '--decoys') return runDecoys(options.slice(1));
   if (options[0] === '--proteins') return runProteins(options.slice(1));
+  if (options[0] === '--sizes') return runSizes(options.slice(1));
   const [queryCount = '300', folderOption] = options;
   const shared = sharedFolder();
   const labels = readLabels(join(shared, 'data', 'scope40', 'labels.tsv'));
@@ -108,6 +111,26 @@ async function runProteins([
   const fasta = join(data, 'uniprot-sample.fasta.gz');
   return withAppliance(folderOption, (appliance, folder) =>
     benchProteins(appliance, folder, fasta, { domains, labels }, counts),
+  );
+}
+
+async function runSizes([
+  folderOption,
+  sizes = '100,1500,6000,27915',
+  drawCount = '10',
+  queryCount = '300',
+]: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
+  const data = join(sharedFolder(), 'data');
+  const { list: domains } = await readProteins(join(data, 'scope40', 'domains.fasta'));
+  return withAppliance(folderOption, (appliance, folder) =>
+    benchSizes(appliance, folder, {
+      fasta: join(data, 'uniprot-sample.fasta.gz'),
+      domains,
+      labels: readLabels(join(data, 'scope40', 'labels.tsv')),
+      sizes: sizes.split(',').map(Number),
+      drawCount: Number(drawCount),
+      queryCount: Number(queryCount),
+    }),
   );
 }
 
