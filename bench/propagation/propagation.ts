@@ -37,8 +37,8 @@ import { openWorld, type WorldKind } from './world.js';
  *
  * The hit lists of all domains take a quarter of an hour on one core. They are made in parts: a call stops after so
  * many seconds, and the next one goes on. Until all lists are made, the world that is measured has the first domains
- * of the file. `every` 4 takes the domains of every fourth fold group and a fourth of the reversed domains: superfamilies
- * stay whole, and there are fewer unrelated targets. The last word names a source of homologs, as in the relatives bench.
+ * of the file. `every` 4 takes the domains of every fourth fold group and a fourth of the reversed domains: there are
+ * fewer unrelated targets, and superfamilies stay whole. The last word names a source of homologs (relatives bench).
  */
 
 const REVERSED_COUNT = 1_024;
