@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
+import type { Encoder } from '../../src/encoder/encoder.js';
 import type { WalkNull } from '../../src/propagation/null.js';
 import { createWalk, type Walk } from '../../src/propagation/walk.js';
 import { WALK_PARAMETERS } from '../../src/propagation/weights.js';
@@ -72,8 +73,10 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
   await mkdir(folder, { recursive: true });
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
   const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
+  let encoder: Encoder | undefined;
   try {
     const members = await openWorld(appliance, targets, kind as WorldKind, folder, data);
+    ({ encoder } = members.engine);
     const sequences = targets.map(({ sequence }) => sequence);
     const reversedCount = Math.ceil(REVERSED_COUNT / Number(every));
     const sample = sampleDistinct(targets.length, reversedCount, seededRandom(1));
@@ -114,6 +117,8 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
       milliseconds: timeWalks(),
     };
   } finally {
+    // Its threads would keep the process alive.
+    await encoder?.close();
     await appliance.close();
   }
 };

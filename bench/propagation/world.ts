@@ -49,6 +49,7 @@ async function openEngine(
       await writeHomologSource(data, kind, path);
       return path;
     });
+    await encoder.close();
     return openCalibrated(appliance, targets, kind, folder, homologs);
   }
   const { directory } = existing;
