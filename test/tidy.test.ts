@@ -65,6 +65,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'onnxruntime-node': ['encoder/'],
   'onnxruntime-common': ['encoder/'],
   preact: ['console/'],
+  'd3-force': ['console/result/charts/'],
   'd3-hierarchy': ['console/result/charts/'],
   'd3-sankey': ['console/result/charts/'],
   h5wasm: ['build-release/embeddings/'],

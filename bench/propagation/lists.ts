@@ -3,8 +3,12 @@ import { join } from 'node:path';
 import { emptyEdges, type NeighbourGraph } from '../../src/neighbours/graph.js';
 import type { WalkHit } from '../../src/propagation/walk.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
-import { searchMany } from '../../src/search/search.js';
-import type { Candidate, SearchEngine } from '../../src/search/search-types.js';
+import type { TargetSpace } from '../../src/release/release.js';
+import { openTokenReader } from '../../src/release/rows/token-reader.js';
+import type { AffineAlignment } from '../../src/kernels/kernels.js';
+import { findPaths } from '../../src/search/rescore.js';
+import { chooseMany, searchMany } from '../../src/search/search.js';
+import type { Candidate, EncodedQuery, QueryHomologs, SearchEngine } from '../../src/search/search-types.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import { logEValueOf } from '../tools/candidate-scores.js';
 
@@ -30,41 +34,156 @@ export interface HitList {
   readonly targetSpans: Uint32Array;
 }
 
+/** A hit of one query: its target, its E-value, and its alignment if that is small. */
+interface FoundHit {
+  readonly targetIndex: number;
+  readonly logEValue: number;
+  readonly alignment?: Spans;
+}
+
+type Spans = Pick<AffineAlignment, 'queryStart' | 'queryEnd' | 'targetStart' | 'targetEnd'>;
+
+/** Searches the queries from `start` up to, but not including, `end`. Returns the hits of each. */
+export type SearchPack = (start: number, end: number) => Promise<readonly (readonly FoundHit[])[]>;
+
+const SETTINGS = { limit: CANDIDATES, guarantee: 'exhaustive', significance: 'if_available' } as const;
+
+/** Proteins of a release that are searched. Targets of their hits are positions among them. */
+export interface Members {
+  readonly engine: SearchEngine;
+  /** Target indices in the release, ascending. */
+  readonly targets: Uint32Array;
+}
+
+/** All proteins of a release. */
+export function allMembers(engine: SearchEngine): Members {
+  return { engine, targets: Uint32Array.from({ length: engine.release.targets.count }, (_, at) => at) };
+}
+
+function spaceOf({ engine: { release }, targets }: Members): TargetSpace {
+  const whole = unfilteredSpace(release);
+  if (targets.length === release.targets.count) return whole;
+  const searchedResidueCount = targets.reduce((sum, target) => sum + release.targets.length(target), 0);
+  return { ...whole, eligible: targets, searchedTargetCount: targets.length, searchedResidueCount };
+}
+
+/** Searches proteins of a release with sequences. @param relatives  whether they get homologs */
+export function sequencePacks(
+  members: Members,
+  sequences: readonly string[],
+  relatives?: QueryHomologs,
+): SearchPack {
+  const { engine } = members;
+  const positions = positionsOf(members);
+  const settings = {
+    ...SETTINGS,
+    targetSpace: spaceOf(members),
+    evidence: 'pairwise_sequence_alignment',
+    alignedMaxEValue: ALIGNED_EVALUE,
+    relatives,
+  } as const;
+  return async (start, end) => {
+    const queries = sequences
+      .slice(start, end)
+      .map((sequence) => ({ sequence, normalizationId: NORMALIZATION_ID }));
+    const results = await searchMany(queries, settings, engine);
+    return results.map(({ candidates }) => placed(candidates.flatMap(foundHit), positions));
+  };
+}
+
+/** Searches proteins of a release with themselves, whose tokens and profiles it has. */
+export async function targetPacks(members: Members): Promise<SearchPack> {
+  const { release } = members.engine;
+  const positions = positionsOf(members);
+  const reader = await openTokenReader(release);
+  return async (start, end) => {
+    const targets = members.targets.subarray(start, end);
+    const queries = await Promise.all(
+      Array.from(targets, async (target) => ({
+        sequence: release.targets.sequence(target),
+        normalizationId: NORMALIZATION_ID,
+        tokens: await reader.read(target),
+      })),
+    );
+    return (await searchEncoded(members, queries)).map((hits) => placed(hits, positions));
+  };
+}
+
+type Positions = ReadonlyMap<number, number>;
+
+function positionsOf({ targets }: Members): Positions {
+  return new Map(Array.from(targets, (target, position) => [target, position]));
+}
+
+function placed(hits: readonly FoundHit[], positions: Positions): readonly FoundHit[] {
+  return hits.map((hit) => ({ ...hit, targetIndex: positions.get(hit.targetIndex)! }));
+}
+
+/** Searches proteins of a release with encoded queries, and aligns the hits that walks use. */
+async function searchEncoded(
+  members: Members,
+  queries: readonly EncodedQuery[],
+): Promise<readonly (readonly FoundHit[])[]> {
+  const { engine } = members;
+  const targetSpace = spaceOf(members);
+  const settings = { ...SETTINGS, targetSpace, evidence: 'candidate_measurement' } as const;
+  const chosen = await chooseMany(queries, settings, engine);
+  const options = { threads: engine.threads };
+  const lists: (readonly FoundHit[])[] = [];
+  for (const [at, candidates] of chosen.entries()) {
+    const hits = candidates.flatMap(foundHit);
+    const aligned = hits.filter(({ logEValue }) => logEValue <= Math.log(ALIGNED_EVALUE));
+    const paths = aligned.length === 0 ? [] : await findPaths(queries[at], aligned, engine, options);
+    const alignments = new Map(aligned.map(({ targetIndex }, hit) => [targetIndex, paths[hit]]));
+    lists.push(hits.map((hit) => ({ ...hit, alignment: alignments.get(hit.targetIndex) })));
+  }
+  return lists;
+}
+
+function foundHit(candidate: Candidate): readonly FoundHit[] {
+  const logEValue = logEValueOf(candidate);
+  if (logEValue === undefined || logEValue > Math.log(STORED_EVALUE)) return [];
+  return [{ targetIndex: candidate.targetIndex, logEValue, alignment: candidate.alignment }];
+}
+
 /**
- * Searches a release with many queries and stores each pack of results in a file, so that a later call goes on there.
- * @param name     first part of the files' names
- * @param untilMs  time of `performance.now()` after which no pack starts
- * @returns the lists of the first queries, as many as are finished
- * Errors  those of `searchMany` and the file system
+ * Searches a release with sequences by searchPacks. They get homologs if the targets have some.
+ * Errors  those of searchPacks
  */
-export async function searchLists(
+export function searchLists(
   engine: SearchEngine,
   sequences: readonly string[],
   folder: string,
   name: string,
   untilMs: number,
 ): Promise<readonly HitList[]> {
-  const settings = {
-    targetSpace: unfilteredSpace(engine.release),
-    limit: CANDIDATES,
-    evidence: 'pairwise_sequence_alignment',
-    guarantee: 'exhaustive',
-    significance: 'if_available',
-    alignedMaxEValue: ALIGNED_EVALUE,
-  } as const;
+  return searchPacks(sequencePacks(allMembers(engine), sequences), sequences.length, folder, name, untilMs);
+}
+
+/**
+ * Searches a release with many queries and stores each pack of results in a file, so that a later call goes on there.
+ * @param name     first part of the files' names
+ * @param untilMs  time of `performance.now()` after which no pack starts
+ * @returns the lists of the first queries, as many as are finished
+ * Errors  those of the search and the file system
+ */
+export async function searchPacks(
+  search: SearchPack,
+  count: number,
+  folder: string,
+  name: string,
+  untilMs: number,
+): Promise<readonly HitList[]> {
   const paths: string[] = [];
-  for (let start = 0; start < sequences.length; start += PACK) {
+  for (let start = 0; start < count; start += PACK) {
     const path = join(folder, `${name}-${start}.bin`);
     if (existsSync(path)) {
       paths.push(path);
       continue;
     }
     if (performance.now() > untilMs) break;
-    const pack = sequences.slice(start, start + PACK);
-    const queries = pack.map((sequence) => ({ sequence, normalizationId: NORMALIZATION_ID }));
-    const results = await searchMany(queries, settings, engine);
-    const words = results.flatMap(({ candidates }) => encodeHits(candidates));
-    writeFileSync(`${path}.new`, Uint32Array.from(words));
+    const lists = await search(start, Math.min(count, start + PACK));
+    writeFileSync(`${path}.new`, Uint32Array.from(lists.flatMap(encodeHits)));
     renameSync(`${path}.new`, path);
     paths.push(path);
   }
@@ -127,18 +246,13 @@ function endOf(span: number): number {
   return span % 65_536;
 }
 
-/** Returns the number of hits and their words. */
-function encodeHits(candidates: readonly Candidate[]): readonly number[] {
-  const hits = candidates
-    .flatMap((candidate) => {
-      const logEValue = logEValueOf(candidate) ?? Infinity;
-      return logEValue > Math.log(STORED_EVALUE) ? [] : [{ candidate, logEValue }];
-    })
-    .sort((a, b) => a.logEValue - b.logEValue);
+/** Returns the number of hits and their words, by ascending E-value. */
+function encodeHits(found: readonly FoundHit[]): readonly number[] {
+  const hits = found.toSorted((a, b) => a.logEValue - b.logEValue);
   const bits = new Uint32Array(Float32Array.from(hits, ({ logEValue }) => logEValue).buffer);
   return [
     hits.length,
-    ...hits.flatMap(({ candidate: { targetIndex, alignment } }, at) => [
+    ...hits.flatMap(({ targetIndex, alignment }, at) => [
       targetIndex,
       bits[at],
       alignment === undefined ? 0 : alignment.queryStart * 65_536 + alignment.queryEnd,

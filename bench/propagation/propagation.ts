@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
+import type { Encoder } from '../../src/encoder/encoder.js';
 import type { WalkNull } from '../../src/propagation/null.js';
 import { createWalk, type Walk } from '../../src/propagation/walk.js';
 import { WALK_PARAMETERS } from '../../src/propagation/weights.js';
@@ -11,13 +12,21 @@ import { reversed } from '../../src/significance/control.js';
 import { createDomainTally, createTally } from '../calibration/tally.js';
 import type { Bench } from '../main.js';
 import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
-import { openCalibrated } from '../tools/calibrated-database.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { readTruths, type Truths } from '../tools/truth.js';
-import { amongFirst, graphOf, searchLists, type HitList } from './lists.js';
+import {
+  amongFirst,
+  graphOf,
+  searchPacks,
+  sequencePacks,
+  targetPacks,
+  type HitList,
+  type SearchPack,
+} from './lists.js';
 import { fitNull, rankWalk } from './ranked.js';
 import { timeWalks } from './cost.js';
+import { openWorld, type WorldKind } from './world.js';
 
 /*
  * Measures propagation in the open world: the labelled domains are a release without homologs, each of them is a query,
@@ -25,11 +34,12 @@ import { timeWalks } from './cost.js';
  * The largest listed E-value was chosen with the other half ("shown") in view, too. There are three rankings: by the
  * E-value of the direct comparison, by the weight of the walk, and by the smaller of both E-values ("merged").
  *
- *   npm run bench -- propagation FOLDER [seconds] [every]
+ *   npm run bench -- propagation FOLDER [seconds] [every] [plain | whole | …]
  *
  * The hit lists of all domains take a quarter of an hour on one core. They are made in parts: a call stops after so
  * many seconds, and the next one goes on. Until all lists are made, the world that is measured has the first domains
- * of the file. `every` 4 takes every fourth domain.
+ * of the file. `every` 4 takes the domains of every fourth fold group and a fourth of the reversed domains: there are
+ * fewer unrelated targets, and superfamilies stay whole. The last word names a source of homologs (relatives bench).
  */
 
 const REVERSED_COUNT = 1_024;
@@ -46,28 +56,36 @@ interface World {
   readonly walkNull: WalkNull;
 }
 
-export const run: Bench = async ([folder = 'propagation', seconds = '280', every = '1']) => {
+export const run: Bench = async ([folder = 'propagation', seconds = '280', every = '1', kind = 'plain']) => {
   const untilMs = performance.now() + 1_000 * Number(seconds);
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
-  const scope = join(shared, 'data', 'scope40');
+  const data = join(shared, 'data');
+  const scope = join(data, 'scope40');
   if (!existsSync(join(scope, 'labels.tsv'))) {
     console.log('Skipped: it needs the labelled domains.');
     return { skipped: 'no data' };
   }
   const all = readLabels(join(scope, 'labels.tsv'));
   const { list } = await readProteins(join(scope, 'domains.fasta'));
-  const targets = list.filter((_, index) => index % Number(every) === 0);
+  const chosen = everyFoldGroup(all, Number(every));
+  const targets = list.filter(({ id }) => chosen.has(all.get(id)!.foldGroup));
   const labels = new Map(targets.map(({ id }) => [id, all.get(id)!]));
   await mkdir(folder, { recursive: true });
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
   const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
+  let encoder: Encoder | undefined;
   try {
-    const engine = await openCalibrated(appliance, targets, 'plain', folder);
+    const members = await openWorld(appliance, targets, kind as WorldKind, folder, data);
+    ({ encoder } = members.engine);
     const sequences = targets.map(({ sequence }) => sequence);
-    const sample = sampleDistinct(targets.length, REVERSED_COUNT, seededRandom(1));
+    const reversedCount = Math.ceil(REVERSED_COUNT / Number(every));
+    const sample = sampleDistinct(targets.length, reversedCount, seededRandom(1));
     const decoys = Array.from(sample, (target) => reversed(sequences[target]));
-    const allDecoys = await searchLists(engine, decoys, folder, `reversed-${every}`, untilMs);
-    const lists = await searchLists(engine, sequences, folder, `domains-${every}`, untilMs);
+    const name = kind === 'plain' ? every : `${kind}-${every}`;
+    const search = (pack: SearchPack, count: number, part: string) =>
+      searchPacks(pack, count, folder, `${part}-${name}`, untilMs);
+    const allDecoys = await search(sequencePacks(members, decoys, 'none'), decoys.length, 'reversed');
+    const lists = await search(await targetPacks(members), targets.length, 'domains');
     const { length: count } = lists;
     console.log(`the world: the first ${count} of ${targets.length} domains`);
     // A null of other classes of domains than those of the world would not be its null.
@@ -99,9 +117,19 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
       milliseconds: timeWalks(),
     };
   } finally {
+    // Its threads would keep the process alive.
+    await encoder?.close();
     await appliance.close();
   }
 };
+
+/** Returns every nth fold group in a random order. */
+function everyFoldGroup(labels: ReadonlyMap<string, DomainLabel>, every: number): ReadonlySet<string> {
+  const random = seededRandom(11);
+  const groups = [...new Set([...labels.values()].map(({ foldGroup }) => foldGroup))].sort();
+  const order = groups.map((group) => ({ group, key: random.share() })).sort((a, b) => a.key - b.key);
+  return new Set(order.filter((_, at) => at % every === 0).map(({ group }) => group));
+}
 
 /** Divides dev's fold groups at random into two halves. Returns the half of each group. */
 function halvesOf(labels: ReadonlyMap<string, DomainLabel>): ReadonlyMap<string, number> {

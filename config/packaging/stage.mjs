@@ -15,6 +15,7 @@ const BUILD_ONLY = [
   '@types/big.js',
   '@types/koa',
   '@types/node',
+  'd3-force',
   'd3-hierarchy',
   'd3-sankey',
   'esbuild',

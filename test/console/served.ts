@@ -5,7 +5,7 @@ import { openDemoAppliance } from '../tools/demo-appliance.js';
 import { serveInProcess, type ServedProcess } from '../tools/served-process.js';
 import { launch, watchedPage, type WatchedPage } from './browser.js';
 
-/** A server process with 60 simulated proteins. The test can kill and restart it. */
+/** A server process with simulated proteins. The test can kill and restart it. */
 export interface ServedConsole {
   readonly url: string;
   readonly key: string;
@@ -19,6 +19,12 @@ export interface ServedConsole {
   kill(): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A simulated database. */
+interface Simulated {
+  readonly seed: number;
+  readonly proteins: number;
 }
 
 interface Clade {
@@ -38,9 +44,10 @@ export interface OpenedConsole extends WatchedPage {
 /**
  * Starts server and browser.
  * @param timeoutMs bound on every wait for the page
+ * @param simulated the database
  */
-export async function openConsole(timeoutMs: number): Promise<OpenedConsole> {
-  const served = await serveConsole();
+export async function openConsole(timeoutMs: number, simulated?: Simulated): Promise<OpenedConsole> {
+  const served = await serveConsole({}, simulated);
   const browser = await launch();
   const watched = await watchedPage(browser, served.url);
   watched.page.setDefaultTimeout(timeoutMs);
@@ -55,10 +62,12 @@ export async function openConsole(timeoutMs: number): Promise<OpenedConsole> {
  * Starts the server.
  * @param settings of appliance.json, in addition to those of the environment
  */
-export async function serveConsole(settings: Readonly<Record<string, unknown>> = {}): Promise<ServedConsole> {
+export async function serveConsole(
+  settings: Readonly<Record<string, unknown>> = {},
+  simulated: Simulated = { seed: 11, proteins: 60 },
+): Promise<ServedConsole> {
   const { appliance, demo, environment, sequences, keyOf, remove } = await openDemoAppliance({
-    seed: 11,
-    proteins: 60,
+    ...simulated,
     settings,
   });
   const key = await keyOf('lab');

@@ -4,7 +4,9 @@ import type { CommandContext } from '../terminal/command.js';
 import { runsClient } from './client.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { HomologyQueryResult } from '../../contract/runs/run-kinds.js';
+import type { PresentedPropagation } from '../../contract/search/propagation.js';
 import { WIDE_ALIGNMENT_COLUMNS } from '../../services/export/columns.js';
+import { propagatedHeader, propagatedLines } from '../../services/export/propagated.js';
 import { LONE_QUERY_ID, type ExportedSearch, type ExportQuery } from '../../services/export/rows.js';
 import { wideEncoder } from '../../services/export/text.js';
 
@@ -22,7 +24,7 @@ export async function writeResults(
 
 /**
  * Formats one JSON object a line, or one candidate a line with the columns of `gloaming search --format tsv
- * --alignments`.
+ * --alignments`. Rows of a propagated batch have its two columns, too, and lines in the order of their E-values.
  */
 async function* formatRows(
   rows: AsyncIterable<unknown>,
@@ -33,11 +35,20 @@ async function* formatRows(
     return;
   }
   const encoder = wideEncoder(UNNAMED, WIDE_ALIGNMENT_COLUMNS);
+  let isFirst = true;
+  let propagates = false;
   for await (const row of rows) {
-    const { query, candidates } = candidatesOf(row);
-    yield await encoder.add(query, candidates);
+    const { query, candidates, propagation } = candidatesOf(row);
+    if (isFirst && propagation !== undefined) {
+      propagates = true;
+      yield propagatedHeader(WIDE_ALIGNMENT_COLUMNS);
+    }
+    isFirst = false;
+    yield propagates
+      ? propagatedLines({ query, candidates, propagation, sort: 'evalue' }, WIDE_ALIGNMENT_COLUMNS)
+      : await encoder.add(query, candidates);
   }
-  yield encoder.end();
+  if (!propagates) yield encoder.end();
 }
 
 /** The columns of this program do not name what was searched. */
@@ -47,10 +58,11 @@ const UNNAMED: ExportedSearch = { database: '', targetCount: 0, residueCount: 0 
 function candidatesOf(row: unknown): {
   readonly query: ExportQuery;
   readonly candidates: readonly HomologyCandidate[];
+  readonly propagation?: PresentedPropagation;
 } {
   const batch = row as Partial<HomologyQueryResult & HomologyCandidate>;
-  const { candidates, query_index: index = 0, query_id: id = LONE_QUERY_ID } = batch;
+  const { candidates, propagation, query_index: index = 0, query_id: id = LONE_QUERY_ID } = batch;
   if (candidates === undefined && batch.measurements === undefined)
     throw new Refusal('export_not_possible', 'The rows of this run are no candidates: read them as JSON.');
-  return { query: { index, id }, candidates: candidates ?? [row as HomologyCandidate] };
+  return { query: { index, id }, candidates: candidates ?? [row as HomologyCandidate], propagation };
 }

@@ -18,6 +18,7 @@ interface SubmitFlags extends CutOffFlags, SearchSettingFlags {
   readonly database?: string;
   readonly label?: string;
   readonly priority?: RunRequest['priority'];
+  readonly propagation?: boolean;
   readonly request?: boolean;
   readonly watch?: boolean;
   readonly wait?: boolean;
@@ -36,8 +37,13 @@ export function addSubmit(runs: Command, context: CommandContext): void {
   command.option('-d, --database <name>', 'slug or id of a database; default: the default one');
   addSearchSettings(addCutOffOptions(command), {
     limit: `nearest candidates of each query (default: ${DEFAULT_LIMIT})`,
-    evidence: 'what to compute beside the ranking (default: alignments where cut-offs need them)',
+    evidence:
+      'what to compute beside the ranking (default: alignments where cut-offs or propagation need them)',
   })
+    .option(
+      '--propagation',
+      'also targets that only the neighbours of hits lead to, in a database with neighbours',
+    )
     .option('--label <text>', 'your name of the run; default: the name of the file')
     .addOption(new Option('--priority <level>', 'among your own runs').choices(['high', 'normal', 'low']))
     .option('--request', 'the file is a whole request of POST /v1/runs, as JSON')
@@ -68,7 +74,9 @@ function batchRequest(fasta: string, file: string, flags: SubmitFlags): RunReque
   const { guarantee, significance, homologs, databaseSize } = flags;
   const cutOffs = cutOffsOf(flags);
   const filter = readFilterExpressions(flags.filter) as BatchSearchRunInput['filter'];
-  const evidence = flags.evidence ?? (needAlignments(cutOffs) ? 'pairwise_sequence_alignment' : undefined);
+  const propagates = flags.propagation === true;
+  const needsAlignments = propagates || needAlignments(cutOffs);
+  const evidence = flags.evidence ?? (needsAlignments ? 'pairwise_sequence_alignment' : undefined);
   const name = label ?? (file === '-' ? undefined : basename(file));
   return {
     endpoint: 'homology.batch_search',
@@ -83,6 +91,7 @@ function batchRequest(fasta: string, file: string, flags: SubmitFlags): RunReque
       ...(significance !== undefined && { significance }),
       ...(homologs !== undefined && { relatives: homologs }),
       ...(databaseSize !== undefined && { database_size: databaseSize }),
+      ...(propagates && { propagation: 'required' as const }),
     },
     ...(name !== undefined && { label: name }),
     ...(priority !== undefined && { priority }),

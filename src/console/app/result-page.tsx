@@ -1,3 +1,4 @@
+import { GloamingError } from '../../clients/typescript/failure.js';
 import type { HomologyRequest } from '../../clients/typescript/types/homology.js';
 import { CodePanel } from '../parts/code-panel.js';
 import { useLoaded } from '../parts/load.js';
@@ -6,7 +7,7 @@ import { quoted, snippetsOf, type SnippetRequest } from '../parts/snippets.js';
 import type { ResultSet } from '../result/hits.js';
 import { Guide } from '../result/guide.js';
 import { ResultView } from '../result/result-view.js';
-import { MANUAL_HREF, type Closest, type ResultTools } from '../result/tools.js';
+import { MANUAL_HREF, type Closest, type Neighbourhood, type ResultTools } from '../result/tools.js';
 import { addressOf, leaveDraft } from '../search/draft.js';
 import { wordsOf } from '../search/filter.js';
 import { CopyButton } from '../parts/copy.js';
@@ -18,12 +19,17 @@ interface ResultPageProps {
   readonly receiptId: string;
   readonly name: string;
   readonly isGuided: boolean;
+  /** Whether the targets that neighbours of the hits lead to are shown, too. */
+  readonly isPropagated: boolean;
   readonly visitor: Visitor;
 }
 
 /** Shows the result of a receipt. Every visitor with the address and access to the database sees the same result. */
-export function ResultPage({ receiptId, name, isGuided, visitor }: ResultPageProps) {
-  const loaded = useLoaded((signal) => resultOfReceipt(receiptId, name, signal), [receiptId, name]);
+export function ResultPage({ receiptId, name, isGuided, isPropagated, visitor }: ResultPageProps) {
+  const loaded = useLoaded(
+    (signal) => resultOfReceipt(receiptId, name, isPropagated, signal),
+    [receiptId, name, isPropagated],
+  );
   return (
     <Await loaded={loaded}>
       {({ result, request }) => (
@@ -48,12 +54,16 @@ export function ResultPage({ receiptId, name, isGuided, visitor }: ResultPagePro
 }
 
 /** Returns the address of the search form, filled in with the query and settings of this result. */
-function searchAgain({ query, database }: ResultSet, { filter, limit }: HomologyRequest): string {
+function searchAgain(
+  { query, database }: ResultSet,
+  { filter, limit, propagation }: HomologyRequest,
+): string {
   return addressOf({
     text: `>${query.id}\n${query.sequence}`,
     database: database.slug,
     ...(limit !== undefined && { limit }),
     ...(filter !== undefined && { filter }),
+    ...(propagation === 'required' && { isPropagated: true }),
   });
 }
 
@@ -69,6 +79,15 @@ export function toolsFor(result: ResultSet, visitor: Visitor): ResultTools {
         { database_release_id: database.releaseId, target_id: targetId, sequence: query.sequence },
         signal,
       ),
+    neighbourhood: async (id, signal) => {
+      const page = new URLSearchParams({ release: database.releaseId, id });
+      return ask<Neighbourhood>('GET', `neighbourhood?${page.toString()}`, undefined, signal).catch(
+        (error: unknown) => {
+          if (error instanceof GloamingError && error.code === 'propagation_unavailable') return undefined;
+          throw error;
+        },
+      );
+    },
     searchHref: (id, sequence) => hrefTo(['search'], { id, sequence, database: database.slug }),
     ...(settings.hasAlignments &&
       receiptId !== undefined && { msaHref: hrefTo(['msa', receiptId], { name: query.id }) }),
@@ -83,12 +102,13 @@ function searchMany(text: string, database: string): void {
 
 /** Returns the request as code. The command line needs no server. */
 function snippetRequestOf(request: HomologyRequest): SnippetRequest {
-  const { query, database_release_id: releaseId, filter, limit, evidence } = request;
+  const { query, database_release_id: releaseId, filter, limit, evidence, propagation } = request;
   const flags = [
     ...(releaseId === undefined ? [] : [`--database ${releaseId}`]),
     ...(filter === undefined ? [] : [`--filter ${quoted(JSON.stringify(filter))}`]),
     ...(limit === undefined ? [] : [`--limit ${limit}`]),
     ...(evidence === undefined ? [] : [`--evidence ${evidence}`]),
+    ...(propagation === 'required' ? ['--propagation --format tsv'] : []),
   ];
   return {
     method: 'POST',

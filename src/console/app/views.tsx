@@ -24,6 +24,7 @@ export function Views({ visitor, route }: { readonly visitor: Visitor; readonly 
         receiptId={id}
         name={name}
         isGuided={query.get('guide') !== null}
+        isPropagated={query.get('propagation') !== null}
         visitor={visitor}
       />
     );

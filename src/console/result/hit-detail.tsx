@@ -1,17 +1,19 @@
-import { useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { CopyButton } from '../parts/copy.js';
 import { NARROW, useMedia, useWidth } from '../parts/media.js';
 import { count, counted, eValue, percent } from '../parts/format.js';
 import { alignedColumns, alignmentText, blocksOf, type AlignmentBlock } from './alignment-lines.js';
 import { ClosestChart } from './charts/closest-chart.js';
+import { NeighbourhoodChart } from './charts/neighbourhood-chart.js';
 import { attributeText, hitsOfAlignments, type Hit, type ResultSet } from './hits.js';
 import type { ResultTools } from './tools.js';
 import { fastaText } from './written.js';
 
-type Tab = 'alignment' | 'closest' | 'protein';
+type Tab = 'alignment' | 'closest' | 'neighbourhood' | 'protein';
 const TABS: Readonly<Record<Tab, string>> = {
   alignment: 'Alignment',
   closest: 'Closest residues',
+  neighbourhood: 'Neighbourhood',
   protein: 'Protein',
 };
 
@@ -25,8 +27,9 @@ interface HitDetailProps {
 export function HitDetail({ result, hit, tools }: HitDetailProps) {
   const [tab, setTab] = useState<Tab>('alignment');
   const tabs = (Object.keys(TABS) as Tab[]).filter(
-    (each) => each !== 'closest' || tools.closest !== undefined,
+    (each) => (each !== 'closest' && each !== 'neighbourhood') || tools[each] !== undefined,
   );
+  const hitIds = useMemo(() => new Set(result.hits.map(({ id }) => id)), [result]);
   const move = ({ key }: KeyboardEvent): void => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
     if (step !== undefined) setTab(tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length]);
@@ -66,6 +69,9 @@ export function HitDetail({ result, hit, tools }: HitDetailProps) {
         {tab === 'protein' && <Protein hit={hit} />}
         {tab === 'closest' && tools.closest !== undefined && (
           <ClosestChart hit={hit} querySequence={result.query.sequence} closest={tools.closest} />
+        )}
+        {tab === 'neighbourhood' && tools.neighbourhood !== undefined && (
+          <NeighbourhoodChart id={hit.id} hitIds={hitIds} load={tools.neighbourhood} />
         )}
       </div>
     </section>

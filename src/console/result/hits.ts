@@ -1,4 +1,4 @@
-import type { HomologyCandidate } from '../../clients/typescript/types/homology.js';
+import type { HomologyCandidate, HomologyCandidateSet } from '../../clients/typescript/types/homology.js';
 
 export type AttributeValue = HomologyCandidate['target']['attributes'][string];
 
@@ -54,6 +54,8 @@ export interface ResultSet {
     readonly databaseSize?: number;
   };
   readonly isLimitReached: boolean;
+  /** Targets that the neighbours of the hits lead to; present if the search asked for them. */
+  readonly propagation?: NonNullable<HomologyCandidateSet['propagation']>;
   readonly receiptId?: string;
   readonly resultSha256?: string;
   readonly warnings: readonly string[];
@@ -85,8 +87,7 @@ export function hitOf(candidate: HomologyCandidate): Hit {
   return {
     rank,
     id: target.id,
-    description: firstText(target.attributes, NAMES),
-    organism: firstText(target.attributes, ORGANISMS),
+    ...describedBy(target.attributes),
     sequence: target.sequence,
     length: target.sequence.length,
     attributes: target.attributes,
@@ -108,6 +109,11 @@ function furtherOf({
   log_expected_false_hits: logE,
 }: NonNullable<HomologyCandidate['alignments']>[number]): FurtherAlignment {
   return { alignment, score, ...(logE !== undefined && { logE }) };
+}
+
+/** Name and organism of a protein by its attributes; empty where they are unknown. */
+export function describedBy(attributes: Hit['attributes']): Pick<Hit, 'description' | 'organism'> {
+  return { description: firstText(attributes, NAMES), organism: firstText(attributes, ORGANISMS) };
 }
 
 function firstText(attributes: Hit['attributes'], names: readonly string[]): string {

@@ -12,6 +12,7 @@ import { HitDetail } from './hit-detail.js';
 import { ColumnLinks } from './column-links.js';
 import { HitTable } from './hit-table.js';
 import { fieldsOf, type Hit, type ResultSet } from './hits.js';
+import { PropagatedHits } from './propagated-hits.js';
 import { ResultActions } from './result-actions.js';
 import { lineageField, taxonTree } from './taxonomy.js';
 import type { ResultTools } from './tools.js';
@@ -113,6 +114,7 @@ export function ResultView({ result, tools, firstOrder = RANK_ORDER, children }:
               {tools.manualHref !== undefined && (
                 <ColumnLinks columns={visible} manualHref={tools.manualHref} />
               )}
+              <PropagatedHits result={result} tools={tools} />
             </section>
           </div>
         </>

@@ -1,3 +1,5 @@
+import type { AttributeValue } from './hits.js';
+
 /** The closest residues of two proteins, as the server's page `closest` returns them. */
 export interface Closest {
   readonly query_length: number;
@@ -13,6 +15,23 @@ export interface ClosestSide {
   readonly cosine: readonly number[];
 }
 
+/** Proteins around one in the graph of neighbours, as the server's page `neighbourhood` returns them. */
+export interface Neighbourhood {
+  /** The centre first. `steps` is the number of edges from it: 0, 1 or 2. */
+  readonly proteins: readonly {
+    readonly id: string;
+    readonly attributes: Readonly<Record<string, AttributeValue>>;
+    readonly steps: number;
+  }[];
+  /** Pairs by position among the proteins. */
+  readonly edges: readonly {
+    readonly source: number;
+    readonly target: number;
+    readonly log_expected_false_hits: number;
+  }[];
+  readonly left_out_count: number;
+}
+
 /** Address of the manual from the console, which the same server serves. */
 export const MANUAL_HREF = '../docs/';
 
@@ -21,6 +40,8 @@ export interface ResultTools {
   /** Address of the manual, with a slash at the end. */
   readonly manualHref?: string;
   readonly closest?: (targetId: string, signal: AbortSignal) => Promise<Closest>;
+  /** The surroundings of a protein in the graph of neighbours; its value is undefined if the database has no graph. */
+  readonly neighbourhood?: (id: string, signal: AbortSignal) => Promise<Neighbourhood | undefined>;
   /** Address of the search form with this protein. */
   readonly searchHref?: (id: string, sequence: string) => string;
   /** Address of the alignment of all hits. */

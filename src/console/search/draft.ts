@@ -8,6 +8,8 @@ export interface Draft {
   readonly database?: string;
   readonly limit?: number;
   readonly filter?: HomologyFilter;
+  /** Whether targets that the neighbours of hits lead to are searched, too. */
+  readonly isPropagated?: boolean;
 }
 
 const KEY = 'gloaming-draft';
@@ -18,7 +20,7 @@ export function leaveDraft(draft: Draft): void {
 }
 
 /** Returns the address of the form with this draft. The address of a draft with several proteins omits them. */
-export function addressOf({ text, database, limit, filter }: Draft): string {
+export function addressOf({ text, database, limit, filter, isPropagated = false }: Draft): string {
   const records = readPasted(text);
   const [first] = records;
   return hrefTo(['search'], {
@@ -26,10 +28,14 @@ export function addressOf({ text, database, limit, filter }: Draft): string {
     ...(database !== undefined && { database }),
     ...(limit !== undefined && { limit: String(limit) }),
     ...(filter !== undefined && { filter: JSON.stringify(filter) }),
+    ...(isPropagated && { propagation: '' }),
   });
 }
 
-/** Reads a draft from `#/search?id=&sequence=&database=&limit=&filter=`; undefined if all parameters are absent. */
+/**
+ * Reads a draft from `#/search?id=&sequence=&database=&limit=&filter=&propagation=`; undefined if all but the last are
+ * absent.
+ */
 export function draftOf(query: URLSearchParams): Draft | undefined {
   const [sequence, database, limit, filter] = ['sequence', 'database', 'limit', 'filter'].map((name) =>
     query.get(name),
@@ -40,6 +46,7 @@ export function draftOf(query: URLSearchParams): Draft | undefined {
     ...(database !== null && { database }),
     ...(limit !== null && /^\d{1,4}$/.test(limit) && { limit: Number(limit) }),
     ...readFilter(filter),
+    ...(query.get('propagation') !== null && { isPropagated: true }),
   };
 }
 

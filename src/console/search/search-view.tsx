@@ -3,6 +3,7 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { GloamingError } from '../../clients/typescript/failure.js';
 import type { HomologyFilter, HomologyRelease } from '../../clients/typescript/types/homology.js';
 import { estimatedSeconds, searchAndStore } from '../server/results.js';
+import { useLoaded } from '../parts/load.js';
 import { CopyButton } from '../parts/copy.js';
 import { goTo, hrefTo } from '../parts/route.js';
 import { ask, gloaming, type Visitor } from '../server/server.js';
@@ -37,6 +38,7 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const release = releases.find(({ database_slug: each }) => each === slug) ?? releases[0];
+  const propagation = usePropagation(release, draft);
   const records = useMemo(() => readPasted(text), [text]);
   const problem = records.map(problemOf).find((each) => each !== undefined);
   const filter = conditions.nested ?? filterOf(conditions.clauses, conditions.joined);
@@ -47,6 +49,7 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
     limit,
     ...(release && { database: release.database_slug }),
     ...(filter && { filter }),
+    ...propagation.draft,
   };
   const fail = (error: Error): void => {
     setFailure(error);
@@ -103,6 +106,7 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
         onConditions={setConditions}
         faults={faults.clauses}
       >
+        {propagation.box}
         <button
           type="submit"
           class="button primary"
@@ -120,6 +124,36 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
       </SearchSide>
     </form>
   );
+}
+
+/** A box that asks for propagation, and what it adds to a draft; neither where the release cannot be propagated. */
+function usePropagation(
+  release: HomologyRelease | undefined,
+  draft: Draft,
+): { readonly box?: ComponentChildren; readonly draft?: Pick<Draft, 'isPropagated'> } {
+  const [isPropagated, setPropagated] = useState(draft.isPropagated ?? false);
+  const id = release?.id;
+  const loaded = useLoaded(
+    async (signal) => {
+      if (id === undefined) return false;
+      const page = `propagated?${new URLSearchParams({ release: id }).toString()}`;
+      return (await ask<{ readonly is_propagated: boolean }>('GET', page, undefined, signal)).is_propagated;
+    },
+    [id],
+  );
+  if (loaded.state !== 'ready' || !loaded.value) return {};
+  const box = (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={isPropagated}
+        onChange={({ currentTarget: { checked } }) => setPropagated(checked)}
+      />{' '}
+      Also by way of neighbours
+      <small class="muted">Proteins that only the neighbours of the hits lead to, each with its bridge</small>
+    </label>
+  );
+  return { box, draft: { isPropagated } };
 }
 
 interface FirstVisitProps {
@@ -231,13 +265,14 @@ function SearchSide(props: SearchSideProps) {
  */
 async function start(draft: Draft, recordCount: number, release: HomologyRelease): Promise<string> {
   const { id, database_slug: slug } = release;
-  const { text, limit = 100, filter } = draft;
+  const { text, limit = 100, filter, isPropagated = false } = draft;
   const settings = {
     database_release_id: id,
     evidence: 'pairwise_sequence_alignment' as const,
     probability: 'if_available' as const,
     limit,
     ...(filter !== undefined && { filter }),
+    ...(isPropagated && { propagation: 'required' as const }),
   };
   const [first] = readPasted(text);
   if (recordCount > 1) {
@@ -256,7 +291,7 @@ async function start(draft: Draft, recordCount: number, release: HomologyRelease
   });
   const receiptId = result.receiptId ?? '';
   noteRecent({ receiptId, name: first.id, database: slug, at: new Date().toISOString() });
-  return hrefTo(['result', receiptId], { name: first.id });
+  return hrefTo(['result', receiptId], { name: first.id, propagation: isPropagated ? '' : undefined });
 }
 
 /** Returns a named protein of common length from the database. Errors  those of the client */

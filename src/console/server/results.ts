@@ -77,6 +77,7 @@ export function resultOf(
       databaseSize: evidence.significance.database_size,
     },
     isLimitReached: answer.is_result_limit_reached,
+    ...(answer.propagation && { propagation: answer.propagation }),
     receiptId: answer.receipt.id,
     resultSha256: answer.result_sha256,
     warnings: answer.warnings.map(({ message }) => message),
@@ -103,16 +104,20 @@ interface ReceiptContent {
 /**
  * Returns the result of a receipt, from the cache of this page or from a repeated search. A repeated search gives the
  * same result.
+ * @param isPropagated  whether the result has propagated hits, which no receipt mentions
  * Errors  those of the receipt and of the search
  */
 export async function resultOfReceipt(
   receiptId: string,
   name: string,
+  isPropagated: boolean,
   signal: AbortSignal,
 ): Promise<Answered> {
   const cached = answers.get(receiptId);
-  if (cached !== undefined) return cached;
-  return searchAndStore({ id: name, ...(await requestOfReceipt(receiptId, signal)) }, signal);
+  if (cached !== undefined && (!isPropagated || cached.result.propagation !== undefined)) return cached;
+  const { request, ...asking } = await requestOfReceipt(receiptId, signal);
+  const propagation = isPropagated ? { propagation: 'required' as const } : {};
+  return searchAndStore({ id: name, ...asking, request: { ...request, ...propagation } }, signal);
 }
 
 /** Returns the request of a receipt, with its release and its filter in canonical form. Errors  those of the client */

@@ -209,6 +209,7 @@ export const createRun = defineRoute({
     'storage_full',
     'invalid_filter',
     'significance_unavailable',
+    'propagation_unavailable',
     'relatives_unavailable',
     'webhook_endpoint_not_found',
     'webhook_endpoint_disabled',

@@ -134,6 +134,16 @@ export const SEARCH_SETTINGS = {
       { chosen: true },
     ),
   ),
+  propagation: Type.Optional(
+    enumeration(
+      {
+        not_requested: 'direct hits only: the default',
+        required:
+          'also the targets that a walk over the graph of neighbours reaches; refused without a graph',
+      },
+      { chosen: true },
+    ),
+  ),
 };
 
 /** Database, release and target space are alternative selectors of the targets. */
@@ -157,16 +167,6 @@ export const HomologyRequest = named(
           maximum: INLINE_MAX_CANDIDATES,
           description: 'Rows returned at most; the answer is also bounded by 16 MiB.',
         }),
-      ),
-      propagation: Type.Optional(
-        enumeration(
-          {
-            not_requested: 'direct hits only: the default',
-            required:
-              'also the targets that a walk over the graph of neighbours reaches; refused without a graph',
-          },
-          { chosen: true },
-        ),
       ),
     },
     {

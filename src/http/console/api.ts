@@ -21,8 +21,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 type Serve = (context: ShellContext, visitor: Visitor, console: Console) => unknown;
 
 /**
- * Internal pages of the console beside the contract: session, residue pairs, attribute values and calibrations; for
- * operators also the system, keys and sessions. Other programs must not use them.
+ * Internal pages of the console beside the contract: session, residue pairs, neighbourhoods, attribute values and
+ * calibrations; for operators also the system, keys and sessions. Other programs must not use them.
  */
 export function consolePages(shell: Shell): readonly InternalPage[] {
   const { console } = shell;
@@ -62,6 +62,12 @@ export function consolePages(shell: Shell): readonly InternalPage[] {
     consolePage('GET', 'protein', 'visitor', ({ state: { query } }, { organizationId }) =>
       console.protein(query.release ?? '', query.id, organizationId),
     ),
+    consolePage('GET', 'neighbourhood', 'visitor', ({ state: { query } }, { organizationId }) =>
+      console.neighbourhood(query.release ?? '', query.id ?? '', organizationId),
+    ),
+    consolePage('GET', 'propagated', 'visitor', async ({ state: { query } }, { organizationId }) => ({
+      is_propagated: await console.isPropagated(query.release ?? '', organizationId),
+    })),
     consolePage('GET', 'calibration', 'visitor', async ({ state: { query } }, { organizationId }) => ({
       card: (await console.calibration(query.release ?? '', organizationId)) ?? null,
     })),

@@ -6,7 +6,9 @@ import { listJobs, type JobReport } from '../jobs.js';
 import type { Keys } from '../keys.js';
 import type { Catalog } from '../search/catalog.js';
 import type { Engines } from '../../engine/engines.js';
+import { openGraph, openPropagation } from '../search/propagation.js';
 import { closestResidues, type ClosestRequest, type ClosestResidues } from './closest.js';
+import { neighbourhoodOf, type Neighbourhood } from './neighbourhood.js';
 import type { Sessions } from './sessions.js';
 import { describeSystem, type SystemDependencies } from './system.js';
 import { exampleProtein, proteinOf, type ConsoleProtein } from './proteins.js';
@@ -33,6 +35,10 @@ export interface Console {
   calibration(releaseId: string, organizationId: string): Promise<CalibrationCard | undefined>;
   /** Ids of the visible releases whose searches give E-values. A damaged calibration gives none. */
   calibrated(organizationId: string): Promise<readonly string[]>;
+  /** The surroundings of a protein in the graph of neighbours. Errors  Refusal `propagation_unavailable` without one */
+  neighbourhood(releaseId: string, id: string, organizationId: string): Promise<Neighbourhood>;
+  /** Whether a search of the release can be propagated. A damaged graph or null cannot. */
+  isPropagated(releaseId: string, organizationId: string): Promise<boolean>;
   system(): ReturnType<typeof describeSystem>;
   /** Progress of commands on this machine. */
   jobs(): readonly JobReport[];
@@ -75,6 +81,20 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
       return dependencies.readCalibration(releaseId);
     },
     calibrated: (organizationId) => calibratedReleases(organizationId, dependencies),
+    async neighbourhood(releaseId, id, organizationId) {
+      catalog.release(releaseId, organizationId);
+      const engine = await engines.open(releaseId);
+      const { graph } = await openGraph(engine);
+      return neighbourhoodOf(engine.release, graph, id);
+    },
+    async isPropagated(releaseId, organizationId) {
+      catalog.release(releaseId, organizationId);
+      const engine = await engines.open(releaseId);
+      return openPropagation(engine).then(
+        () => true,
+        () => false,
+      );
+    },
     jobs: () => listJobs(dependencies.config.dataFolder),
     system: () => describeSystem(dependencies, organizationsOf(keys.list())),
   };

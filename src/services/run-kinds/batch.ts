@@ -20,6 +20,8 @@ import {
 } from '../search/present-search.js';
 import { evidenceOfCandidate } from '../evidence.js';
 import { passesCutOffs } from '../select.js';
+import { presentWalk } from '../search/present-propagation.js';
+import { requestedPropagation, type Propagation } from '../search/propagation.js';
 import { resolveSearch, type ResolvedSearch } from '../search/resolve-search.js';
 import { searchTraces, toolsOf } from '../search/traces.js';
 import { defineRunKind, type RunKind, type RunStep } from '../runs/run-kind.js';
@@ -77,7 +79,7 @@ export function batchSearchRuns(dependencies: BatchSearchRunDependencies): RunKi
       const resolved = await resolveSearch(input, context, dependencies);
       const packed = { normalizationId: NORMALIZATION_ID, queries: await packQueries(queries) };
       const lengths = queries.map(({ sequence }) => sequence.length);
-      const plan = { ...acceptSearch(resolved, input, lengths), ...packed };
+      const plan = { ...(await acceptSearch(resolved, input, lengths)), ...packed };
       return { plan, totalCount: queries.length, traces: searchTraces(input, resolved, fileIds) };
     },
     async *execute(plan, { context, checkpoint }) {
@@ -85,6 +87,7 @@ export function batchSearchRuns(dependencies: BatchSearchRunDependencies): RunKi
       const lines = await unpackQueries(plan.queries);
       const { engine, settings } = resolved;
       const searchPlan = planSearch(engine, settings);
+      const propagation = await requestedPropagation(plan.propagation, settings, engine);
       const most = largestBatchSize(settings);
       const packOf = (start: number, size: number): Promise<Pack> => {
         const end = batchEnd(lines, start, Math.min(size, most), packedLength);
@@ -104,7 +107,13 @@ export function batchSearchRuns(dependencies: BatchSearchRunDependencies): RunKi
         const end = pack.start + pack.queries.length;
         // The next pack is computed while this one is written.
         ahead = packOf(end, nextSize(pack));
-        const rows = await presentPack(pack, resolved, plan.cutOffs, context, dependencies);
+        const rows = await presentPack(
+          pack,
+          resolved,
+          { cutOffs: plan.cutOffs, propagation },
+          context,
+          dependencies,
+        );
         done = advance(done, pack, plan.cutOffs);
         yield stepOf(rows, done);
       }
@@ -198,11 +207,16 @@ function stepOf(rows: AsyncIterable<unknown>, done: Checkpoint): RunStep {
   return { rows, stage: 'searching', doneCount: done.doneCount, checkpoint: done };
 }
 
+interface RowOptions {
+  readonly cutOffs: CutOffs | undefined;
+  readonly propagation: Propagation | undefined;
+}
+
 /** One row for each query. Its candidates become text only when the row is written. Errors  the signal's reason */
 async function presentPack(
   { start, queries, results }: Pack,
   { engine, settings }: ResolvedSearch,
-  cutOffs: CutOffs | undefined,
+  { cutOffs, propagation }: RowOptions,
   context: RequestContext,
   dependencies: SearchRunDependencies,
 ): Promise<AsyncIterable<HomologyQueryResult>> {
@@ -221,12 +235,15 @@ async function presentPack(
     for (const [index, result] of results.entries()) {
       const query = queries[index];
       const request = { ...settings, query };
+      const { candidates } = result;
+      const walked = { sequence: query.sequence, candidates, targetSpace: settings.targetSpace };
       const { result_sha256, ...answer } = await presentAnswer({ engine, request, result });
       const row = {
         object: 'homology_query_result',
         query_index: start + index,
         query_id: query.id,
         ...answer,
+        ...(propagation && { propagation: presentWalk(walked, engine, propagation) }),
         receipt: issued[index],
         result_sha256,
       } as const;

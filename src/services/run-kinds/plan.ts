@@ -1,9 +1,12 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import type { PresentedPropagation } from '../../contract/search/propagation.js';
 import type { CutOffs } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
 import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
 import { refuseWithoutSignificance } from '../../search/refusals.js';
 import type { CatalogRelease } from '../search/catalog.js';
+import { propagationWithinCutOffs } from '../search/present-propagation.js';
+import { requestedPropagation } from '../search/propagation.js';
 import type { RequestContext } from '../context.js';
 import { evidenceOfPresented } from '../evidence.js';
 import { needAlignments, pickCutOffs, selectByEvidence } from '../select.js';
@@ -20,21 +23,24 @@ export interface AcceptedSearch extends Omit<SearchSettings, 'targetSpace'> {
   readonly cutOffs?: CutOffs;
   readonly release: Pick<CatalogRelease, 'databaseId' | 'releaseId' | 'slug'>;
   readonly targetSpaceId?: string;
+  /** Present if the hits of each query are propagated. */
+  readonly propagation?: 'required';
 }
 
 /**
  * Accepts the settings of a search.
- * Errors  Refusal `significance_unavailable`, `export_not_possible`: settings that the search itself would refuse, and
- *         a cut-off that no candidate could pass
+ * Errors  Refusal `significance_unavailable`, `propagation_unavailable`, `export_not_possible`: settings that the
+ *         search itself would refuse, and a cut-off that no candidate could pass
  */
-export function acceptSearch(
+export async function acceptSearch(
   { release, settings, engine }: ResolvedSearch,
-  requestedCutOffs: CutOffs,
+  { propagation, ...requestedCutOffs }: CutOffs & Pick<SearchWire, 'propagation'>,
   queryLengths: readonly number[],
-): AcceptedSearch {
+): Promise<AcceptedSearch> {
   refuseWithoutSignificance(settings.significance, queryLengths, engine.calibration);
   const cutOffs = pickCutOffs(requestedCutOffs);
   refuseVainCutOffs(cutOffs, settings, engine);
+  await requestedPropagation(propagation, settings, engine);
   const { targetSpace, ...searched } = settings;
   const { databaseId, releaseId, slug } = release;
   return {
@@ -42,6 +48,7 @@ export function acceptSearch(
     release: { databaseId, releaseId, slug },
     targetSpaceId: targetSpace.id,
     ...(Object.keys(cutOffs).length > 0 && { cutOffs }),
+    ...(propagation === 'required' && { propagation }),
   };
 }
 
@@ -67,14 +74,25 @@ function refuseVainCutOffs(
   );
 }
 
-/** Candidates of a row that pass the cut-offs, and the number of the others. */
-export function withinCutOffs<Row extends { readonly candidates: readonly HomologyCandidate[] }>(
+interface CandidateRow {
+  readonly candidates: readonly HomologyCandidate[];
+  readonly propagation?: PresentedPropagation;
+}
+
+/** Candidates and propagated hits of a row that pass the cut-offs, and the number of the other candidates. */
+export function withinCutOffs<Row extends CandidateRow>(
   row: Row,
   cutOffs: CutOffs | undefined,
 ): Row & { readonly left_out_count?: number } {
   if (cutOffs === undefined) return row;
   const selected = selectByEvidence(row.candidates, evidenceOfPresented, { cutOffs, sort: 'rank' });
-  return { ...row, candidates: selected.selected, left_out_count: selected.leftOutCount };
+  const propagation = row.propagation && propagationWithinCutOffs(row.propagation, cutOffs);
+  return {
+    ...row,
+    candidates: selected.selected,
+    left_out_count: selected.leftOutCount,
+    ...(propagation && { propagation }),
+  };
 }
 
 /**
@@ -86,7 +104,7 @@ export async function reopenSearch(
   context: RequestContext,
   dependencies: ResolveDependencies,
 ): Promise<ResolvedSearch> {
-  const { release, targetSpaceId, alignments, cutOffs: _, databaseSize, ...settings } = plan;
+  const { release, targetSpaceId, alignments, cutOffs: _, propagation: __, databaseSize, ...settings } = plan;
   const selector =
     targetSpaceId === undefined
       ? { database_release_id: release.releaseId }

@@ -12,9 +12,9 @@ import { mapInTurns } from '../../turns.js';
 import type { CatalogRelease } from './catalog.js';
 import type { RequestContext } from '../context.js';
 import { DIRECT_FORMULA_ID, DIRECT_UNITS } from '../billing/metering.js';
-import { presentPropagation } from './present-propagation.js';
+import { presentWalk } from './present-propagation.js';
 import { presentExecuted } from './present-search.js';
-import { openPropagation, propagateSearch, refuseWithoutStart, type Propagation } from './propagation.js';
+import { requestedPropagation } from './propagation.js';
 import { readProteinQuery } from './protein-query.js';
 import type { Receipts } from './receipts.js';
 import type { Reply } from '../reply.js';
@@ -64,7 +64,8 @@ export function createHomology(dependencies: HomologyDependencies): Homology {
     tally,
     async search(wire, context) {
       const resolved = await resolve(wire, context, dependencies);
-      const propagation = await propagationOf(wire, resolved);
+      const { engine, request } = resolved;
+      const propagation = await requestedPropagation(wire.propagation, request, engine);
       const key = cacheKey(resolved);
       const startedAt = performance.now();
       const cached = cache.get(key);
@@ -84,10 +85,12 @@ export function createHomology(dependencies: HomologyDependencies): Homology {
         seconds: searchMs / 1000,
       });
       const { relatives: homologs } = execution.result;
+      const { candidates } = execution.result;
+      const searched = { sequence: request.query.sequence, candidates, targetSpace: request.targetSpace };
       const answer = await present(resolved, execution, receipt, context, dependencies.serverVersion);
       const finished = {
         ...answer,
-        ...(propagation && { propagation: presentWalk(resolved, execution.result, propagation) }),
+        ...(propagation && { propagation: presentWalk(searched, engine, propagation) }),
         performance: {
           is_cache_hit: cached !== undefined,
           queue_wait_ms: wholeMs(context.queueWaitMs ?? 0),
@@ -122,26 +125,6 @@ async function resolve(
   const query = readProteinQuery(wire.query.sequence);
   const { release, engine, settings } = await resolveSearch(wire, context, dependencies);
   return { release, engine, request: { ...settings, query }, plan: planSearch(engine, settings) };
-}
-
-/** Opens the graph that a request wants walked. Errors  Refusal `propagation_unavailable` before any work */
-async function propagationOf(
-  wire: HomologyRequest,
-  { engine, request }: Resolved,
-): Promise<Propagation | undefined> {
-  if (wire.propagation !== 'required') return undefined;
-  refuseWithoutStart(request);
-  return openPropagation(engine);
-}
-
-/** Walks from the candidates of an execution. A walk takes milliseconds, so that it is not cached. */
-function presentWalk(
-  { engine, request }: Resolved,
-  { candidates }: SearchResult,
-  propagation: Propagation,
-): HomologyCandidateSet['propagation'] {
-  const searched = { sequence: request.query.sequence, candidates, targetSpace: request.targetSpace };
-  return presentPropagation(propagateSearch(searched, engine, propagation), candidates, engine, propagation);
 }
 
 /** Equal keys mean equal executions: the key has all values that the result depends on, and no other. */

@@ -1,12 +1,47 @@
 import type { PropagatedHit } from '../../propagation/propagate.js';
 import type { PresentedPropagation } from '../../contract/search/propagation.js';
+import type { CutOffs } from '../../contract/search/selection.js';
 import type { Candidate, SearchEngine } from '../../search/search-types.js';
-import type { Propagation } from './propagation.js';
+import { needAlignments } from '../select.js';
+import { propagateSearch, type PropagatedSearch, type Propagation } from './propagation.js';
 
 type PresentedHit = PresentedPropagation['hits'][number];
 
-/** Returns the propagated hits of one search in their contract form, in the order of their E-values. */
-export function presentPropagation(
+/**
+ * Walks from the candidates of one search. Returns the propagated hits in their contract form, by E-value.
+ * Cost  milliseconds; nothing is cached
+ */
+export function presentWalk(
+  searched: PropagatedSearch,
+  engine: Pick<SearchEngine, 'release'>,
+  propagation: Propagation,
+): PresentedPropagation {
+  return presentPropagation(
+    propagateSearch(searched, engine, propagation),
+    searched.candidates,
+    engine,
+    propagation,
+  );
+}
+
+/**
+ * Returns the propagated hits that pass the cut-offs: by their own E-values, and candidates only if a cut-off needs the
+ * alignment with the query, which others do not have.
+ */
+export function propagationWithinCutOffs(
+  propagation: PresentedPropagation,
+  cutOffs: CutOffs,
+): PresentedPropagation {
+  const { maximum_expected_false_hits: largest = Infinity } = cutOffs;
+  const needsAlignment = needAlignments(cutOffs);
+  const hits = propagation.hits.filter(
+    ({ expected_false_hits: expected, is_candidate: isCandidate }) =>
+      expected <= largest && (isCandidate || !needsAlignment),
+  );
+  return { ...propagation, hits };
+}
+
+function presentPropagation(
   hits: readonly PropagatedHit[],
   candidates: readonly Candidate[],
   engine: Pick<SearchEngine, 'release'>,

@@ -14,37 +14,92 @@ export interface Propagation extends JudgedWalk {
 }
 
 /** An opening, and the calibration that it was for. */
-interface Opening {
+interface Opening<Opened> {
   readonly calibrationId: string | undefined;
-  readonly propagation: Promise<Propagation>;
+  readonly opened: Promise<Opened>;
 }
 
-/** Engines of one release share its graph, and forget it with the release. */
-const openings = new WeakMap<Release, Opening>();
+/** Opens something once for each release and calibration. Engines of one release share it. */
+function openOnce<Opened>(
+  open: (engine: SearchEngine) => Promise<Opened>,
+): (engine: SearchEngine) => Promise<Opened> {
+  const openings = new WeakMap<Release, Opening<Opened>>();
+  return (engine) => {
+    const { release, calibration } = engine;
+    const existing = openings.get(release);
+    if (existing !== undefined && existing.calibrationId === calibration?.id) return existing.opened;
+    const opening = { calibrationId: calibration?.id, opened: open(engine) };
+    openings.set(release, opening);
+    // The next call tries again, because a pipeline may have made what is missing.
+    opening.opened.catch(() => {
+      if (openings.get(release) === opening) openings.delete(release);
+    });
+    return opening.opened;
+  };
+}
+
+/**
+ * Opens the graph of an engine's release, once for each release and calibration.
+ * Errors  Refusal `propagation_unavailable` if there is none; Fault if it is damaged
+ */
+export const openGraph = openOnce(async ({ release, calibration }: SearchEngine): Promise<Neighbours> => {
+  const neighbours = await openNeighbours(release, calibration?.id);
+  if (neighbours !== undefined) return neighbours;
+  throw new Refusal(
+    'propagation_unavailable',
+    `Release ${release.id} has no graph of neighbours with its calibration, which propagation walks over; ` +
+      '"gloaming index neighbours" makes one.',
+    { release_id: release.id },
+  );
+});
 
 /**
  * Opens the graph of an engine's release and the null of its walks, once for each release and calibration.
  * Errors  Refusal `propagation_unavailable` if one of them is missing; Fault if one is damaged
  */
-export function openPropagation(engine: SearchEngine): Promise<Propagation> {
-  const { release, calibration } = engine;
-  const existing = openings.get(release);
-  if (existing !== undefined && existing.calibrationId === calibration?.id) return existing.propagation;
-  const propagation = open(engine);
-  const opening = { calibrationId: calibration?.id, propagation };
-  openings.set(release, opening);
-  // The next call tries again, because a pipeline may have made what is missing.
-  propagation.catch(() => {
-    if (openings.get(release) === opening) openings.delete(release);
-  });
-  return propagation;
+export const openPropagation = openOnce(async (engine: SearchEngine): Promise<Propagation> => {
+  const { release } = engine;
+  const neighbours = await openGraph(engine);
+  const signed = await readWalksCard(release.directory, neighbours.id);
+  if (signed === undefined) {
+    throw new Refusal(
+      'propagation_unavailable',
+      `Release ${release.id} has no null of walks over its graph of neighbours, so that propagation has no ` +
+        'E-values; "gloaming index propagation" makes one.',
+      { release_id: release.id },
+    );
+  }
+  return {
+    neighbours,
+    walksId: signed.id,
+    walk: createWalk(neighbours.graph, signed.card.parameters),
+    walkNull: nullOf(signed.card),
+    targetCount: release.targets.count,
+  };
+});
+
+/** Whether a request wants a walk. */
+type Requested = 'not_requested' | 'required' | undefined;
+
+/**
+ * Opens the graph that a request wants walked; undefined if it wants none.
+ * Errors  Refusal `propagation_unavailable` before any work; Fault if the graph or its null is damaged
+ */
+export async function requestedPropagation(
+  requested: Requested,
+  settings: Pick<SearchRequest, 'evidence' | 'significance' | 'databaseSize'>,
+  engine: SearchEngine,
+): Promise<Propagation | undefined> {
+  if (requested !== 'required') return undefined;
+  refuseWithoutStart(settings);
+  return openPropagation(engine);
 }
 
 /**
  * Errors  Refusal `propagation_unavailable` if a search leaves out what walks start from, or has E-values of another
  *         population than the walks
  */
-export function refuseWithoutStart({
+function refuseWithoutStart({
   evidence,
   significance,
   databaseSize,
@@ -64,34 +119,6 @@ export function refuseWithoutStart({
       '"significance": "if_available" or "required".',
     { param: isAligned ? 'significance' : 'evidence' },
   );
-}
-
-async function open({ release, calibration }: SearchEngine): Promise<Propagation> {
-  const neighbours = await openNeighbours(release, calibration?.id);
-  if (neighbours === undefined) {
-    throw new Refusal(
-      'propagation_unavailable',
-      `Release ${release.id} has no graph of neighbours with its calibration, which propagation walks over; ` +
-        '"gloaming index neighbours" makes one.',
-      { release_id: release.id },
-    );
-  }
-  const signed = await readWalksCard(release.directory, neighbours.id);
-  if (signed === undefined) {
-    throw new Refusal(
-      'propagation_unavailable',
-      `Release ${release.id} has no null of walks over its graph of neighbours, so that propagation has no ` +
-        'E-values; "gloaming index propagation" makes one.',
-      { release_id: release.id },
-    );
-  }
-  return {
-    neighbours,
-    walksId: signed.id,
-    walk: createWalk(neighbours.graph, signed.card.parameters),
-    walkNull: nullOf(signed.card),
-    targetCount: release.targets.count,
-  };
 }
 
 /** A query and its candidates, as a search found them. */

@@ -19,6 +19,7 @@ import { searchMany } from '#src/search/search.js';
 import { calibrationId } from '#src/significance/card.js';
 import { readCalibrationCard } from '#src/significance/sidecar.js';
 import { PROGRAM } from '../../tools/paths.js';
+import { startSlurm, whyNoSlurm } from '../../tools/slurm.js';
 
 const TIMEOUT_MS = 600_000;
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-neighbours-'));
@@ -160,6 +161,24 @@ describe('the graph of neighbours', { timeout: TIMEOUT_MS }, () => {
     const late = gloaming('index', 'neighbours-shard', workFolder(directory).path, '2', '0');
     expect(late.stderr).toContain('There is no unfinished graph');
   });
+
+  it.skipIf(whyNoSlurm !== undefined)(
+    `is computed by tasks of Slurm's own daemons (${whyNoSlurm ?? 'they run here'})`,
+    async () => {
+      rmSync(neighboursDirectory(directory), { recursive: true });
+      const slurm = await startSlurm(path('slurm'), 2);
+      try {
+        const words = ['index', 'neighbours', 'db', '--slurm', 'partition=main,array=2'];
+        const env = { ...options.env, ...slurm.environment };
+        const { stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...words], { ...options, env });
+        expect(stdout + stderr).toMatch(/Job \d+: 2 tasks\./);
+        expect(stdout).toContain('Found neighbours in db.');
+        expect(edgesOf(directory)).toEqual(whole);
+      } finally {
+        await slurm.stop();
+      }
+    },
+  );
 
   it('refuses a pack that was damaged after it was finished', () => {
     rmSync(neighboursDirectory(directory), { recursive: true });

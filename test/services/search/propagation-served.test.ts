@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_SLUG } from '#src/demo/demo.js';
@@ -22,6 +24,16 @@ afterAll(async () => {
 async function index(...words: readonly string[]): Promise<void> {
   const environment = { ...process.env, ...bench.environment };
   await promisify(execFile)(process.execPath, [PROGRAM, 'index', ...words], { env: environment });
+}
+
+/** Executes a run. Returns it with its summary, and its rows. */
+async function run(endpoint: string, input: Json): Promise<{ readonly ended: Json; readonly rows: Json[] }> {
+  const { status, body } = await serving.call('POST', '/v1/runs', {
+    body: { endpoint, input, background: false },
+  });
+  expect(status, JSON.stringify(body)).toBe(200);
+  const { body: page } = await serving.call('GET', `/v1/runs/${body.data.id}/results`);
+  return { ended: body.data, rows: page.data };
 }
 
 async function ask(members: Json = {}): Promise<{ readonly status: number; readonly body: Json }> {
@@ -75,5 +87,65 @@ describe('a request with propagation', () => {
     const { body: whole } = await ask({ propagation: 'required', filter: undefined, limit: 120 });
     const lengths = new Map(whole.candidates.map(({ target }: Json) => [target.id, target.sequence.length]));
     for (const hit of body.propagation.hits) expect(lengths.get(hit.target_id)).toBeGreaterThanOrEqual(150);
+  });
+});
+
+describe('a run with propagation', () => {
+  const settings = { limit: 30, evidence: 'pairwise_sequence_alignment', propagation: 'required' };
+  const sequenceAt = (index: number): string => bench.sequences[index].slice(4);
+
+  it('has the propagated hits of a direct search: in the summary of one query, in each row of a batch', async () => {
+    const query = { kind: 'protein_sequence', sequence: sequenceAt(5) };
+    const direct = await ask({ propagation: 'required' });
+    const single = await run('homology.search', { query, ...settings });
+    expect(single.ended.result.summary.propagation).toEqual(direct.body.propagation);
+    const queries = [4, 5, 6].map((index) => ({ id: `q${index}`, sequence: sequenceAt(index) }));
+    const batch = await run('homology.batch_search', { queries, ...settings });
+    expect(batch.rows.map((row) => row.query_id)).toEqual(['q4', 'q5', 'q6']);
+    expect(batch.rows[1].propagation).toEqual(direct.body.propagation);
+    expect(batch.ended.result.summary).not.toHaveProperty('propagation');
+  });
+
+  it('leaves out the propagated hits that its cut-offs leave out', async () => {
+    const queries = [{ sequence: sequenceAt(5) }];
+    const largest = 1e-3;
+    const [row] = (
+      await run('homology.batch_search', { queries, ...settings, maximum_expected_false_hits: largest })
+    ).rows;
+    const { hits } = (await ask({ propagation: 'required' })).body.propagation as Json;
+    const passing = hits.filter((hit: Json) => hit.expected_false_hits <= largest);
+    expect(passing.length).toBeLessThan(hits.length);
+    expect(row.propagation.hits).toEqual(passing);
+  });
+
+  it('is refused before it is queued if a walk has no start', async () => {
+    const queries = [{ sequence: sequenceAt(5) }];
+    const input = { queries, ...settings, evidence: 'candidate_measurement' };
+    const body = { endpoint: 'homology.batch_search', input };
+    const refused = await serving.call('POST', '/v1/runs', { body });
+    expect(refused.status).toBe(422);
+    expect(refused.body.error).toMatchObject({ code: 'propagation_unavailable' });
+  });
+
+  it('is submitted with --propagation, and its table has a line for each propagated hit', async () => {
+    const file = join(bench.folder, 'propagated.fasta');
+    const output = join(bench.folder, 'propagated.tsv');
+    writeFileSync(file, `>a\n${sequenceAt(5)}\n`);
+    const words = ['runs', 'submit', file, '--propagation', '--limit', '30', '-f', 'tsv', '-o', output];
+    const environment = { GLOAMING_URL: serving.server.url, GLOAMING_API_KEY: bench.keys.lab };
+    await promisify(execFile)(process.execPath, [PROGRAM, ...words], {
+      env: { ...process.env, ...bench.environment, ...environment },
+    });
+    const [header, ...lines] = readFileSync(output, 'utf8')
+      .slice(0, -1)
+      .split('\n')
+      .map((line) => line.split('\t'));
+    expect(header.slice(-2)).toEqual(['propagation.expected_false_hits', 'propagation.bridge']);
+    expect(lines.every((cells) => cells.length === header.length)).toBe(true);
+    const { propagation, candidates } = (await ask({ propagation: 'required' })).body;
+    const reached = lines.filter((cells) => cells.at(-2) !== '').map((cells) => cells[1]);
+    expect(new Set(reached)).toEqual(new Set(propagation.hits.map((hit: Json) => hit.target_id)));
+    const added = propagation.hits.filter((hit: Json) => !hit.is_candidate).length;
+    expect(lines).toHaveLength(candidates.length + added);
   });
 });

@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import type { Appliance } from '../../src/appliance.js';
+import { loadedRelease, openMeasuringEngine, withEvidence } from '../../src/engine/open-engine.js';
+import { scanReleases } from '../../src/release/catalog.js';
+import { openRelease } from '../../src/release/open.js';
+import type { SearchEngine } from '../../src/search/search-types.js';
+import { writeHomologSource, type HomologSourceKind } from '../relatives/homolog-source.js';
+import { openCalibrated } from '../tools/calibrated-database.js';
+import { benchHomologs } from '../tools/homologs.js';
+import type { Members } from './lists.js';
+import type { BenchProtein } from '../tools/proteins.js';
+
+/** Where the homologs of the domains come from: nowhere, or one of the sources of the relatives bench. */
+export type WorldKind = 'plain' | HomologSourceKind;
+
+/**
+ * Opens the calibrated release of the domains. A release of this kind that is in the folder is used as it is, such as
+ * one of the relatives bench. It may have further domains, which are not searched.
+ * Errors  those of the build, of mmseqs and of the calibration
+ */
+export async function openWorld(
+  appliance: Appliance,
+  targets: readonly BenchProtein[],
+  kind: WorldKind,
+  folder: string,
+  data: string,
+): Promise<Members> {
+  const engine = await openEngine(appliance, targets, kind, folder, data);
+  const members = targets.map(({ id }) => engine.release.targets.find(id)!);
+  return { engine, targets: Uint32Array.from(members).sort() };
+}
+
+async function openEngine(
+  appliance: Appliance,
+  targets: readonly BenchProtein[],
+  kind: WorldKind,
+  folder: string,
+  data: string,
+): Promise<SearchEngine> {
+  const { config, backend } = appliance;
+  const { indexesFolder, threads } = config;
+  if (kind === 'plain') return openCalibrated(appliance, targets, kind, folder);
+  const { releases } = await scanReleases(indexesFolder);
+  const existing = releases.find(({ slug }) => slug === kind);
+  const encoder = await appliance.loadEncoder(config.encoder);
+  if (existing === undefined) {
+    const homologs = await benchHomologs(appliance, encoder, kind, async () => {
+      const path = join(folder, `${kind}.background.fasta`);
+      await writeHomologSource(data, kind, path);
+      return path;
+    });
+    await encoder.close();
+    return openCalibrated(appliance, targets, kind, folder, homologs);
+  }
+  const { directory } = existing;
+  const release = await openRelease(directory);
+  const homologSources = { indexesFolder, threads, openEngine: (id: string) => appliance.engines.open(id) };
+  const measuring = await openMeasuringEngine({ release, encoder, backend, threads });
+  return withEvidence({ ...measuring, ...loadedRelease({ release, encoder, homologSources }) }, directory);
+}
