@@ -1,13 +1,7 @@
 import { Refusal } from '../errors.js';
 import { batchesOf, largestBatchSize } from '../search/batches.js';
 import { searchMany } from '../search/search.js';
-import type {
-  NamedQuery,
-  PairwiseAlignment,
-  SearchEngine,
-  SearchResult,
-  SearchSettings,
-} from '../search/search-types.js';
+import type { NamedQuery, SearchEngine, SearchResult, SearchSettings } from '../search/search-types.js';
 import { type FastaInput, readFasta, refuseRecord } from '../sequence/fasta.js';
 import { parseFastaHeader } from '../sequence/fasta-header.js';
 import { normaliseProtein } from '../sequence/protein.js';
@@ -21,6 +15,7 @@ export type {
   NamedQuery,
   PairwiseAlignment,
   QueryHomologs,
+  QueryRange,
   SearchEngine,
   SearchRequest,
   SearchResult,
@@ -72,67 +67,19 @@ export interface SearchedQuery {
   readonly result: SearchResult;
 }
 
-/** A stretch of a query. Zero-based and half-open. */
-export interface QueryRange {
-  readonly start: number;
-  readonly end: number;
-}
-
 /**
  * Searches the queries in batches and yields each result in the order of the queries. The results equal those of single
- * searches. With a range, the result is that of its residues alone, and coordinates refer to the whole query.
- * Errors  Refusal `invalid_option` if a query ends before the range; those of the queries and of searchMany
+ * searches.
+ * Errors  those of the queries and of searchMany
  */
 export async function* searchAll(
   queries: AsyncIterable<NamedQuery>,
   settings: SearchSettings,
   engine: SearchEngine,
   signal: AbortSignal,
-  range?: QueryRange,
 ): AsyncGenerator<SearchedQuery> {
   for await (const batch of batchesOf(queries, largestBatchSize(settings))) {
-    const stretches = range === undefined ? batch : batch.map((query) => stretchOf(query, range));
-    const results = await searchMany(stretches, settings, engine, signal);
-    for (const [index, result] of results.entries()) {
-      const query = batch[index];
-      yield {
-        query,
-        result: range === undefined ? result : inWhole(result, range.start, query.sequence.length),
-      };
-    }
+    const results = await searchMany(batch, settings, engine, signal);
+    for (const [index, result] of results.entries()) yield { query: batch[index], result };
   }
-}
-
-function stretchOf(query: NamedQuery, { start, end }: QueryRange): NamedQuery {
-  const { id, sequence } = query;
-  if (end <= sequence.length) return { ...query, sequence: sequence.slice(start, end) };
-  throw new Refusal(
-    'invalid_option',
-    `The query range ends at residue ${end}, but ${id} has ${sequence.length} residues.`,
-  );
-}
-
-/** Moves the alignments of a stretch to the coordinates of its query. */
-function inWhole(result: SearchResult, start: number, queryLength: number): SearchResult {
-  const moved = <Alignment extends PairwiseAlignment>(alignment: Alignment): Alignment => {
-    // An empty alignment has no place.
-    if (alignment.cigar === '') return { ...alignment, queryLength };
-    const { queryStart, queryEnd } = alignment;
-    return {
-      ...alignment,
-      queryStart: queryStart + start,
-      queryEnd: queryEnd + start,
-      queryLength,
-      queryCoverageRatio: (queryEnd - queryStart) / queryLength,
-    };
-  };
-  const candidates = result.candidates.map((candidate) => {
-    const { alignment, further } = candidate;
-    return {
-      ...candidate,
-      ...(alignment && { alignment: moved(alignment) }),
-      ...(further && { further: { ...further, alignments: further.alignments.map(moved) } }),
-    };
-  });
-  return { ...result, candidates };
 }

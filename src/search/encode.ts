@@ -1,6 +1,7 @@
 import { encodeHomologSets } from '../homologs/encode.js';
 import { withoutHomologs } from '../homologs/finder.js';
-import type { EncodedQuery, ProteinQuery, SearchEngine, SearchRequest } from './search-types.js';
+import { refuseRange } from './refusals.js';
+import type { EncodedQuery, ProteinQuery, QueryRange, SearchEngine, SearchRequest } from './search-types.js';
 
 /**
  * Returns the tokens of each query: of the encoder alone, or of its homologs if the release's targets have homologs.
@@ -33,5 +34,17 @@ export async function encode(
   return queries.map((query, index) => {
     const { tokens, homologs: count } = encoded[index];
     return { ...query, tokens, relatives: { count, elapsedMs } };
+  });
+}
+
+/** The queries cut to the range; the queries as they are without one. Errors  those of refuseRange */
+export function stretchesOf<Query extends ProteinQuery>(
+  queries: readonly Query[],
+  range: QueryRange | undefined,
+): readonly Query[] {
+  if (range === undefined) return queries;
+  return queries.map((query) => {
+    refuseRange(query, range);
+    return { ...query, sequence: query.sequence.slice(range.start, range.end) };
   });
 }

@@ -65,10 +65,18 @@ export interface SearchRequest {
   readonly relatives?: QueryHomologs;
   /** Further alignments of aligned candidates that have E-values. Default: the best alignment only. */
   readonly alignments?: AlignmentBounds;
+  /** Residues of each query that are searched alone; positions in the result are those of the whole. Default: all. */
+  readonly queryRange?: QueryRange;
   /** Targets that E-values count false hits among, 1..10¹². Default: the searched ones. */
   readonly databaseSize?: number;
   /** Whether judged candidates get a probability of homology. Default: `not_requested`. */
   readonly probability?: SignificanceRequirement;
+}
+
+/** A stretch of a query. Zero-based and half-open. */
+export interface QueryRange {
+  readonly start: number;
+  readonly end: number;
 }
 
 /** Which further alignments of one candidate a search returns. */

@@ -8,7 +8,11 @@ import { Refusal } from '../../errors.js';
 import { needAlignments } from '../../services/select.js';
 import { readFilterExpressions } from '../search/filter.js';
 import type { CommandContext } from '../terminal/command.js';
-import { addSearchSettings, type SearchSettingFlags } from '../terminal/search-settings.js';
+import {
+  addSearchSettings,
+  alignmentBoundsOf,
+  type SearchSettingFlags,
+} from '../terminal/search-settings.js';
 import { addCutOffOptions, cutOffsOf, type CutOffFlags } from '../terminal/selection.js';
 import { runsClient } from './client.js';
 import { RESULT_FORMATS, writeResults, type ResultFormat } from './results.js';
@@ -36,7 +40,8 @@ export function addSubmit(runs: Command, context: CommandContext): void {
   command.option('-d, --database <name>', 'slug or id of a database; default: the default one');
   addSearchSettings(addCutOffOptions(command), {
     limit: `nearest candidates of each query (default: ${DEFAULT_LIMIT})`,
-    evidence: 'what to compute beside the ranking (default: alignments where cut-offs need them)',
+    evidence: 'what to compute beside the ranking (default: alignments where options need them)',
+    probability: 'also the probability that a candidate is a homolog',
   })
     .option('--label <text>', 'your name of the run; default: the name of the file')
     .addOption(new Option('--priority <level>', 'among your own runs').choices(['high', 'normal', 'low']))
@@ -65,10 +70,13 @@ async function submit(file: string, flags: SubmitFlags, context: CommandContext)
 
 function batchRequest(fasta: string, file: string, flags: SubmitFlags): RunRequest {
   const { database, limit = DEFAULT_LIMIT, label, priority } = flags;
-  const { guarantee, significance, homologs, databaseSize } = flags;
+  const { guarantee, significance, homologs, databaseSize, queryRange, probability } = flags;
+  const bounds = alignmentBoundsOf(flags);
   const cutOffs = cutOffsOf(flags);
   const filter = readFilterExpressions(flags.filter) as BatchSearchRunInput['filter'];
-  const evidence = flags.evidence ?? (needAlignments(cutOffs) ? 'pairwise_sequence_alignment' : undefined);
+  const evidence =
+    flags.evidence ??
+    (bounds !== undefined || needAlignments(cutOffs) ? 'pairwise_sequence_alignment' : undefined);
   const name = label ?? (file === '-' ? undefined : basename(file));
   return {
     endpoint: 'homology.batch_search',
@@ -83,6 +91,11 @@ function batchRequest(fasta: string, file: string, flags: SubmitFlags): RunReque
       ...(significance !== undefined && { significance }),
       ...(homologs !== undefined && { relatives: homologs }),
       ...(databaseSize !== undefined && { database_size: databaseSize }),
+      ...(queryRange !== undefined && { query_range: queryRange }),
+      ...(probability === true && { probability: 'required' }),
+      ...(bounds && {
+        alignments: { maximum_count: bounds.maxCount, maximum_expected_false_hits: bounds.maxEValue },
+      }),
     },
     ...(name !== undefined && { label: name }),
     ...(priority !== undefined && { priority }),

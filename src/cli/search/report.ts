@@ -22,7 +22,7 @@ export interface SearchReport {
   readonly propagation?: PresentedPropagation;
   readonly request: Pick<
     SearchRequest,
-    'evidence' | 'guarantee' | 'significance' | 'limit' | 'databaseSize' | 'probability'
+    'evidence' | 'guarantee' | 'significance' | 'limit' | 'databaseSize' | 'probability' | 'queryRange'
   >;
   readonly release: Release;
   readonly engine: SearchEngine;

@@ -14,12 +14,12 @@ import { isTableOfAnother, MISSING_WRITTEN } from '../../services/export/rows.js
 import { openPropagation } from '../../services/search/propagation.js';
 import { evidenceWarnings, type SearchedDatabase } from '../../services/search/present-search.js';
 import type { CommandContext } from '../terminal/command.js';
+import { alignmentBoundsOf } from '../terminal/search-settings.js';
 import { manualUrl, serverUrl } from '../terminal/server-url.js';
 import { formatArrow, formatAsExport, formatTsv, writeAlignments } from './encoded.js';
 import { readFilterExpressions } from './filter.js';
 import { formatHtml, formatJson } from './json.js';
 import {
-  alignmentBoundsOf,
   evidenceOf,
   exportFormatOf,
   formatIn,
@@ -81,6 +81,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
       significance: flags.significance ?? 'if_available',
       relatives: flags.homologs ?? 'as_release',
       ...(bounds && { alignments: bounds }),
+      ...(flags.queryRange && { queryRange: flags.queryRange }),
       ...usedEValuesOf(format, propagates, selection),
       ...(flags.databaseSize !== undefined && { databaseSize: flags.databaseSize }),
       ...(hasProbability(flags) && { probability: 'required' as const }),
@@ -92,7 +93,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
     const usedQueries = isSingle ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
-    const searched = searchAll(usedQueries, settings, engine, stopping.signal, flags.queryRange);
+    const searched = searchAll(usedQueries, settings, engine, stopping.signal);
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
     const reported = flags.verbose === true ? reportFunnels(reports, context) : reports;
     const whole =

@@ -119,17 +119,18 @@ function OneResult({ row, run, visitor }: Omit<QueryLineProps, 'isChosen'> & { r
       const { request } = await requestOfReceipt(row.receipt.id, signal);
       const summary = run.result?.summary as BatchSearchRunSummary | undefined;
       const database = summary?.database ?? (await releaseOf(request.database_release_id ?? '', signal));
-      return resultOf(
+      const result = resultOf(
         { ...row, database, warnings: [], ranking: undefined as never },
         { id: row.query_id, sequence: request.query.sequence },
         request,
       );
+      return { result, request };
     },
     [row.query_index, run.status],
   );
   return (
     <Await loaded={loaded}>
-      {(result) => <ResultView result={result} tools={toolsFor(result, visitor)} />}
+      {({ result, request }) => <ResultView result={result} tools={toolsFor(result, visitor, request)} />}
     </Await>
   );
 }

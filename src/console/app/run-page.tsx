@@ -107,13 +107,14 @@ function SingleResult({ run, visitor }: { readonly run: Run; readonly visitor: V
       const candidates = (await allOf(gloaming.results(run.id, { signal }))) as HomologyCandidate[];
       const { request } = await requestOfReceipt(summary.receipt.id, signal);
       const query = { id: run.label ?? 'query', sequence: request.query.sequence };
-      return resultOf({ ...summary, candidates, is_result_limit_reached: false }, query, request);
+      const answer = { ...summary, candidates, is_result_limit_reached: false };
+      return { result: resultOf(answer, query, request), request };
     },
     [run.id],
   );
   return (
     <Await loaded={loaded}>
-      {(result) => <ResultView result={result} tools={toolsFor(result, visitor)} />}
+      {({ result, request }) => <ResultView result={result} tools={toolsFor(result, visitor, request)} />}
     </Await>
   );
 }

@@ -2,6 +2,7 @@ import type { BatchSearchRunInput } from '../../contract/runs/run-kinds.js';
 import { Refusal } from '../../errors.js';
 import { faultAt, placeText, type Place, type RefusalLocation } from '../../places.js';
 import { BATCH_MAX_QUERIES, REFUSAL_MAX_LOCATIONS } from '../../limits.js';
+import { refuseRange } from '../../search/refusals.js';
 import { readFasta } from '../../sequence/fasta.js';
 import { parseFastaHeader } from '../../sequence/fasta-header.js';
 import { normaliseProtein } from '../../sequence/protein.js';
@@ -47,7 +48,9 @@ export async function readQueries(
     }
     if (slice.isOver) await slice.pause();
     try {
-      queries.push({ id: id ?? String(index), sequence: normaliseProtein(text).sequence });
+      const query = { id: id ?? String(index), sequence: normaliseProtein(text).sequence };
+      if (input.query_range !== undefined) refuseRange(query, input.query_range);
+      queries.push(query);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       faultCount += 1;
