@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { emptyEdges, type NeighbourGraph } from '../../src/neighbours/graph.js';
 import type { WalkHit } from '../../src/propagation/walk.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
-import { searchMany } from '../../src/search/search.js';
-import type { Candidate, SearchEngine } from '../../src/search/search-types.js';
+import { openTokenReader } from '../../src/release/rows/token-reader.js';
+import { chooseMany, searchMany } from '../../src/search/search.js';
+import type { Candidate, EncodedQuery, SearchEngine } from '../../src/search/search-types.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import { logEValueOf } from '../tools/candidate-scores.js';
 
@@ -44,26 +45,70 @@ export async function searchLists(
   name: string,
   untilMs: number,
 ): Promise<readonly HitList[]> {
-  const settings = {
-    targetSpace: unfilteredSpace(engine.release),
+  const settings = settingsOf(engine);
+  return storedLists(sequences, folder, name, untilMs, async (pack) => {
+    const queries = pack.map((sequence) => ({ sequence, normalizationId: NORMALIZATION_ID }));
+    const results = await searchMany(queries, settings, engine);
+    return results.map(({ candidates }) => candidates);
+  });
+}
+
+/**
+ * Lists the hits of some targets of a release, whose tokens have the homologs of the build. The values are those of
+ * `searchLists` with their sequences, without the ends of alignments.
+ * Errors  those of `chooseMany` and the file system
+ */
+export async function targetLists(
+  engine: SearchEngine,
+  targets: readonly number[],
+  folder: string,
+  name: string,
+  untilMs: number,
+): Promise<readonly HitList[]> {
+  const { release } = engine;
+  const reader = await openTokenReader(release);
+  const queryOf = async (target: number): Promise<EncodedQuery> => ({
+    sequence: release.targets.sequence(target),
+    normalizationId: NORMALIZATION_ID,
+    tokens: await reader.read(target),
+  });
+  const settings = { ...settingsOf(engine), evidence: 'candidate_measurement' } as const;
+  try {
+    return await storedLists(targets, folder, name, untilMs, async (pack) =>
+      chooseMany(await Promise.all(pack.map(queryOf)), settings, engine),
+    );
+  } finally {
+    await reader.close();
+  }
+}
+
+function settingsOf({ release }: SearchEngine) {
+  return {
+    targetSpace: unfilteredSpace(release),
     limit: CANDIDATES,
     evidence: 'pairwise_sequence_alignment',
     guarantee: 'exhaustive',
     significance: 'if_available',
     alignedMaxEValue: ALIGNED_EVALUE,
   } as const;
+}
+
+async function storedLists<Query>(
+  queries: readonly Query[],
+  folder: string,
+  name: string,
+  untilMs: number,
+  listsOf: (pack: readonly Query[]) => Promise<readonly (readonly Candidate[])[]>,
+): Promise<readonly HitList[]> {
   const paths: string[] = [];
-  for (let start = 0; start < sequences.length; start += PACK) {
+  for (let start = 0; start < queries.length; start += PACK) {
     const path = join(folder, `${name}-${start}.bin`);
     if (existsSync(path)) {
       paths.push(path);
       continue;
     }
     if (performance.now() > untilMs) break;
-    const pack = sequences.slice(start, start + PACK);
-    const queries = pack.map((sequence) => ({ sequence, normalizationId: NORMALIZATION_ID }));
-    const results = await searchMany(queries, settings, engine);
-    const words = results.flatMap(({ candidates }) => encodeHits(candidates));
+    const words = (await listsOf(queries.slice(start, start + PACK))).flatMap(encodeHits);
     writeFileSync(`${path}.new`, Uint32Array.from(words));
     renameSync(`${path}.new`, path);
     paths.push(path);

@@ -4,7 +4,7 @@ import { loadConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import { annotateProteins, type AnnotateProteinsOptions } from '../../pipelines/domains/annotate.js';
-import type { AnnotatedProtein } from '../../pipelines/domains/domain.js';
+import type { AnnotatedProtein } from '../../pipelines/domains/tables.js';
 import { openSearcher } from '../../searcher.js';
 import { noticeText } from '../index/notices.js';
 import { summaryPage } from '../report/domain-summary.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { scientific } from '../../pipelines/domains/tables.js';
-import type { AnnotatedProtein, Domain } from '../../pipelines/domains/domain.js';
+import type { AnnotatedProtein, Domain } from '../../pipelines/domains/tables.js';
 
 /** What the summary page says about the annotation. */
 interface SummaryHead {

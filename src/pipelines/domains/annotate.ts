@@ -11,8 +11,8 @@ import type { Calibration } from '../../significance/calibration.js';
 import { parquetTable } from '../../services/export/parquet.js';
 import type { PipelineEvents } from '../events/notices.js';
 import { readQueries } from '../search.js';
-import type { AnnotatedProtein } from './domain.js';
-import { findDomains } from './find.js';
+import type { AnnotatedProtein } from '../../domains/domain.js';
+import { findDomains } from '../../domains/find.js';
 import { domainGff, domainTable, domainTblout, domainTsv } from './tables.js';
 
 export interface AnnotateProteinsOptions {

@@ -1,5 +1,7 @@
 import type { TableColumn } from '../../services/export/parquet.js';
-import type { AnnotatedProtein, Domain, FamilyName } from './domain.js';
+import type { AnnotatedProtein, Domain, FamilyName } from '../../domains/domain.js';
+
+export type { AnnotatedProtein, Domain } from '../../domains/domain.js';
 
 /** One line of a table. */
 interface Row {

@@ -20,7 +20,7 @@ import { summaryPage } from '#src/cli/report/domain-summary.js';
 import { loadConfig } from '#src/config.js';
 import { simulateProteins } from '#src/demo/simulate.js';
 import { annotateProteins } from '#src/pipelines/domains/annotate.js';
-import type { AnnotatedProtein } from '#src/pipelines/domains/domain.js';
+import type { AnnotatedProtein } from '#src/domains/domain.js';
 import { openSearcher } from '#src/searcher.js';
 import { copyDemoRelease } from '../../tools/fixtures.js';
 import { PROGRAM } from '../../tools/paths.js';
