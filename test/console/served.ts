@@ -5,7 +5,9 @@ import { openDemoAppliance } from '../tools/demo-appliance.js';
 import { serveInProcess, type ServedProcess } from '../tools/served-process.js';
 import { launch, watchedPage, type WatchedPage } from './browser.js';
 
-/** A server process with 60 simulated proteins. The test can kill and restart it. */
+const PROTEINS = 60;
+
+/** A server process with simulated proteins. The test can kill and restart it. */
 export interface ServedConsole {
   readonly url: string;
   readonly key: string;
@@ -38,9 +40,10 @@ export interface OpenedConsole extends WatchedPage {
 /**
  * Starts server and browser.
  * @param timeoutMs bound on every wait for the page
+ * @param proteins number of simulated proteins
  */
-export async function openConsole(timeoutMs: number): Promise<OpenedConsole> {
-  const served = await serveConsole();
+export async function openConsole(timeoutMs: number, proteins = PROTEINS): Promise<OpenedConsole> {
+  const served = await serveConsole({}, proteins);
   const browser = await launch();
   const watched = await watchedPage(browser, served.url);
   watched.page.setDefaultTimeout(timeoutMs);
@@ -54,11 +57,15 @@ export async function openConsole(timeoutMs: number): Promise<OpenedConsole> {
 /**
  * Starts the server.
  * @param settings of appliance.json, in addition to those of the environment
+ * @param proteins number of simulated proteins
  */
-export async function serveConsole(settings: Readonly<Record<string, unknown>> = {}): Promise<ServedConsole> {
+export async function serveConsole(
+  settings: Readonly<Record<string, unknown>> = {},
+  proteins = PROTEINS,
+): Promise<ServedConsole> {
   const { appliance, demo, environment, sequences, keyOf, remove } = await openDemoAppliance({
     seed: 11,
-    proteins: 60,
+    proteins,
     settings,
   });
   const key = await keyOf('lab');

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { GloamingError } from '../../clients/typescript/failure.js';
 import type { HomologyFilter, HomologyRelease } from '../../clients/typescript/types/homology.js';
+import { DomainsButton } from './domains-button.js';
 import { estimatedSeconds, searchAndStore } from '../server/results.js';
 import { CopyButton } from '../parts/copy.js';
 import { goTo, hrefTo } from '../parts/route.js';
@@ -117,11 +118,30 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
           {release === undefined ? 'No database has been built yet.' : costOf(records, release, visitor)}
         </p>
         {failure !== undefined && <Failure error={failure} />}
-        {records.length > 0 && (
-          <CopyButton label="Copy permalink" text={new URL(addressOf(request), location.href).href} />
-        )}
+        {records.length > 0 && <OtherActions {...{ records, release, filter, visitor, isReady, request }} />}
       </SearchSide>
     </form>
+  );
+}
+
+interface OtherActionsProps {
+  readonly records: ReturnType<typeof readPasted>;
+  readonly release: HomologyRelease | undefined;
+  readonly filter: HomologyFilter | undefined;
+  readonly visitor: Visitor;
+  readonly isReady: boolean;
+  readonly request: Draft;
+}
+
+/** What can be done with the proteins of the form besides searching with them. */
+function OtherActions({ records, release, filter, visitor, isReady, request }: OtherActionsProps) {
+  return (
+    <>
+      {isReady && release !== undefined && !visitor.is_open && (
+        <DomainsButton records={records} release={release} filter={filter} />
+      )}
+      <CopyButton label="Copy permalink" text={new URL(addressOf(request), location.href).href} />
+    </>
   );
 }
 
