@@ -1,8 +1,11 @@
+import { open, stat } from 'node:fs/promises';
+import type { ProteinFormat } from '../build-release/sources/formats/protein-format.js';
 import { Refusal } from '../errors.js';
+import { HOMOLOG_RULES } from '../homologs/rules.js';
 import { batchesOf, largestBatchSize } from '../search/batches.js';
 import { searchMany } from '../search/search.js';
 import type { NamedQuery, SearchEngine, SearchResult, SearchSettings } from '../search/search-types.js';
-import { type FastaInput, readFasta, refuseRecord } from '../sequence/fasta.js';
+import { fastaFile, type FastaInput, readFasta, refuseRecord } from '../sequence/fasta.js';
 import { parseFastaHeader } from '../sequence/fasta-header.js';
 import { normaliseProtein } from '../sequence/protein.js';
 
@@ -42,6 +45,55 @@ export async function* readQueries(input: FastaInput, onReplaced?: OnReplaced): 
     } catch (cause) {
       throw cause instanceof Refusal ? refuseRecord(cause, record, named.id) : cause;
     }
+  }
+}
+
+/**
+ * Reads the queries of a file: proteins of FASTA, or families of a Stockholm, A3M or HMMER3 file, recognised by its
+ * name or first bytes. A family is a query with its members.
+ * @param onReplaced  as of readQueries
+ * Errors  those of readQueries and of reading families
+ */
+export async function* readQueryFile(path: string, onReplaced?: OnReplaced): AsyncGenerator<NamedQuery> {
+  const format = await familyFormatOf(path);
+  if (format === undefined) return yield* readQueries(fastaFile(path), onReplaced);
+  const { homologSetOf } = await import('../homologs/family.js');
+  for await (const { id, text, family, record } of format.read(fastaFile(path))) {
+    try {
+      const { sequence, normalizationId } = normaliseProtein(text);
+      yield { id, sequence, normalizationId, homologSet: homologSetOf(sequence, family, HOMOLOG_RULES) };
+    } catch (cause) {
+      throw cause instanceof Refusal && record !== undefined ? refuseRecord(cause, record, id) : cause;
+    }
+  }
+}
+
+/**
+ * Returns the format of a file of families; undefined for another file. Only a file that cannot be FASTA is recognised,
+ * because the formats take time to load. A pipe is FASTA.
+ */
+async function familyFormatOf(path: string): Promise<ProteinFormat | undefined> {
+  const isFile = await stat(path).then(
+    (status) => status.isFile(),
+    () => false,
+  );
+  if (!isFile || (!FAMILY_NAME.test(path) && (await firstByte(path)) === FASTA_START)) return undefined;
+  const { recogniseFile } = await import('../build-release/sources/formats/recognise.js');
+  const { format } = await recogniseFile(path);
+  return format.hasFamilies === true ? format : undefined;
+}
+
+/** A3M begins as FASTA does. */
+const FAMILY_NAME = /\.a3m(\.(gz|bgz|zst|xz))?$/i;
+const FASTA_START = '>'.charCodeAt(0);
+
+async function firstByte(path: string): Promise<number | undefined> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(1), 0, 1, 0);
+    return bytesRead === 0 ? undefined : buffer[0];
+  } finally {
+    await file.close();
   }
 }
 

@@ -38,9 +38,14 @@ export function refuseVainDatabaseSize(
  * Errors  Refusal `query_range_invalid` if it is empty or ends after the last residue of the query
  */
 export function refuseRange(
-  { id = 'the query', sequence }: Pick<ProteinQuery, 'id' | 'sequence'>,
+  { id = 'the query', sequence, homologSet }: Pick<ProteinQuery, 'id' | 'sequence' | 'homologSet'>,
   { start, end }: QueryRange,
 ): void {
+  if (homologSet !== undefined) {
+    throw new Refusal('query_range_invalid', `${id} is a family, which is searched as a whole.`, {
+      param: 'query_range',
+    });
+  }
   if (start < end && end <= sequence.length) return;
   const reason =
     start < end

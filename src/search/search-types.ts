@@ -14,6 +14,7 @@ import type {
   TokenStore,
 } from '../kernels/kernels.js';
 import type { Encoder } from '../encoder/encoder.js';
+import type { SelectedHomologSet } from '../homologs/finder.js';
 import type { ProfileEncoder } from '../homologs/profile-encoder.js';
 import type { AlignmentSignificance, CandidateSignificance } from './candidate-significance.js';
 
@@ -27,6 +28,8 @@ export interface ProteinQuery {
   readonly id?: string;
   readonly sequence: string;
   readonly normalizationId: string;
+  /** Present if the query is a family, whose consensus is the sequence. It takes the place of found homologs. */
+  readonly homologSet?: SelectedHomologSet;
 }
 
 /** A query of a FASTA file. */
