@@ -28,6 +28,10 @@ export const PAIR_ALIGNMENTS_MAX_COUNT = 100;
  * domains up to the same E-value. */
 export const ALIGNMENTS_COUNT = 10;
 export const ALIGNMENTS_EXPECTED_FALSE_HITS = 0.01;
+/** Largest E-value of a domain of an annotated protein, if a request names none. */
+export const ANNOTATION_EXPECTED_FALSE_HITS = 1e-3;
+/** Searches of one protein that is annotated: later ones are of what has no domain yet. */
+export const ANNOTATION_MAX_ROUNDS = 10;
 /** Largest number of proteins that E-values may be given for. */
 export const DATABASE_SIZE_MAX = 1_000_000_000_000;
 export const INLINE_RESPONSE_MAX_BYTES = 16 * MEBIBYTE_BYTES;

@@ -51,6 +51,7 @@ type SearchCode =
   | 'sequence_empty'
   | 'sequence_is_nucleotide'
   | 'sequence_too_long'
+  | 'query_range_invalid'
   | 'significance_unavailable'
   | 'propagation_unavailable'
   | 'relatives_unavailable'

@@ -35,6 +35,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   'fit-significance': 5,
   'measure-recall': 5,
   'find-homologs': 5,
+  domains: 5,
   engine: 6,
   demo: 7,
   services: 7,

@@ -1,8 +1,13 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openAppliance } from '../../src/appliance.js';
+import { openAppliance, type Appliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
 import { findEncoder } from '../../src/encoder/find.js';
+import { openMeasuringEngine } from '../../src/engine/open-engine.js';
+import { assert } from '../../src/errors.js';
+import { scanReleases } from '../../src/release/catalog.js';
+import { openRelease } from '../../src/release/open.js';
+import type { SearchEngine } from '../../src/search/search-types.js';
 import {
   homologyProbability,
   PROBABILITY_FILE,
@@ -14,7 +19,7 @@ import {
 import { seededRandom } from '../../src/random.js';
 import { referenceNullFolder } from '../../src/significance/reference-null.js';
 import type { Bench } from '../main.js';
-import { searchLists, type HitList } from '../propagation/lists.js';
+import { searchLists, targetLists, type HitList } from '../propagation/lists.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
@@ -24,15 +29,16 @@ import { fallingShares, type Bin } from './falling-shares.js';
 /*
  * Fits the probability of homology to labelled training domains, and checks it on dev domains.
  *
- *   npm run bench -- probability FOLDER [seconds] [--write]
+ *   npm run bench -- probability FOLDER [seconds] [--homologs=INDEXES] [--write]
  *
- * All labelled domains are a release without homologs. Every 8th training domain and every 4th dev domain is a query.
- * The fit counts training targets only. The check counts all targets: ten bins of probabilities, and the observed share
- * of homologs in each. A pair of one superfamily is homologous, a pair of different fold groups is not; SCOPe does not
- * decide about the others, which are left out. A superfamily of n training queries has the weight
- * n^¾, so that a few large ones do not make the prior. The exponent was chosen among 1, ¾ and ½ in view of dev; the
- * diagrams of two halves of dev's fold groups show how much it varies. With --write the table
- * lies beside the reference null of the encoder.
+ * All labelled domains are a release without homologs. With --homologs they are the release `whole` with homologs that
+ * `npm run bench -- relatives all whole` has left in the folder `i` of its own folder, INDEXES. Every 8th training
+ * domain and every 4th dev domain is a query. The fit counts training targets only. The check counts all targets: ten
+ * bins of probabilities, and the observed share of homologs in each. A pair of one superfamily is homologous, a pair of
+ * different fold groups is not; SCOPe does not decide about the others, which are left out. A superfamily of n training
+ * queries has the weight n^¾, so that a few large ones do not make the prior. The exponent was chosen among 1, ¾ and ½
+ * in view of dev; the diagrams of two halves of dev's fold groups show how much it varies. With --write the table lies
+ * beside the reference null of the encoder.
  * The lists of hits take five minutes of processor time. A call stops after so many seconds, and the next one goes on.
  */
 
@@ -56,7 +62,8 @@ interface Pair {
 }
 
 export const run: Bench = async (options) => {
-  const [folder = 'probability', seconds = '280'] = options.filter((option) => option !== '--write');
+  const [folder = 'probability', seconds = '280'] = options.filter((option) => !option.startsWith('--'));
+  const [homologs] = options.flatMap((option) => /^--homologs=(.+)$/.exec(option)?.[1] ?? []);
   const untilMs = performance.now() + 1_000 * Number(seconds);
   const config = loadConfig(process.env);
   const shared = process.env.GLOAMING_SHARED ?? join(config.packageFolder, '..', 'shared');
@@ -68,14 +75,23 @@ export const run: Bench = async (options) => {
   const labels = readLabels(join(scope, 'labels.tsv'));
   const { list: targets } = await readProteins(join(scope, 'domains.fasta'));
   mkdirSync(folder, { recursive: true });
-  const places = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
+  const places = { GLOAMING_INDEXES: homologs ?? join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
   const appliance = await openAppliance(loadConfig({ ...process.env, ...places }));
   try {
-    const engine = await openCalibrated(appliance, targets, 'plain', folder);
+    const engine =
+      homologs === undefined
+        ? await openCalibrated(appliance, targets, 'plain', folder)
+        : await openWithHomologs(appliance, homologs);
+    const placeOf = new Map(targets.map(({ id }, place) => [id, place]));
+    refuseOtherTargets(engine, targets);
     const [training, dev] = [queriesOf(targets, labels, false), queriesOf(targets, labels, true)];
     const listsOf = (name: string, queries: readonly BenchProtein[]): Promise<readonly HitList[]> => {
-      const sequences = queries.map(({ sequence }) => sequence);
-      return searchLists(engine, sequences, folder, name, untilMs);
+      if (homologs === undefined) {
+        const sequences = queries.map(({ sequence }) => sequence);
+        return searchLists(engine, sequences, folder, name, untilMs);
+      }
+      const places = queries.map(({ id }) => placeOf.get(id)!);
+      return targetLists(engine, places, folder, `${name}-homologs`, untilMs);
     };
     const devLists = await listsOf(`dev-${DEV_EVERY}`, dev);
     const trainingLists = await listsOf(`train-${TRAINING_EVERY}`, training);
@@ -101,9 +117,13 @@ export const run: Bench = async (options) => {
       query_count: training.length,
     });
     const directory = await findEncoder(id, config);
+    const hasProfiles = homologs !== undefined;
     if (options.includes('--write'))
-      writeFileSync(join(referenceNullFolder(directory, false), PROBABILITY_FILE), probabilityText(card));
-    const shipped = await readProbabilityCard(directory, sha256, false);
+      writeFileSync(
+        join(referenceNullFolder(directory, hasProfiles), PROBABILITY_FILE),
+        probabilityText(card),
+      );
+    const shipped = await readProbabilityCard(directory, sha256, hasProfiles);
     const isShipped = shipped !== undefined && probabilityText(shipped) === probabilityText(card);
     console.log(
       `${card.pair_count} training pairs, ${card.log_e_values.length} knots; shipped: ${isShipped ? 'yes' : 'no'}`,
@@ -129,22 +149,53 @@ export const run: Bench = async (options) => {
       training_pairs: card.pair_count,
       dev_queries: dev.length,
       second_queries: dev.filter((query) => isOfHalf(1, query)).length,
-      second_pairs: second.bins.reduce((sum, { pairs }) => sum + pairs, 0),
       is_shipped: isShipped,
-      first_largest_difference: first.largestDifference,
-      second_largest_difference: second.largestDifference,
-      curated_largest_difference: ofCurated.largestDifference,
-      bins: Object.fromEntries(
-        second.bins.map(({ pairs, predicted, observed }, at) => [
-          `${at / 10}–${(at + 1) / 10}`,
-          { pairs, predicted, observed },
-        ]),
-      ),
+      ...describe(first, second, ofCurated),
     };
   } finally {
     await appliance.close();
   }
 };
+
+function describe(first: Diagram, second: Diagram, ofCurated: Diagram) {
+  return {
+    second_pairs: second.bins.reduce((sum, { pairs }) => sum + pairs, 0),
+    first_largest_difference: first.largestDifference,
+    second_largest_difference: second.largestDifference,
+    curated_largest_difference: ofCurated.largestDifference,
+    bins: Object.fromEntries(
+      second.bins.map(({ pairs, predicted, observed }, at) => [
+        `${at / 10}–${(at + 1) / 10}`,
+        { pairs, predicted, observed },
+      ]),
+    ),
+  };
+}
+
+/** Opens the release with homologs and its calibration. Errors  those of opening a release */
+async function openWithHomologs(
+  { config, backend, loadEncoder }: Appliance,
+  indexes: string,
+): Promise<SearchEngine> {
+  const { releases } = await scanReleases(indexes);
+  const found = releases.find(({ slug }) => slug === 'whole');
+  assert(found !== undefined, `${indexes} holds the release whole`);
+  const release = await openRelease(found.directory);
+  return openMeasuringEngine({
+    release,
+    encoder: await loadEncoder(config.encoder),
+    backend,
+    threads: config.threads,
+  });
+}
+
+/** The lists name targets by their places. */
+function refuseOtherTargets({ release }: SearchEngine, targets: readonly BenchProtein[]): void {
+  assert(
+    release.targets.count === targets.length && targets.every(({ id }, at) => release.targets.id(at) === id),
+    'the release has the labelled domains in their order',
+  );
+}
 
 function queriesOf(
   targets: readonly BenchProtein[],

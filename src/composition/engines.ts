@@ -1,13 +1,13 @@
 import type { ApplianceConfig } from '../config.js';
 import { findEncoderVersion } from '../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
+import { probabilitiesOf } from '../engine/probabilities.js';
 import { createEngines, type Engines } from '../engine/engines.js';
 import type { KernelBackend } from '../kernels/kernels.js';
 import { releaseDirectory } from '../release/catalog.js';
 import { openRelease } from '../release/open.js';
 import type { Release, ReleaseManifest } from '../release/release.js';
 import type { Workers } from '../services/workers/workers.js';
-import { readProbabilityCard } from '../significance/probability.js';
 import type { ReleaseTable } from '../store/tables/releases.js';
 
 /** Foundation of the engines: settings, kernels and the catalog of releases. */
@@ -61,9 +61,6 @@ export function openEngines(
     },
     loadEncoder: async (id, digest) =>
       loadEncoder(await findEncoderVersion(id, digest, config), encoderOptionsOf(config)),
-    probabilityOf: async ({ encoder: { id, sha256 }, relatives: homologs }) => {
-      const directory = await findEncoderVersion(id, sha256, config);
-      return readProbabilityCard(directory, sha256, homologs !== undefined);
-    },
+    probabilityOf: (manifest) => probabilitiesOf(manifest, config),
   });
 }

@@ -5,6 +5,7 @@ import { ColabfoldTickets } from '../services/colabfold/tickets.js';
 import { Msas } from '../services/msa/msas.js';
 import { Refs } from '../services/refs.js';
 import { TargetNames } from '../services/targets.js';
+import { annotateRuns } from '../services/run-kinds/annotate.js';
 import { batchSearchRuns } from '../services/run-kinds/batch.js';
 import { exportRuns } from '../services/run-kinds/export.js';
 import { msaRuns } from '../services/run-kinds/msa.js';
@@ -41,6 +42,7 @@ export function composeRuns(foundation: Foundation, capabilities: RunCapabilitie
     kinds: [
       searchRuns(searching),
       batchSearchRuns({ ...searching, files }),
+      annotateRuns({ ...searching, files }),
       exportRuns({ ...search, table: tables.runs, writer, world }),
       msaRuns(msas),
       homologsRuns({ ...search, config }),

@@ -124,6 +124,8 @@ async function fastaFiles(path: string): Promise<readonly string[]> {
 function homologsOf({ relatives: homologs }: ReleaseManifest, { scanned }: IndexCatalog): string {
   if (homologs === undefined) return 'none';
   const { background: homologSource } = homologs;
+  // The input has the members.
+  if (homologSource.method === 'families') return 'none';
   if (homologSource.method === 'mmseqs') return homologSource.name;
   const database =
     homologSource.method === 'search' && scanned.releases.find(({ id }) => id === homologSource.release_id);
@@ -145,6 +147,8 @@ async function requireSound(
   standing: Pick<FoundRelease, 'directory' | 'manifest'>,
   maxLoss: number,
 ): Promise<void> {
+  const methodOf = ({ relatives: homologs }: ReleaseManifest): string | undefined =>
+    homologs?.background.method;
   const [had, has] = [standing.manifest.counts.targets, next.manifest.counts.targets];
   const refuse = (why: string): Refusal =>
     new Refusal(
@@ -152,6 +156,9 @@ async function requireSound(
       `${next.slug} ${shortId(next.id)} was built and is not served: ${why}. "gloaming index default ${next.slug} ` +
         `--release ${shortId(next.id)}" serves it all the same.`,
     );
+  if (methodOf(standing.manifest) === 'families' && methodOf(next.manifest) !== 'families') {
+    throw refuse('its source has proteins where there were families');
+  }
   if (has < had * (1 - maxLoss)) {
     throw refuse(
       `it has ${has} proteins where there were ${had}, and --max-loss allows ${Math.round(100 * maxLoss)} % fewer`,

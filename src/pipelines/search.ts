@@ -1,15 +1,12 @@
+import { open, stat } from 'node:fs/promises';
+import type { ProteinFormat } from '../build-release/sources/formats/protein-format.js';
 import { Refusal } from '../errors.js';
 import { searchRounds, type RoundSettings } from '../find-homologs/rounds.js';
+import { HOMOLOG_RULES } from '../homologs/rules.js';
 import { batchesOf, largestBatchSize } from '../search/batches.js';
 import { searchMany } from '../search/search.js';
-import type {
-  NamedQuery,
-  PairwiseAlignment,
-  SearchEngine,
-  SearchResult,
-  SearchSettings,
-} from '../search/search-types.js';
-import { type FastaInput, readFasta, refuseRecord } from '../sequence/fasta.js';
+import type { NamedQuery, SearchEngine, SearchResult, SearchSettings } from '../search/search-types.js';
+import { fastaFile, type FastaInput, readFasta, refuseRecord } from '../sequence/fasta.js';
 import { parseFastaHeader } from '../sequence/fasta-header.js';
 import { normaliseProtein } from '../sequence/protein.js';
 
@@ -22,6 +19,7 @@ export type {
   NamedQuery,
   PairwiseAlignment,
   QueryHomologs,
+  QueryRange,
   SearchEngine,
   SearchRequest,
   SearchResult,
@@ -51,6 +49,55 @@ export async function* readQueries(input: FastaInput, onReplaced?: OnReplaced): 
   }
 }
 
+/**
+ * Reads the queries of a file: proteins of FASTA, or families of a Stockholm, A3M or HMMER3 file, recognised by its
+ * name or first bytes. A family is a query with its members.
+ * @param onReplaced  as of readQueries
+ * Errors  those of readQueries and of reading families
+ */
+export async function* readQueryFile(path: string, onReplaced?: OnReplaced): AsyncGenerator<NamedQuery> {
+  const format = await familyFormatOf(path);
+  if (format === undefined) return yield* readQueries(fastaFile(path), onReplaced);
+  const { homologSetOf } = await import('../homologs/family.js');
+  for await (const { id, text, family, record } of format.read(fastaFile(path))) {
+    try {
+      const { sequence, normalizationId } = normaliseProtein(text);
+      yield { id, sequence, normalizationId, homologSet: homologSetOf(sequence, family, HOMOLOG_RULES) };
+    } catch (cause) {
+      throw cause instanceof Refusal && record !== undefined ? refuseRecord(cause, record, id) : cause;
+    }
+  }
+}
+
+/**
+ * Returns the format of a file of families; undefined for another file. Only a file that cannot be FASTA is recognised,
+ * because the formats take time to load. A pipe is FASTA.
+ */
+async function familyFormatOf(path: string): Promise<ProteinFormat | undefined> {
+  const isFile = await stat(path).then(
+    (status) => status.isFile(),
+    () => false,
+  );
+  if (!isFile || (!FAMILY_NAME.test(path) && (await firstByte(path)) === FASTA_START)) return undefined;
+  const { recogniseFile } = await import('../build-release/sources/formats/recognise.js');
+  const { format } = await recogniseFile(path);
+  return format.hasFamilies === true ? format : undefined;
+}
+
+/** A3M begins as FASTA does. */
+const FAMILY_NAME = /\.a3m(\.(gz|bgz|zst|xz))?$/i;
+const FASTA_START = '>'.charCodeAt(0);
+
+async function firstByte(path: string): Promise<number | undefined> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(1), 0, 1, 0);
+    return bytesRead === 0 ? undefined : buffer[0];
+  } finally {
+    await file.close();
+  }
+}
+
 /** Passes one query on. Errors  Refusal `invalid_option` for a second query, before the first is searched */
 export async function* onlyQuery(queries: AsyncIterable<NamedQuery>): AsyncGenerator<NamedQuery> {
   let only: NamedQuery | undefined;
@@ -73,78 +120,23 @@ export interface SearchedQuery {
   readonly result: SearchResult;
 }
 
-/** A stretch of a query. Zero-based and half-open. */
-export interface QueryRange {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** How queries are searched beside the settings of one search. */
-export interface SearchAllOptions {
-  /** Stretch of each query that is searched. Default: the whole query. */
-  readonly range?: QueryRange;
-  /** Searches in rounds (find-homologs/rounds.ts). Default: one search. */
-  readonly inRounds?: Pick<RoundSettings, 'rounds' | 'maxEValue'>;
-}
-
 /**
  * Searches the queries in batches and yields each result in the order of the queries. The results equal those of single
- * searches. With a range, the result is that of its residues alone, and coordinates refer to the whole query.
- * Errors  Refusal `invalid_option` if a query ends before the range; those of the queries and of searchMany
+ * searches.
+ * Errors  those of the queries and of searchMany
  */
 export async function* searchAll(
   queries: AsyncIterable<NamedQuery>,
   settings: SearchSettings,
   engine: SearchEngine,
   signal: AbortSignal,
-  { range, inRounds }: SearchAllOptions = {},
+  inRounds?: Pick<RoundSettings, 'rounds' | 'maxEValue'>,
 ): AsyncGenerator<SearchedQuery> {
   for await (const batch of batchesOf(queries, largestBatchSize(settings))) {
-    const stretches = range === undefined ? batch : batch.map((query) => stretchOf(query, range));
     const results =
       inRounds === undefined
-        ? await searchMany(stretches, settings, engine, signal)
-        : await searchRounds(stretches, { ...settings, ...inRounds }, engine, signal);
-    for (const [index, result] of results.entries()) {
-      const query = batch[index];
-      yield {
-        query,
-        result: range === undefined ? result : inWhole(result, range.start, query.sequence.length),
-      };
-    }
+        ? await searchMany(batch, settings, engine, signal)
+        : await searchRounds(batch, { ...settings, ...inRounds }, engine, signal);
+    for (const [index, result] of results.entries()) yield { query: batch[index], result };
   }
-}
-
-function stretchOf(query: NamedQuery, { start, end }: QueryRange): NamedQuery {
-  const { id, sequence } = query;
-  if (end <= sequence.length) return { ...query, sequence: sequence.slice(start, end) };
-  throw new Refusal(
-    'invalid_option',
-    `The query range ends at residue ${end}, but ${id} has ${sequence.length} residues.`,
-  );
-}
-
-/** Moves the alignments of a stretch to the coordinates of its query. */
-function inWhole(result: SearchResult, start: number, queryLength: number): SearchResult {
-  const moved = <Alignment extends PairwiseAlignment>(alignment: Alignment): Alignment => {
-    // An empty alignment has no place.
-    if (alignment.cigar === '') return { ...alignment, queryLength };
-    const { queryStart, queryEnd } = alignment;
-    return {
-      ...alignment,
-      queryStart: queryStart + start,
-      queryEnd: queryEnd + start,
-      queryLength,
-      queryCoverageRatio: (queryEnd - queryStart) / queryLength,
-    };
-  };
-  const candidates = result.candidates.map((candidate) => {
-    const { alignment, further } = candidate;
-    return {
-      ...candidate,
-      ...(alignment && { alignment: moved(alignment) }),
-      ...(further && { further: { ...further, alignments: further.alignments.map(moved) } }),
-    };
-  });
-  return { ...result, candidates };
 }

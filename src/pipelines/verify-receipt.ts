@@ -7,7 +7,7 @@ import { RETAINED_MAX_CANDIDATES } from '../limits.js';
 import type { ReleaseManifest } from '../release/release.js';
 import { planSearch, referencePolicyId } from '../search/plan.js';
 import { search } from '../search/search.js';
-import type { SearchEngine, SearchPlan, SearchRequest } from '../search/search-types.js';
+import type { QueryRange, SearchEngine, SearchPlan, SearchRequest } from '../search/search-types.js';
 import type { TargetSpaces } from '../services/search/target-spaces.js';
 import type { ControlStore } from '../store/control-store.js';
 import { ReceiptTable } from '../store/tables/receipts.js';
@@ -32,7 +32,12 @@ interface ReceiptContent {
     readonly normalization_id: string;
     readonly tokens_sha256: string;
   };
-  readonly parameters: Pick<SearchRequest, 'evidence' | 'guarantee' | 'limit' | 'relatives' | 'significance'>;
+  readonly parameters: Pick<
+    SearchRequest,
+    'evidence' | 'guarantee' | 'limit' | 'relatives' | 'significance'
+  > & {
+    readonly query_range?: QueryRange;
+  };
   readonly target_space: { readonly id: string; readonly canonical_filter: unknown } | null;
 }
 
@@ -93,6 +98,7 @@ function isReceiptContent(content: unknown): content is ReceiptContent {
     ASKED.every((name) => SEARCH_SETTINGS[name].enum.includes(parameters[name])) &&
     isLimit(parameters['limit']) &&
     (parameters['relatives'] === undefined || isHomologs(parameters['relatives'])) &&
+    (parameters['query_range'] === undefined || isRange(parameters['query_range'])) &&
     (space === null || (isObject(space) && hasTexts(space, ['id']) && 'canonical_filter' in space))
   );
 }
@@ -101,6 +107,10 @@ const ASKED = ['evidence', 'guarantee', 'significance'] as const;
 
 function isHomologs(value: unknown): boolean {
   return SEARCH_SETTINGS.relatives.enum.includes(value);
+}
+
+function isRange(value: unknown): boolean {
+  return isObject(value) && Number.isInteger(value['start']) && Number.isInteger(value['end']);
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -151,10 +161,12 @@ function requestOf(
   { release }: SearchEngine,
   { targetSpaces }: ReceiptPlace,
 ): SearchRequest {
+  const { query_range: queryRange, ...settings } = parameters;
   return {
-    ...parameters,
+    ...settings,
+    ...(queryRange && { queryRange }),
     // The reference policy may have answered an approximate request; it answers again.
-    guarantee: policyId === referencePolicyId(release.manifest) ? 'exhaustive' : parameters.guarantee,
+    guarantee: policyId === referencePolicyId(release.manifest) ? 'exhaustive' : settings.guarantee,
     query: { sequence: query.sequence, normalizationId: query.normalization_id },
     targetSpace:
       space === null

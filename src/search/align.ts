@@ -15,6 +15,7 @@ import type {
   FurtherAlignments,
   PairwiseAlignment,
   SearchEngine,
+  SearchResult,
   SearchSettings,
 } from './search-types.js';
 
@@ -149,4 +150,34 @@ export function tracePath(path: AffineAlignment, query: string, target: string):
     targetEnd: path.targetEnd,
     targetLength: target.length,
   };
+}
+
+/**
+ * Moves the alignments of a stretch to the coordinates of its query. E-values, MaxSim and the digest stay those of the
+ * stretch.
+ * @param start  first residue of the stretch, zero-based
+ * @param queryLength  residues of the whole query
+ */
+export function inWhole(result: SearchResult, start: number, queryLength: number): SearchResult {
+  const moved = <Alignment extends PairwiseAlignment>(alignment: Alignment): Alignment => {
+    // An empty alignment has no place.
+    if (alignment.cigar === '') return { ...alignment, queryLength };
+    const { queryStart, queryEnd } = alignment;
+    return {
+      ...alignment,
+      queryStart: queryStart + start,
+      queryEnd: queryEnd + start,
+      queryLength,
+      queryCoverageRatio: (queryEnd - queryStart) / queryLength,
+    };
+  };
+  const candidates = result.candidates.map((candidate) => {
+    const { alignment, further } = candidate;
+    return {
+      ...candidate,
+      ...(alignment && { alignment: moved(alignment) }),
+      ...(further && { further: { ...further, alignments: further.alignments.map(moved) } }),
+    };
+  });
+  return { ...result, candidates };
 }

@@ -2,9 +2,15 @@ import { Refusal } from '../errors.js';
 import { stratumOf, type Calibration } from '../significance/calibration.js';
 import type { CalibrationCard } from '../significance/card.js';
 import type { UnsupportedReason } from './candidate-significance.js';
-import type { SearchEngine, SearchRequest, SignificanceRequirement } from './search-types.js';
+import type {
+  ProteinQuery,
+  QueryRange,
+  SearchEngine,
+  SearchRequest,
+  SignificanceRequirement,
+} from './search-types.js';
 
-/* Refusals of requests for E-values and probabilities that a search cannot give. */
+/* Refusals of requests for E-values, probabilities and stretches of queries that a search cannot give. */
 
 const NO_CALIBRATION =
   'Significance is required, but this release has no qualified calibration. ' +
@@ -28,28 +34,63 @@ export function refuseVainDatabaseSize(
 }
 
 /**
+ * Refuses a stretch that a query does not have.
+ * Errors  Refusal `query_range_invalid` if it is empty or ends after the last residue of the query
+ */
+export function refuseRange(
+  { id = 'the query', sequence, homologSet }: Pick<ProteinQuery, 'id' | 'sequence' | 'homologSet'>,
+  { start, end }: QueryRange,
+): void {
+  if (homologSet !== undefined) {
+    throw new Refusal('query_range_invalid', `${id} is a family, which is searched as a whole.`, {
+      param: 'query_range',
+    });
+  }
+  if (start < end && end <= sequence.length) return;
+  const reason =
+    start < end
+      ? `The query range ends at residue ${end}, but ${id} has ${sequence.length} residues.`
+      : `The query range starts at ${start} and ends at ${end}, so that it is empty.`;
+  throw new Refusal('query_range_invalid', reason, { param: 'query_range' });
+}
+
+/** What probabilities of a release rest on. */
+interface ProbabilitySource {
+  readonly isCalibrated: boolean;
+  /** Whether the encoder has a table of probabilities for such releases. */
+  readonly hasTable: boolean;
+  readonly manifest: Pick<SearchEngine['release']['manifest'], 'encoder' | 'relatives'>;
+}
+
+export function probabilitySourceOf({
+  calibration,
+  probability,
+  release,
+}: Pick<SearchEngine, 'calibration' | 'probability' | 'release'>): ProbabilitySource {
+  return {
+    isCalibrated: calibration !== undefined,
+    hasTable: probability !== undefined,
+    manifest: release.manifest,
+  };
+}
+
+/**
  * Refuses probabilities that the release cannot have.
  * Errors  Refusal `significance_unavailable`
  */
 export function refuseWithoutProbability(
   { significance, probability }: Pick<SearchRequest, 'significance' | 'probability'>,
-  engine: Pick<SearchEngine, 'calibration' | 'probability' | 'release'>,
+  { isCalibrated, hasTable, manifest }: ProbabilitySource,
 ): void {
   if (probability !== 'required') return;
-  if (
-    engine.calibration !== undefined &&
-    significance !== 'not_requested' &&
-    engine.probability !== undefined
-  )
-    return;
-  const { encoder, relatives: homologs } = engine.release.manifest;
+  if (isCalibrated && significance !== 'not_requested' && hasTable) return;
+  const { encoder, relatives: homologs } = manifest;
   const kind = homologs === undefined ? '' : ' with homologs';
-  const reason =
-    engine.probability === undefined
-      ? `encoder ${encoder.id} has no table of them for databases${kind}. Leave out the probabilities.`
-      : engine.calibration === undefined
-        ? 'they rest on E-values, which this release does not have. Calibrate the release first.'
-        : 'they rest on E-values, which significance "not_requested" leaves out. Leave out one of the two.';
+  const reason = !hasTable
+    ? `encoder ${encoder.id} has no table of them for databases${kind}. Leave out the probabilities.`
+    : !isCalibrated
+      ? 'they rest on E-values, which this release does not have. Calibrate the release first.'
+      : 'they rest on E-values, which significance "not_requested" leaves out. Leave out one of the two.';
   throw new Refusal('significance_unavailable', `Probabilities of homology are not available: ${reason}`, {
     param: 'probability',
   });

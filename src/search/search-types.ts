@@ -14,6 +14,7 @@ import type {
   TokenStore,
 } from '../kernels/kernels.js';
 import type { Encoder } from '../encoder/encoder.js';
+import type { SelectedHomologSet } from '../homologs/finder.js';
 import type { ProfileEncoder } from '../homologs/profile-encoder.js';
 import type { AlignmentSignificance, CandidateSignificance } from './candidate-significance.js';
 
@@ -27,6 +28,8 @@ export interface ProteinQuery {
   readonly id?: string;
   readonly sequence: string;
   readonly normalizationId: string;
+  /** Present if the query is a family, whose consensus is the sequence. It takes the place of found homologs. */
+  readonly homologSet?: SelectedHomologSet;
 }
 
 /** A query of a FASTA file. */
@@ -70,10 +73,18 @@ export interface SearchRequest {
   readonly relatives?: QueryHomologs;
   /** Further alignments of aligned candidates that have E-values. Default: the best alignment only. */
   readonly alignments?: AlignmentBounds;
+  /** Residues of each query that are searched alone; positions in the result are those of the whole. Default: all. */
+  readonly queryRange?: QueryRange;
   /** Targets that E-values count false hits among, 1..10¹². Default: the searched ones. */
   readonly databaseSize?: number;
   /** Whether judged candidates get a probability of homology. Default: `not_requested`. */
   readonly probability?: SignificanceRequirement;
+}
+
+/** A stretch of a query. Zero-based and half-open. */
+export interface QueryRange {
+  readonly start: number;
+  readonly end: number;
 }
 
 /** Which further alignments of one candidate a search returns. */

@@ -2,8 +2,8 @@ import * as fastq from 'fastq';
 import { assert } from '../errors.js';
 import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import type { JudgeAlignment } from './candidate-significance.js';
-import { align, alignFurther } from './align.js';
-import { encode } from './encode.js';
+import { align, alignFurther, inWhole } from './align.js';
+import { encode, stretchesOf } from './encode.js';
 import { nearestSums } from './exhaustive.js';
 import { planSearch } from './plan.js';
 import { sweptSums } from './prefiltered.js';
@@ -23,7 +23,7 @@ import type {
   SearchResult,
   SearchSettings,
 } from './search-types.js';
-import { refuseVainDatabaseSize, refuseWithoutProbability } from './refusals.js';
+import { probabilitySourceOf, refuseVainDatabaseSize, refuseWithoutProbability } from './refusals.js';
 import { createJudge, withoutJudgement, type Judge } from './significance.js';
 
 /*
@@ -46,7 +46,8 @@ import { createJudge, withoutJudgement, type Judge } from './significance.js';
 
 /**
  * Searches one release with one query.
- * Errors  Refusal `significance_unavailable` before any work; Fault of encoder or kernels; the signal's reason
+ * Errors  Refusal `significance_unavailable`, `query_range_invalid` before any work; Fault of encoder or kernels; the
+ *         signal's reason
  * @param plan  of this engine and request, where the caller has planned the search already
  */
 export async function search(
@@ -72,8 +73,12 @@ export async function searchMany(
   signal?: AbortSignal,
   plan: SearchPlan = planSearch(engine, settings),
 ): Promise<readonly SearchResult[]> {
-  const encoding = (): ReturnType<typeof encode> => encode(queries, settings, engine, { signal });
-  return runStages(queries, encoding, alignAndSeal, { plan, settings, engine, signal });
+  const { queryRange: range } = settings;
+  const searched = stretchesOf(queries, range);
+  const encoding = (): ReturnType<typeof encode> => encode(searched, settings, engine, { signal });
+  const results = await runStages(searched, encoding, alignAndSeal, { plan, settings, engine, signal });
+  if (range === undefined) return results;
+  return results.map((result, index) => inWhole(result, range.start, queries[index].sequence.length));
 }
 
 /**
@@ -125,7 +130,7 @@ async function runStages<Query extends ProteinQuery, Result>(
   assert(settings.limit >= 1 && settings.limit <= RETAINED_MAX_CANDIDATES, 'the contract bounds the limit');
   assert(settings.targetSpace.releaseId === engine.release.id, 'a target space belongs to one release');
   refuseVainDatabaseSize(settings, engine.calibration !== undefined);
-  refuseWithoutProbability(settings, engine);
+  refuseWithoutProbability(settings, probabilitySourceOf(engine));
   const { threads, isLowPriority, scan = scanHere } = engine;
   const sequences = queries.map(({ sequence }) => sequence);
   const options = { signal, threads, isLowPriority };

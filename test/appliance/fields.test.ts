@@ -97,6 +97,8 @@ describe('every field of an answer changes with its source:', () => {
         query: { kind: 'protein_sequence', sequence: 'WWWWWWWW' },
         evidence: 'pairwise_sequence_alignment',
       }),
+      await search({ database: DEMO_SLUG, query_range: { start: 0, end: 30 } }),
+      await search({ database: DEMO_SLUG, query_range: { start: 5, end: 40 } }),
       // Makes queue wait and execution long enough for a clock of milliseconds.
       ...(await Promise.all(
         Array.from({ length: 12 }, (_, at) => search({ limit: at + 10, query: longQuery(at) })),

@@ -47,6 +47,12 @@ it(`twice ${CASES} random requests get responses that the OpenAPI document decla
       field: ['organism', 'reviewed'],
       value: ['true'],
       filter: [{ op: 'exists', field: 'organism' }],
+      query_range: [{ start: 0, end: 20 }],
+      // The database has no calibration, so that E-values are refused. JSON leaves an undefined member out.
+      database_size: [undefined],
+      probability: ['if_available'],
+      significance: ['if_available'],
+      evidence: ['pairwise_sequence_alignment'],
       Filter: [{ op: 'eq', field: 'reviewed', value: 'true' }],
     },
   };

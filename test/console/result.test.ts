@@ -78,6 +78,38 @@ describe.skipIf(CHROMIUM === undefined)('a result in a browser', () => {
     await page.getByRole('button', { name: 'Rings' }).click();
   });
 
+  it('searches a stretch of the query that is dragged over the ruler, or set by the keyboard', async () => {
+    const query = served.sequences[2];
+    await page.goto(`${served.url}/console/#/search`);
+    await page.getByLabel('Protein', { exact: true }).fill(query);
+    await page.getByLabel('Residues of the query').fill(`5-${query.length + 1}`);
+    await page.getByText(`query has ${query.length} residues.`).waitFor();
+    await page.getByLabel('Residues of the query').fill('');
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    const ruler = page.locator('.range-ruler');
+    const { x, y, width } = (await ruler.boundingBox())!;
+    await page.mouse.move(x + width / 4, y + 10);
+    await page.mouse.down();
+    await page.mouse.move(x + width / 2, y + 10, { steps: 5 });
+    await page.mouse.up();
+    const [start, end] = [Math.round(query.length / 4), Math.round(query.length / 2)];
+    await page.getByRole('button', { name: `Search residues ${start + 1} to ${end} alone` }).waitFor();
+    const last = page.getByRole('slider', { name: 'Last residue of the stretch' });
+    await last.press('PageUp');
+    await last.press('ArrowLeft');
+    expect(await last.getAttribute('aria-valuenow')).toBe(String(end + 9));
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: `Search residues ${start + 1} to ${end + 9} alone` }).click();
+    await page.getByText(`Residues ${start + 1} to ${end + 9} of ${query.length} residues, alone`).waitFor();
+    await page.reload();
+    await page.getByText(`Residues ${start + 1} to ${end + 9} of ${query.length} residues, alone`).waitFor();
+    const first = page.getByRole('slider', { name: 'First residue of the stretch' });
+    await first.press('Home');
+    await last.press('End');
+    await page.getByRole('button', { name: 'Search the whole query' }).click();
+    await page.getByText(`${query.length} residues against`, { exact: false }).waitFor();
+  }, 60_000);
+
   it('counts every hit without a row in the alignment, with the reason', async () => {
     const hits = await count();
     await page.getByRole('link', { name: 'Alignment of all' }).click();

@@ -61,6 +61,7 @@ export async function openConsole(timeoutMs: number, simulated?: Simulated): Pro
 /**
  * Starts the server.
  * @param settings of appliance.json, in addition to those of the environment
+ * @param proteins number of simulated proteins
  */
 export async function serveConsole(
   settings: Readonly<Record<string, unknown>> = {},

@@ -1,10 +1,10 @@
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { loadConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import { annotateProteins, type AnnotateProteinsOptions } from '../../pipelines/domains/annotate.js';
-import type { AnnotatedProtein } from '../../pipelines/domains/domain.js';
+import type { AnnotatedProtein } from '../../pipelines/domains/tables.js';
 import { openSearcher } from '../../searcher.js';
 import { noticeText } from '../index/notices.js';
 import { summaryPage } from '../report/domain-summary.js';
@@ -17,6 +17,7 @@ interface AnnotateFlags {
   readonly database: string;
   readonly output: string;
   readonly maxEvalue: number;
+  readonly against?: string;
   readonly rounds: number;
   readonly limit: number;
   readonly guarantee: AnnotateProteinsOptions['guarantee'];
@@ -25,6 +26,9 @@ interface AnnotateFlags {
 const HELP = `
 The folder gets domains.tsv, domains.gff3, domains.domtblout (the columns of hmmscan), domains.parquet and
 summary.html. Killed at any moment, the same command goes on.
+
+With --against, a domain is new if the file covers less than half of its residues: column new of domains.tsv and
+domains.parquet, attribute new=1 of domains.gff3, outlines in summary.html.
 
 Of overlapping domains of one clan or family the one with the smallest E-value stays. Of the others, the set without
 overlaps that has the largest sum of bit scores is chosen.
@@ -40,6 +44,10 @@ export function register(program: Command, context: CommandContext): void {
     .argument('<fasta>', 'FASTA file, plain or gzip')
     .requiredOption('-d, --database <name>', 'slug of a database of families, or a release id')
     .requiredOption('-o, --output <folder>', 'where the files go')
+    .option(
+      '--against <file>',
+      'mark what this annotation of the proteins does not have: --domtblout of hmmscan, or TSV of InterProScan',
+    )
     .option('--max-evalue <value>', 'largest E-value of a domain', eValue, 1e-3)
     .option(
       '--rounds <count>',
@@ -64,7 +72,7 @@ function eValue(text: string): number {
 }
 
 async function annotate(fasta: string, flags: AnnotateFlags, context: CommandContext): Promise<void> {
-  const { database: name, output, maxEvalue: maxEValue, rounds, limit, guarantee } = flags;
+  const { database: name, output, maxEvalue: maxEValue, rounds, limit, guarantee, against } = flags;
   if (limit > RETAINED_MAX_CANDIDATES) {
     throw new Refusal('invalid_option', `--limit goes up to ${RETAINED_MAX_CANDIDATES}.`);
   }
@@ -73,9 +81,19 @@ async function annotate(fasta: string, flags: AnnotateFlags, context: CommandCon
   try {
     const { releaseId, slug } = selectRelease(searcher.releases, name);
     const engine = await searcher.engines.open(releaseId);
-    const head = { database: slug, releaseId, maxEValue };
+    const head = {
+      database: slug,
+      releaseId,
+      maxEValue,
+      ...(against !== undefined && { against: basename(against) }),
+    };
     const summaryOf = (proteins: readonly AnnotatedProtein[]): string => summaryPage(head, proteins);
-    const place = { fasta, output: resolve(output), database: slug };
+    const place = {
+      fasta,
+      output: resolve(output),
+      database: slug,
+      ...(against !== undefined && { against }),
+    };
     const options = { ...place, maxEValue, rounds, limit, guarantee, summaryOf };
     const done = await runPipeline(
       context,
@@ -93,8 +111,14 @@ async function annotate(fasta: string, flags: AnnotateFlags, context: CommandCon
       done.uncovered === 0
         ? ''
         : `Proteins without E-values, because they are shorter or longer than the calibration covers: ${uncovered}.\n`;
+    const found =
+      done.newDomains === undefined
+        ? ''
+        : `Domains that ${basename(against ?? '')} does not have: ${done.newDomains.toLocaleString('en')}.\n`;
     const files = done.files.map((file) => `  ${file}\n`).join('');
-    context.stdout.write(`${domains} domains in ${annotated} of ${proteins} proteins.\n${unjudged}${files}`);
+    context.stdout.write(
+      `${domains} domains in ${annotated} of ${proteins} proteins.\n${found}${unjudged}${files}`,
+    );
   } finally {
     await searcher.close();
   }

@@ -19,7 +19,11 @@ import { readFilterExpressions } from '../search/filter.js';
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
 import { runPipeline } from '../terminal/pipeline.js';
-import { addSearchSettings, type SearchSettingFlags } from '../terminal/search-settings.js';
+import {
+  addSearchSettings,
+  alignmentBoundsOf,
+  type SearchSettingFlags,
+} from '../terminal/search-settings.js';
 
 interface BatchFlags extends SearchSettingFlags {
   readonly database: string;
@@ -76,6 +80,7 @@ function addSearch(batch: Command, context: CommandContext): void {
   addSearchSettings(command, {
     limit: 'nearest candidates of each query (default: 100)',
     evidence: 'what to compute beside the ranking (default: pairwise_sequence_alignment)',
+    probability: 'fill the column of the probability that a candidate is a homolog',
   })
     .option('--parts <count>', 'divide the database into so many parts (default: 1)', positiveInteger)
     .option('--memory <GiB>', 'divide it into parts whose tokens fit, where it is larger than memory', Number)
@@ -107,6 +112,8 @@ function batchOptionsOf(flags: BatchFlags): BatchOptions {
   const { database, limit = DEFAULT_LIMIT, parts, memory } = flags;
   const { evidence = 'pairwise_sequence_alignment', guarantee = 'approximate' } = flags;
   const { significance = 'if_available', homologs = 'as_release', databaseSize } = flags;
+  const { queryRange, probability } = flags;
+  const alignments = alignmentBoundsOf(flags);
   if (limit > RETAINED_MAX_CANDIDATES) {
     throw new Refusal('invalid_option', `--limit goes up to ${RETAINED_MAX_CANDIDATES}.`);
   }
@@ -120,6 +127,9 @@ function batchOptionsOf(flags: BatchFlags): BatchOptions {
       significance,
       relatives: homologs,
       ...(databaseSize !== undefined && { databaseSize }),
+      ...(queryRange !== undefined && { queryRange }),
+      ...(probability === true && { probability: 'required' as const }),
+      ...(alignments && { alignments }),
     },
     filter: readFilterExpressions(flags.filter) ?? null,
     parts,

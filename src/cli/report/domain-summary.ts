@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import { scientific } from '../../pipelines/domains/tables.js';
-import type { AnnotatedProtein, Domain } from '../../pipelines/domains/domain.js';
+import type { AnnotatedProtein, Domain } from '../../pipelines/domains/tables.js';
 
 /** What the summary page says about the annotation. */
 interface SummaryHead {
   readonly database: string;
   readonly releaseId: string;
   readonly maxEValue: number;
+  /** Name of the annotation that the proteins were compared with. */
+  readonly against?: string;
 }
 
 const FAMILY_COLUMNS = ['family', 'name', 'description'];
-const COUNT_COLUMNS = ['proteins', 'domains'];
 const LISTED_FAMILIES = 50;
 const LISTED_ARCHITECTURES = 30;
 /** Width of the longest drawn protein. Unit: pixels */
@@ -27,9 +28,10 @@ interface Architecture {
  * families, and the most frequent architectures, each drawn with the first protein that has it.
  */
 export function summaryPage(head: SummaryHead, proteins: Iterable<AnnotatedProtein>): string {
-  const families = new Map<string, { readonly domain: Domain; proteins: number; domains: number }>();
+  const families = new Map<string, FamilyRow>();
   const architectures = new Map<string, Architecture>();
   let [count, annotated, domains, residues, covered] = [0, 0, 0, 0, 0];
+  const fresh = { domains: 0, proteins: 0, lone: 0 };
   for (const protein of proteins) {
     count += 1;
     residues += protein.length;
@@ -37,15 +39,20 @@ export function summaryPage(head: SummaryHead, proteins: Iterable<AnnotatedProte
     annotated += 1;
     domains += protein.domains.length;
     covered += protein.domains.reduce((sum, { start, end }) => sum + end - start, 0);
+    const freshCount = countNew(protein.domains);
+    fresh.domains += freshCount;
+    fresh.proteins += freshCount > 0 ? 1 : 0;
+    fresh.lone += protein.hasGiven === false ? 1 : 0;
     const names = protein.domains.map(({ family }) => family.name).join(' – ');
     const architecture = architectures.get(names) ?? { names, example: protein, count: 0 };
     architecture.count += 1;
     architectures.set(names, architecture);
     for (const id of new Set(protein.domains.map(({ family }) => family.id))) {
       const own = protein.domains.filter(({ family }) => family.id === id);
-      const row = families.get(id) ?? { domain: own[0], proteins: 0, domains: 0 };
+      const row = families.get(id) ?? { domain: own[0], proteins: 0, domains: 0, fresh: 0 };
       row.proteins += 1;
       row.domains += own.length;
+      row.fresh += countNew(own);
       families.set(id, row);
     }
   }
@@ -55,10 +62,12 @@ export function summaryPage(head: SummaryHead, proteins: Iterable<AnnotatedProte
     ['domains', domains.toLocaleString('en')],
     ['residues in domains', share(covered, residues)],
     ['families found', families.size.toLocaleString('en')],
+    ...againstFacts(head.against, fresh),
     ['database', head.database],
     ['release', head.releaseId],
     ['E-value of a domain', `at most ${head.maxEValue}`],
   ];
+  const isCompared = head.against !== undefined;
   const ranked = [...families.values()].sort(
     (a, b) => b.proteins - a.proteins || (a.domain.family.id < b.domain.family.id ? -1 : 1),
   );
@@ -69,23 +78,59 @@ export function summaryPage(head: SummaryHead, proteins: Iterable<AnnotatedProte
     `<dl>${facts.map(([name, value]) => `<dt>${name}</dt><dd>${markup(value)}</dd>`).join('')}</dl>`,
     section('Most frequent families', ranked.length, LISTED_FAMILIES),
     `<table><thead><tr>${FAMILY_COLUMNS.map((name) => `<th>${name}</th>`).join('')}`,
-    `${COUNT_COLUMNS.map((name) => `<th class="n">${name}</th>`).join('')}</tr></thead>`,
-    `<tbody>${ranked.slice(0, LISTED_FAMILIES).map(familyRow).join('')}</tbody></table>`,
+    `${countColumns(isCompared)
+      .map((name) => `<th class="n">${name}</th>`)
+      .join('')}</tr></thead>`,
+    `<tbody>${ranked
+      .slice(0, LISTED_FAMILIES)
+      .map((row) => familyRow(row, isCompared))
+      .join('')}</tbody></table>`,
     section('Most frequent architectures', common.length, LISTED_ARCHITECTURES),
     ...common.slice(0, LISTED_ARCHITECTURES).map(drawing),
   ]);
 }
 
-function familyRow({
-  domain: { family },
-  proteins,
-  domains,
-}: {
+interface FamilyRow {
   readonly domain: Domain;
-  readonly proteins: number;
-  readonly domains: number;
-}): string {
-  const cells = [family.id, family.name, family.description ?? '', proteins, domains].map(
+  proteins: number;
+  domains: number;
+  /** Domains that the given annotation does not have. */
+  fresh: number;
+}
+
+function countColumns(isCompared: boolean): readonly string[] {
+  return ['proteins', 'domains', ...(isCompared ? ['new'] : [])];
+}
+
+function countNew(domains: readonly Domain[]): number {
+  return domains.filter(({ isNew }) => isNew).length;
+}
+
+/** What only this annotation has. */
+function againstFacts(
+  against: string | undefined,
+  { domains, proteins, lone }: { readonly domains: number; readonly proteins: number; readonly lone: number },
+): readonly (readonly [string, string])[] {
+  if (against === undefined) return [];
+  return [
+    [
+      `new against ${against}`,
+      `${domains.toLocaleString('en')} domains in ${proteins.toLocaleString('en')} proteins`,
+    ],
+    [`without a domain in ${against}`, `${lone.toLocaleString('en')} of the proteins with a domain`],
+    ['outlined', 'domains of which it covers less than half'],
+  ];
+}
+
+function familyRow({ domain: { family }, proteins, domains, fresh }: FamilyRow, isCompared: boolean): string {
+  const cells = [
+    family.id,
+    family.name,
+    family.description ?? '',
+    proteins,
+    domains,
+    ...(isCompared ? [fresh] : []),
+  ].map(
     (cell) => `<td${typeof cell === 'number' ? ' class="n"' : ''}>${markup(cell.toLocaleString('en'))}</td>`,
   );
   return `<tr>${cells.join('')}</tr>\n`;
@@ -99,12 +144,12 @@ function section(title: string, count: number, most: number): string {
 function drawing({ names, example, count }: Architecture): string {
   const { id, length, domains } = example;
   const scale = DRAWING_WIDTH / Math.max(1, length);
-  const boxes = domains.map(({ family, start, end, logEValue }) => {
-    const label = `${family.name} ${start + 1}–${end}, E = ${scientific(logEValue)}`;
+  const boxes = domains.map(({ family, start, end, logEValue, isNew }) => {
+    const label = `${family.name} ${start + 1}–${end}, E = ${scientific(logEValue)}${isNew === true ? ', new' : ''}`;
     const [x, width] = [start * scale, Math.max(2, (end - start) * scale)].map((place) => place.toFixed(1));
     return (
       `<g><title>${markup(label)}</title><rect x="${x}" y="4" width="${width}" height="20" rx="4" ` +
-      `fill="hsl(${hueOf(family.id)} 55% 55%)"/></g>`
+      `fill="hsl(${hueOf(family.id)} 55% 55%)"${isNew === true ? ' class="new"' : ''}/></g>`
     );
   });
   return (
@@ -145,6 +190,7 @@ figure { margin: 1rem 0 }
 figcaption span { opacity: .7 }
 svg { width: 100% }
 .line { fill: #8888 }
+.new { stroke: currentColor; stroke-width: 2 }
 `;
 
 /** A page on which no script runs and which loads nothing. */

@@ -6,7 +6,13 @@ import { Fault } from '../../errors.js';
 
 /** The result of one query, with the contract's names. */
 export interface ReportResult {
-  readonly query: { readonly id: string; readonly description?: string; readonly sequence: string };
+  readonly query: {
+    readonly id: string;
+    readonly description?: string;
+    readonly sequence: string;
+    /** Residues that were searched alone, zero-based and half-open. */
+    readonly range?: { readonly start: number; readonly end: number };
+  };
   readonly database: HomologyCandidateSet['database'];
   readonly limit: number;
   readonly has_alignments: boolean;
@@ -91,7 +97,7 @@ function inMarkup(text: string): string {
 /** The members of a candidate that the view shows, about a fifth of all. */
 function shownOf(candidate: HomologyCandidate): unknown {
   const { rank, target, measurements, alignment, alignments, significance } = candidate;
-  const { log_expected_false_hits, pair_tail_surprisal_bits, is_e_value_upper_bound } =
+  const { log_expected_false_hits, pair_tail_surprisal_bits, is_e_value_upper_bound, homology_probability } =
     significance.measurements;
   return {
     rank,
@@ -105,7 +111,12 @@ function shownOf(candidate: HomologyCandidate): unknown {
     significance: {
       status: significance.status,
       reason: significance.reason,
-      measurements: { log_expected_false_hits, pair_tail_surprisal_bits, is_e_value_upper_bound },
+      measurements: {
+        log_expected_false_hits,
+        pair_tail_surprisal_bits,
+        is_e_value_upper_bound,
+        homology_probability,
+      },
     },
   };
 }

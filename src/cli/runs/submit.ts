@@ -8,7 +8,11 @@ import { Refusal } from '../../errors.js';
 import { needAlignments } from '../../services/select.js';
 import { readFilterExpressions } from '../search/filter.js';
 import type { CommandContext } from '../terminal/command.js';
-import { addSearchSettings, type SearchSettingFlags } from '../terminal/search-settings.js';
+import {
+  addSearchSettings,
+  alignmentBoundsOf,
+  type SearchSettingFlags,
+} from '../terminal/search-settings.js';
 import { addCutOffOptions, cutOffsOf, type CutOffFlags } from '../terminal/selection.js';
 import { runsClient } from './client.js';
 import { RESULT_FORMATS, writeResults, type ResultFormat } from './results.js';
@@ -38,7 +42,8 @@ export function addSubmit(runs: Command, context: CommandContext): void {
   addSearchSettings(addCutOffOptions(command), {
     limit: `nearest candidates of each query (default: ${DEFAULT_LIMIT})`,
     evidence:
-      'what to compute beside the ranking (default: alignments where cut-offs or propagation need them)',
+      'what to compute beside the ranking (default: alignments where options or propagation need them)',
+    probability: 'also the probability that a candidate is a homolog',
   })
     .option(
       '--propagation',
@@ -71,11 +76,12 @@ async function submit(file: string, flags: SubmitFlags, context: CommandContext)
 
 function batchRequest(fasta: string, file: string, flags: SubmitFlags): RunRequest {
   const { database, limit = DEFAULT_LIMIT, label, priority } = flags;
-  const { guarantee, significance, homologs, databaseSize } = flags;
+  const { guarantee, significance, homologs, databaseSize, queryRange, probability } = flags;
+  const bounds = alignmentBoundsOf(flags);
   const cutOffs = cutOffsOf(flags);
   const filter = readFilterExpressions(flags.filter) as BatchSearchRunInput['filter'];
   const propagates = flags.propagation === true;
-  const needsAlignments = propagates || needAlignments(cutOffs);
+  const needsAlignments = propagates || bounds !== undefined || needAlignments(cutOffs);
   const evidence = flags.evidence ?? (needsAlignments ? 'pairwise_sequence_alignment' : undefined);
   const name = label ?? (file === '-' ? undefined : basename(file));
   return {
@@ -92,6 +98,11 @@ function batchRequest(fasta: string, file: string, flags: SubmitFlags): RunReque
       ...(homologs !== undefined && { relatives: homologs }),
       ...(databaseSize !== undefined && { database_size: databaseSize }),
       ...(propagates && { propagation: 'required' as const }),
+      ...(queryRange !== undefined && { query_range: queryRange }),
+      ...(probability === true && { probability: 'required' }),
+      ...(bounds && {
+        alignments: { maximum_count: bounds.maxCount, maximum_expected_false_hits: bounds.maxEValue },
+      }),
     },
     ...(name !== undefined && { label: name }),
     ...(priority !== undefined && { priority }),

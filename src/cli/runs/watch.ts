@@ -11,6 +11,7 @@ import { createProgress, formatAmount, formatDuration, type ProgressStage } from
 const STAGES_OF_RUNS: Readonly<Record<RunEndpointKey, ProgressStage>> = {
   'homology.search': 'search',
   'homology.batch_search': 'search',
+  'homology.annotate': 'search',
   'homology.export': 'export',
   'sequences.msa.build': 'align',
   'sequences.relatives': 'search',

@@ -36,6 +36,12 @@ export function deepRowsOf(flags: SearchFlags): DeepRows {
       '--rounds needs the E-values that --significance not_requested leaves out. Leave out one of the two.',
     );
   }
+  if (rounds !== undefined && rounds > 1 && flags.queryRange !== undefined) {
+    throw new Refusal(
+      'invalid_option',
+      '--rounds makes profiles of whole queries. Leave out --query-range, or search the residues as a query.',
+    );
+  }
   return {
     rounds: rounds ?? 1,
     source: homologRows,

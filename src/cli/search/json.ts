@@ -85,6 +85,7 @@ async function* resultsOf(reports: AsyncIterable<SearchReport>): AsyncGenerator<
         id: query.id,
         sequence: query.sequence,
         ...(query.description !== undefined && { description: query.description }),
+        ...(request.queryRange && { range: request.queryRange }),
       },
       database: answer.database,
       limit: request.limit,

@@ -1,7 +1,6 @@
 import type { CutOffs, Sort } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
-import { ALIGNMENTS_EXPECTED_FALSE_HITS } from '../../limits.js';
-import type { AlignmentBounds, EvidenceRequest, QueryRange } from '../../pipelines/search.js';
+import type { EvidenceRequest } from '../../pipelines/search.js';
 import type { ExportFormat } from '../../services/export/formats.js';
 import { needAlignments } from '../../services/select.js';
 import { exportOptionsOf, formatNameOf, type ExportFlags } from '../terminal/formats.js';
@@ -16,12 +15,9 @@ export interface SearchFlags extends SelectionFlags, ExportFlags, SearchSettingF
   readonly database?: string;
   readonly format?: (typeof FORMATS)[number];
   readonly alignments?: boolean;
-  readonly maxHsps?: number;
-  readonly queryRange?: QueryRange;
   readonly rounds?: number;
   readonly homologRows?: string;
   readonly propagation?: boolean;
-  readonly probability?: boolean;
   readonly threads?: number;
   readonly output?: string;
   readonly verbose?: boolean;
@@ -76,25 +72,6 @@ export function isPropagated(flags: SearchFlags): boolean {
     'invalid_option',
     '--propagation starts from the E-values that --significance not_requested leaves out. Leave out one of the two.',
   );
-}
-
-/**
- * The bounds of further alignments; undefined if none are asked for.
- * Errors  Refusal `invalid_option` without E-values
- */
-export function alignmentBoundsOf({
-  maxHsps,
-  maxEvalue,
-  significance,
-}: SearchFlags): AlignmentBounds | undefined {
-  if (maxHsps === undefined) return undefined;
-  if (significance === 'not_requested') {
-    throw new Refusal(
-      'invalid_option',
-      '--max-hsps needs the E-values that --significance not_requested leaves out. Leave out one of the two.',
-    );
-  }
-  return { maxCount: maxHsps, maxEValue: maxEvalue ?? ALIGNMENTS_EXPECTED_FALSE_HITS };
 }
 
 /** Whether the output shows probabilities: by the option, or by MMseqs2's column. */

@@ -25,7 +25,7 @@ export interface SearchReport {
   readonly homologs?: readonly ProteinHomolog[];
   readonly request: Pick<
     SearchRequest,
-    'evidence' | 'guarantee' | 'significance' | 'limit' | 'databaseSize' | 'probability'
+    'evidence' | 'guarantee' | 'significance' | 'limit' | 'databaseSize' | 'probability' | 'queryRange'
   >;
   readonly release: Release;
   readonly engine: SearchEngine;

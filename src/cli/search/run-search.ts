@@ -5,8 +5,6 @@ import { explainEmptySelection } from '../../release/filter/near.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
-import type { FastaInput } from '../../sequence/fasta.js';
-import { fastaFile } from '../../sequence/fasta.js';
 import { unpack } from '../../sequence/unpack.js';
 import type { AlignmentBounds, SearchEngine, SearchSettings } from '../../pipelines/search.js';
 import type { ExportFormat } from '../../services/export/formats.js';
@@ -14,13 +12,13 @@ import { isTableOfAnother, MISSING_WRITTEN } from '../../services/export/rows.js
 import { openPropagation } from '../../services/search/propagation.js';
 import { evidenceWarnings, type SearchedDatabase } from '../../services/search/present-search.js';
 import type { CommandContext } from '../terminal/command.js';
+import { alignmentBoundsOf } from '../terminal/search-settings.js';
 import { manualUrl, serverUrl } from '../terminal/server-url.js';
 import { formatArrow, formatAsExport, formatTsv, writeAlignments } from './encoded.js';
 import { addHomologRows, deepRowsOf, refuseRoundsWithoutCalibration } from './deep-rows.js';
 import { readFilterExpressions } from './filter.js';
 import { formatHtml, formatJson } from './json.js';
 import {
-  alignmentBoundsOf,
   evidenceOf,
   exportFormatOf,
   formatIn,
@@ -34,7 +32,14 @@ import {
 } from './options.js';
 import { isFolder, layoutFor, writeOutput } from './output.js';
 import { formatPropagatedTsv, propagateReports } from './propagation.js';
-import { onlyQuery, readQueries, searchAll, type SearchedQuery } from '../../pipelines/search.js';
+import {
+  onlyQuery,
+  readQueries,
+  readQueryFile,
+  searchAll,
+  type NamedQuery,
+  type SearchedQuery,
+} from '../../pipelines/search.js';
 import { alignmentOf, type Layout, type SearchFormat, type SearchReport } from './report.js';
 import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
 import { selectRelease } from './select-release.js';
@@ -84,6 +89,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
       significance: flags.significance ?? 'if_available',
       relatives: flags.homologs ?? 'as_release',
       ...(bounds && { alignments: bounds }),
+      ...(flags.queryRange && { queryRange: flags.queryRange }),
       ...usedEValuesOf(format, propagates, selection),
       ...(deep.rounds > 1 && { alignedMaxEValue: deep.maxEValue }),
       ...(flags.databaseSize !== undefined && { databaseSize: flags.databaseSize }),
@@ -92,15 +98,18 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
     warnOfEvidence(engine, flags, context);
     warnOfMissingEValues(engine, database, flags, context);
-    const queries = readQueries(inputOf(fasta, context), warnOfReplacedLetters(context));
+    const queries = queriesOf(fasta, context);
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
     const usedQueries = isSingle ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
     refuseRoundsWithoutCalibration(deep, engine);
-    const searched = searchAll(usedQueries, settings, engine, stopping.signal, {
-      range: flags.queryRange,
-      ...(deep.rounds > 1 && { inRounds: deep }),
-    });
+    const searched = searchAll(
+      usedQueries,
+      settings,
+      engine,
+      stopping.signal,
+      deep.rounds > 1 ? deep : undefined,
+    );
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
     const reported = flags.verbose === true ? reportFunnels(reports, context) : reports;
     const whole =
@@ -230,10 +239,12 @@ function warnOfReplacedLetters({ stderr }: CommandContext) {
   };
 }
 
-function inputOf(fasta: string, { stdin }: CommandContext): FastaInput {
-  if (fasta !== '-') return fastaFile(fasta);
+function queriesOf(path: string, context: CommandContext): AsyncGenerator<NamedQuery> {
+  const onReplaced = warnOfReplacedLetters(context);
+  if (path !== '-') return readQueryFile(path, onReplaced);
   const name = 'standard input';
-  return { file: name, bytes: unpack(stdin as AsyncIterable<Uint8Array>, name) };
+  const bytes = unpack(context.stdin as AsyncIterable<Uint8Array>, name);
+  return readQueries({ file: name, bytes }, onReplaced);
 }
 
 function spaceOf(release: Release, filter: unknown): TargetSpace {

@@ -23,7 +23,7 @@ export function register(program: Command, context: CommandContext): void {
     .description('search a database with the proteins of a FASTA file; no server is needed')
     .argument(
       '<fasta>',
-      'one or many proteins, plain or compressed by gzip, zstd or xz; - reads standard input',
+      'proteins, plain or compressed by gzip, zstd or xz; - reads standard input; or families (.sto, .a3m, .hmm)',
     );
   addSearchOptions(command)
     .addHelpText('after', EXAMPLES)

@@ -1,4 +1,5 @@
 import { eValueOf } from '../../pipelines/search.js';
+import { servesQueries } from '../../release/release.js';
 import { explainEmptySelection } from '../../release/filter/near.js';
 import type { Candidate } from '../../pipelines/search.js';
 import { drawAlignment } from './alignment.js';
@@ -221,11 +222,7 @@ function footOf(report: SearchReport, { isTerminal, manual }: Layout): string {
     describeOrder(sort, hasEValues),
     'A distance of 0 is the same protein; near does not mean homologous.',
   ];
-  if (result.relatives !== undefined) {
-    lines.push(
-      `The query was compared with its homologs: ${formatCount(result.relatives.count)} were found.`,
-    );
-  }
+  lines.push(...homologLines(report));
   const { sampled } = result.policy;
   if (sampled?.usesCodebook === true) {
     lines.push('Codes were looked up first. Measured here, that', `${sampled.losses}.`);
@@ -241,4 +238,18 @@ function footOf(report: SearchReport, { isTerminal, manual }: Layout): string {
   }
   if (isTerminal) lines.push(`What the columns mean: ${manual}numbers (while the server runs)`);
   return lines.map((line) => `${line}\n`).join('');
+}
+
+/** Says what the query was compared with, in a database whose targets have homologs. */
+function homologLines({ result, release, query }: SearchReport): readonly string[] {
+  const { relatives: homologs } = result;
+  if (homologs === undefined) return [];
+  const count = formatCount(homologs.count);
+  if (query.homologSet !== undefined)
+    return [`The query is a family, compared with ${count} of its members.`];
+  const { background } = release.manifest.relatives ?? {};
+  if (background !== undefined && !servesQueries(background)) {
+    return ['The query was compared as a single sequence: only the targets of this database have homologs.'];
+  }
+  return [`The query was compared with its homologs: ${count} were found.`];
 }

@@ -8,6 +8,15 @@ export function positiveInteger(text: string): number {
   throw new InvalidArgumentError('a whole number from 1 is expected.');
 }
 
+/** Returns a parser of the value of an option. Errors  InvalidArgumentError, of the parser */
+export function integerBetween(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
+  };
+}
+
 /** Reads the value of an option. Range  1..2³²−1. Errors  Refusal `invalid_option` */
 export function readCount(option: string, text: string): number {
   const value = Number(text);

@@ -1,6 +1,13 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { DATABASE_SIZE_MAX } from '../../limits.js';
-import { positiveInteger } from './arguments.js';
+import { Refusal } from '../../errors.js';
+import {
+  ALIGNMENTS_COUNT,
+  ALIGNMENTS_EXPECTED_FALSE_HITS,
+  DATABASE_SIZE_MAX,
+  PAIR_ALIGNMENTS_MAX_COUNT,
+} from '../../limits.js';
+import type { AlignmentBounds, QueryRange } from '../../pipelines/search.js';
+import { integerBetween, positiveInteger } from './arguments.js';
 
 /** Options of every command that searches. */
 export interface SearchSettingFlags {
@@ -11,6 +18,9 @@ export interface SearchSettingFlags {
   readonly significance?: 'not_requested' | 'if_available' | 'required';
   readonly homologs?: 'as_release' | 'none';
   readonly databaseSize?: number;
+  readonly maxHsps?: number;
+  readonly queryRange?: QueryRange;
+  readonly probability?: boolean;
 }
 
 interface Wording {
@@ -18,13 +28,18 @@ interface Wording {
   readonly limit: string;
   /** Help of --evidence, with its default. */
   readonly evidence: string;
+  /** Help of --probability: what it adds, and to which output. */
+  readonly probability: string;
   readonly parseLimit?: (text: string) => number;
 }
 
-/** Adds `--limit`, `--filter`, `--evidence`, `--guarantee`, `--significance`, `--database-size` and `--homologs`. */
+/**
+ * Adds `--limit`, `--filter`, `--evidence`, `--guarantee`, `--significance`, `--database-size`, `--query-range`,
+ * `--max-hsps`, `--probability` and `--homologs`.
+ */
 export function addSearchSettings(
   command: Command,
-  { limit, evidence, parseLimit = positiveInteger }: Wording,
+  { limit, evidence, probability, parseLimit = positiveInteger }: Wording,
 ): Command {
   const homologs = new Option(
     '--homologs <kind>',
@@ -64,8 +79,60 @@ export function addSearchSettings(
       'E-values as if so many proteins were searched, such as of growing databases (default: those searched)',
       databaseSize,
     )
+    .option(
+      '--query-range <first-last>',
+      'search these residues of each query alone, such as 40-180; positions in the answer are those of the whole query',
+      rangeOf,
+    )
+    .addOption(
+      new Option(
+        '--max-hsps [count]',
+        `all alignments of a target with E ≤ ${ALIGNMENTS_EXPECTED_FALSE_HITS} (or --max-evalue) that do not overlap ` +
+          `in query and target at once, so many at most (without a number: ${ALIGNMENTS_COUNT})`,
+      )
+        .preset(String(ALIGNMENTS_COUNT))
+        .argParser(integerBetween(1, PAIR_ALIGNMENTS_MAX_COUNT)),
+    )
+    .option('--probability', probability)
     .addOption(homologs)
     .addOption(formerName(homologs, '--relatives <kind>'));
+}
+
+/**
+ * The bounds of further alignments; undefined if none are asked for.
+ * @param maxEvalue  cut-off of the command, if it has one
+ * Errors  Refusal `invalid_option` without E-values, or without alignments
+ */
+export function alignmentBoundsOf({
+  maxHsps,
+  maxEvalue,
+  significance,
+  evidence,
+}: Pick<SearchSettingFlags, 'maxHsps' | 'significance' | 'evidence'> & {
+  readonly maxEvalue?: number;
+}): AlignmentBounds | undefined {
+  if (maxHsps === undefined) return undefined;
+  if (significance === 'not_requested') {
+    throw new Refusal(
+      'invalid_option',
+      '--max-hsps needs the E-values that --significance not_requested leaves out. Leave out one of the two.',
+    );
+  }
+  if (evidence === 'candidate_measurement') {
+    throw new Refusal(
+      'invalid_option',
+      '--max-hsps needs alignments, which --evidence candidate_measurement does not compute. Leave out one of the two.',
+    );
+  }
+  return { maxCount: maxHsps, maxEValue: maxEvalue ?? ALIGNMENTS_EXPECTED_FALSE_HITS };
+}
+
+/** Residues from 1, both inclusive, as zero-based half-open range. */
+function rangeOf(text: string): QueryRange {
+  const [, first, last] = /^(\d+)-(\d+)$/.exec(text) ?? [];
+  const range = { start: Number(first) - 1, end: Number(last) };
+  if (range.start >= 0 && range.end > range.start) return range;
+  throw new InvalidArgumentError('Expected the first and the last residue, such as 40-180.');
 }
 
 function databaseSize(text: string): number {

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { HomologyQueryResult, Run, BatchSearchRunSummary } from '../../clients/typescript/types/runs.js';
 import { count, counted, eValue } from '../parts/format.js';
 import { useLoaded } from '../parts/load.js';
@@ -8,6 +8,7 @@ import { surprise } from '../result/colour.js';
 import { hitOf } from '../result/hits.js';
 import { ResultView } from '../result/result-view.js';
 import { isOver } from '../runs/run-state.js';
+import { useStreamedRows } from '../runs/streamed-rows.js';
 import { requestOfReceipt, resultOf } from '../server/results.js';
 import { gloaming, type Visitor } from '../server/server.js';
 import { toolsFor } from './result-page.js';
@@ -21,12 +22,14 @@ interface BatchResultsProps {
 /** Largest number of candidates that the page holds. An export returns all of them. */
 const CANDIDATES_MAX_COUNT = 200_000;
 const LISTED_MAX_COUNT = 500;
-/** Rows that arrive within this time are drawn together. */
-const SLICE_MS = 250;
 
 /** Lists the finished queries of a batch and shows the result of the selected query. */
 export function BatchResults({ run, query, visitor }: BatchResultsProps) {
-  const { rows, isFull, error } = useRows(run);
+  const { rows, isFull, error } = useStreamedRows<HomologyQueryResult>(
+    run,
+    ({ candidates }) => candidates.length,
+    CANDIDATES_MAX_COUNT,
+  );
   const [text, setText] = useState('');
   const queryParameter = query.get('query');
   const chosen = rows.find(({ query_id: id }) => id === queryParameter) ?? rows[0];
@@ -119,17 +122,18 @@ function OneResult({ row, run, visitor }: Omit<QueryLineProps, 'isChosen'> & { r
       const { request } = await requestOfReceipt(row.receipt.id, signal);
       const summary = run.result?.summary as BatchSearchRunSummary | undefined;
       const database = summary?.database ?? (await releaseOf(request.database_release_id ?? '', signal));
-      return resultOf(
+      const result = resultOf(
         { ...row, database, warnings: [], ranking: undefined as never },
         { id: row.query_id, sequence: request.query.sequence },
         request,
       );
+      return { result, request };
     },
     [row.query_index, run.status],
   );
   return (
     <Await loaded={loaded}>
-      {(result) => <ResultView result={result} tools={toolsFor(result, visitor)} />}
+      {({ result, request }) => <ResultView result={result} tools={toolsFor(result, visitor, request)} />}
     </Await>
   );
 }
@@ -150,47 +154,4 @@ async function releaseOf(releaseId: string, signal: AbortSignal): Promise<BatchS
     }
   }
   throw new Error('The release of this run no longer exists.');
-}
-
-/**
- * Collects rows from the stream and publishes them in slices, so that ten thousand rows redraw the page only a few
- * times.
- */
-function useRows(run: Run): {
-  readonly rows: readonly HomologyQueryResult[];
-  /** True if the run has more rows than the page holds. */
-  readonly isFull: boolean;
-  readonly error?: Error;
-} {
-  const [state, setState] = useState<ReturnType<typeof useRows>>({ rows: [], isFull: false });
-  useEffect(() => {
-    const closing = new AbortController();
-    const rows: HomologyQueryResult[] = [];
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const showProgress = (): void => {
-      timer = undefined;
-      setState({ rows: [...rows], isFull: false });
-    };
-    const read = async (): Promise<void> => {
-      let candidates = 0;
-      for await (const row of gloaming.results(run.id, { signal: closing.signal })) {
-        rows.push(row as HomologyQueryResult);
-        candidates += rows[rows.length - 1].candidates.length;
-        if (candidates > CANDIDATES_MAX_COUNT) break;
-        timer ??= setTimeout(showProgress, rows.length === 1 ? 0 : SLICE_MS);
-      }
-      clearTimeout(timer);
-      setState({ rows, isFull: candidates > CANDIDATES_MAX_COUNT });
-    };
-    // Rows lost with the connection are read again when the status of the run changes.
-    read().catch((error: Error) => {
-      if (!closing.signal.aborted && !(error instanceof TypeError))
-        setState((before) => ({ ...before, error }));
-    });
-    return () => {
-      clearTimeout(timer);
-      closing.abort();
-    };
-  }, [run.id, isOver(run)]);
-  return state;
 }

@@ -8,10 +8,11 @@ import type { ResultSet } from '../result/hits.js';
 import { Guide } from '../result/guide.js';
 import { ResultView } from '../result/result-view.js';
 import { MANUAL_HREF, type Closest, type Neighbourhood, type ResultTools } from '../result/tools.js';
-import { addressOf, leaveDraft } from '../search/draft.js';
+import { addressOf, leaveDraft, rangeText } from '../search/draft.js';
 import { wordsOf } from '../search/filter.js';
+import { noteRecent } from '../search/recent.js';
 import { CopyButton } from '../parts/copy.js';
-import { resultOfReceipt } from '../server/results.js';
+import { resultOfReceipt, searchAndStore } from '../server/results.js';
 import { goTo, hrefTo } from '../parts/route.js';
 import { ask, type Visitor } from '../server/server.js';
 
@@ -33,7 +34,7 @@ export function ResultPage({ receiptId, name, isGuided, isPropagated, visitor }:
   return (
     <Await loaded={loaded}>
       {({ result, request }) => (
-        <ResultView result={result} tools={toolsFor(result, visitor)}>
+        <ResultView result={result} tools={toolsFor(result, visitor, request)}>
           {isGuided && <Guide result={result} />}
           {request.filter !== undefined && (
             <p class="small muted">Only proteins where {wordsOf(request.filter)}.</p>
@@ -56,7 +57,7 @@ export function ResultPage({ receiptId, name, isGuided, isPropagated, visitor }:
 /** Returns the address of the search form, filled in with the query and settings of this result. */
 function searchAgain(
   { query, database }: ResultSet,
-  { filter, limit, propagation }: HomologyRequest,
+  { filter, limit, propagation, query_range: range }: HomologyRequest,
 ): string {
   return addressOf({
     text: `>${query.id}\n${query.sequence}`,
@@ -64,11 +65,12 @@ function searchAgain(
     ...(limit !== undefined && { limit }),
     ...(filter !== undefined && { filter }),
     ...(propagation === 'required' && { isPropagated: true }),
+    ...(range !== undefined && { range: rangeText(range) }),
   });
 }
 
 /** Actions that need a server: search with a hit, open the alignment, start a run. */
-export function toolsFor(result: ResultSet, visitor: Visitor): ResultTools {
+export function toolsFor(result: ResultSet, visitor: Visitor, request?: HomologyRequest): ResultTools {
   const { database, query, receiptId, settings } = result;
   return {
     manualHref: MANUAL_HREF,
@@ -89,10 +91,28 @@ export function toolsFor(result: ResultSet, visitor: Visitor): ResultTools {
       );
     },
     searchHref: (id, sequence) => hrefTo(['search'], { id, sequence, database: database.slug }),
+    ...(request && { onRange: (range) => void searchStretch(result, request, range) }),
     ...(settings.hasAlignments &&
       receiptId !== undefined && { msaHref: hrefTo(['msa', receiptId], { name: query.id }) }),
     ...(!visitor.is_open && { onRun: (fasta: string) => searchMany(fasta, database.slug) }),
   };
+}
+
+/** Searches a stretch of the query of a result with the same settings, and shows its result. */
+async function searchStretch(
+  { query: { id, description, sequence }, database }: ResultSet,
+  { query_range: _, ...request }: HomologyRequest,
+  range: { readonly start: number; readonly end: number },
+): Promise<void> {
+  const isWhole = range.start === 0 && range.end === sequence.length;
+  const { result } = await searchAndStore({
+    id,
+    ...(description !== undefined && { description }),
+    request: { ...request, ...(!isWhole && { query_range: range }) },
+  });
+  const receiptId = result.receiptId ?? '';
+  noteRecent({ receiptId, name: id, database: database.slug, at: new Date().toISOString() });
+  goTo(hrefTo(['result', receiptId], { name: id }));
 }
 
 function searchMany(text: string, database: string): void {
@@ -103,12 +123,15 @@ function searchMany(text: string, database: string): void {
 /** Returns the request as code. The command line needs no server. */
 function snippetRequestOf(request: HomologyRequest): SnippetRequest {
   const { query, database_release_id: releaseId, filter, limit, evidence, propagation } = request;
+  const { query_range: range, alignments } = request;
   const flags = [
     ...(releaseId === undefined ? [] : [`--database ${releaseId}`]),
     ...(filter === undefined ? [] : [`--filter ${quoted(JSON.stringify(filter))}`]),
     ...(limit === undefined ? [] : [`--limit ${limit}`]),
     ...(evidence === undefined ? [] : [`--evidence ${evidence}`]),
     ...(propagation === 'required' ? ['--propagation --format tsv'] : []),
+    ...(range === undefined ? [] : [`--query-range ${rangeText(range)}`]),
+    ...(alignments === undefined ? [] : ['--max-hsps']),
   ];
   return {
     method: 'POST',

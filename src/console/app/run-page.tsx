@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { HomologyCandidate } from '../../clients/typescript/types/homology.js';
 import type { ExportRunSummary, Run, SearchRunSummary } from '../../clients/typescript/types/runs.js';
+import { AnnotationResults } from '../domains/annotation-results.js';
 import { CodePanel } from '../parts/code-panel.js';
 import { CopyButton } from '../parts/copy.js';
 import { bytes, counted, moment } from '../parts/format.js';
@@ -55,7 +56,8 @@ export function RunPage({ runId, query, visitor }: RunPageProps) {
           )}
           {run.status === 'completed' &&
             run.endpoint.startsWith('homology.') &&
-            run.endpoint !== 'homology.export' && <Exports run={run} onFailure={setFailure} />}
+            run.endpoint !== 'homology.export' &&
+            run.endpoint !== 'homology.annotate' && <Exports run={run} onFailure={setFailure} />}
         </div>
       </header>
       {!isOver(run) && <RunProgress run={run} />}
@@ -86,6 +88,8 @@ function RunContent({ run, query, visitor }: Omit<RunPageProps, 'runId'> & { rea
   switch (run.endpoint) {
     case 'homology.batch_search':
       return <BatchResults run={run} query={query} visitor={visitor} />;
+    case 'homology.annotate':
+      return <AnnotationResults run={run} />;
     case 'homology.search':
       return run.result === undefined ? null : <SingleResult run={run} visitor={visitor} />;
     case 'homology.export':
@@ -107,13 +111,14 @@ function SingleResult({ run, visitor }: { readonly run: Run; readonly visitor: V
       const candidates = (await allOf(gloaming.results(run.id, { signal }))) as HomologyCandidate[];
       const { request } = await requestOfReceipt(summary.receipt.id, signal);
       const query = { id: run.label ?? 'query', sequence: request.query.sequence };
-      return resultOf({ ...summary, candidates, is_result_limit_reached: false }, query, request);
+      const answer = { ...summary, candidates, is_result_limit_reached: false };
+      return { result: resultOf(answer, query, request), request };
     },
     [run.id],
   );
   return (
     <Await loaded={loaded}>
-      {(result) => <ResultView result={result} tools={toolsFor(result, visitor)} />}
+      {({ result, request }) => <ResultView result={result} tools={toolsFor(result, visitor, request)} />}
     </Await>
   );
 }

@@ -38,7 +38,13 @@ export function hitsOfAlignments(hit: Hit): readonly Hit[] {
 
 /** The result for one query, from a direct search, a run or a report. */
 export interface ResultSet {
-  readonly query: { readonly id: string; readonly description?: string; readonly sequence: string };
+  readonly query: {
+    readonly id: string;
+    readonly description?: string;
+    readonly sequence: string;
+    /** Residues that were searched alone, zero-based and half-open; absent for all. */
+    readonly range?: { readonly start: number; readonly end: number };
+  };
   readonly hits: readonly Hit[];
   readonly database: {
     readonly slug: string;

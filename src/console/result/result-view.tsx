@@ -78,7 +78,14 @@ export function ResultView({ result, tools, firstOrder = RANK_ORDER, children }:
       {children}
       {hits.length > 0 && (
         <>
-          <Charts result={result} shown={shown} choice={choice} onChoice={setChoice} onOpen={open} />
+          <Charts
+            result={result}
+            shown={shown}
+            choice={choice}
+            onChoice={setChoice}
+            onOpen={open}
+            onRange={tools.onRange}
+          />
           <div class="result-body">
             <FacetAside
               hits={hits}
@@ -129,16 +136,17 @@ interface ChartsProps {
   readonly choice: Choice;
   readonly onChoice: (choice: Choice) => void;
   readonly onOpen: (id: string) => void;
+  readonly onRange: ResultTools['onRange'];
 }
 
 /** Charts of scores, aligned query ranges and taxa. A click in a chart filters the hits or opens one. */
-function Charts({ result, shown, choice, onChoice, onOpen }: ChartsProps) {
+function Charts({ result, shown, choice, onChoice, onOpen, onRange }: ChartsProps) {
   const { hits, query } = result;
   const isNarrow = useMedia(NARROW);
   const taxa = lineageField(hits);
   const more = (
     <>
-      <CoverageChart hits={shown} queryLength={query.sequence.length} onOpen={onOpen} />
+      <CoverageChart hits={shown} query={query} onOpen={onOpen} onRange={onRange} />
       {taxa !== undefined && (
         <TaxonomyChart
           tree={taxonTree(chosen(hits, choice, taxa), taxa)}
@@ -205,6 +213,12 @@ function findings(hits: ResultSet['hits'], isLimitReached: boolean): string {
   return `${counted(sure, 'protein')} ${sure === 1 ? 'is' : 'are'} surely related (E up to 0.001), of the ${nearest}.`;
 }
 
+/** Names the residues that were searched. */
+function searchedResidues({ sequence, range }: ResultSet['query']): string {
+  const all = counted(sequence.length, 'residue');
+  return range === undefined ? all : `Residues ${range.start + 1} to ${range.end} of ${all}, alone,`;
+}
+
 interface ResultHeadProps {
   readonly result: ResultSet;
   /** Shows only the surely related hits; undefined if only those are visible. */
@@ -222,7 +236,7 @@ function ResultHead({ result, onSure }: ResultHeadProps) {
   return (
     <header class="result-head">
       <p class="eyebrow">
-        {counted(query.sequence.length, 'residue')} against {database.slug}
+        {searchedResidues(query)} against {database.slug}
       </p>
       <h1>
         {query.description === undefined || query.description === ''

@@ -44,6 +44,8 @@ export interface ResultTools {
   readonly neighbourhood?: (id: string, signal: AbortSignal) => Promise<Neighbourhood | undefined>;
   /** Address of the search form with this protein. */
   readonly searchHref?: (id: string, sequence: string) => string;
+  /** Searches a stretch of the query with the settings of this result. Zero-based and half-open. */
+  readonly onRange?: (range: { readonly start: number; readonly end: number }) => void;
   /** Address of the alignment of all hits. */
   readonly msaHref?: string;
   /** Starts a run whose queries are the sequences of these hits. */

@@ -5,6 +5,7 @@ import { gloaming } from '../server/server.js';
 export const ENDPOINTS: Readonly<Record<string, string>> = {
   'homology.search': 'Search',
   'homology.batch_search': 'Batch search',
+  'homology.annotate': 'Domains',
   'homology.export': 'Export',
   'sequences.msa.build': 'Alignment',
   'sequences.relatives': 'Relatives',
@@ -15,6 +16,7 @@ export const ENDPOINTS: Readonly<Record<string, string>> = {
 export const ROW_NOUNS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   'homology.search': ['hit', 'hits'],
   'homology.batch_search': ['query', 'queries'],
+  'homology.annotate': ['protein', 'proteins'],
 };
 
 export function isOver({ status }: Pick<Run, 'status'>): boolean {

@@ -10,6 +10,8 @@ export interface Draft {
   readonly filter?: HomologyFilter;
   /** Whether targets that the neighbours of hits lead to are searched, too. */
   readonly isPropagated?: boolean;
+  /** Residues that are searched alone, as `40-180`: from 1, both included. */
+  readonly range?: string;
 }
 
 const KEY = 'gloaming-draft';
@@ -20,7 +22,7 @@ export function leaveDraft(draft: Draft): void {
 }
 
 /** Returns the address of the form with this draft. The address of a draft with several proteins omits them. */
-export function addressOf({ text, database, limit, filter, isPropagated = false }: Draft): string {
+export function addressOf({ text, database, limit, filter, range, isPropagated = false }: Draft): string {
   const records = readPasted(text);
   const [first] = records;
   return hrefTo(['search'], {
@@ -28,25 +30,26 @@ export function addressOf({ text, database, limit, filter, isPropagated = false 
     ...(database !== undefined && { database }),
     ...(limit !== undefined && { limit: String(limit) }),
     ...(filter !== undefined && { filter: JSON.stringify(filter) }),
+    ...(range !== undefined && range.trim() !== '' && { range }),
     ...(isPropagated && { propagation: '' }),
   });
 }
 
 /**
- * Reads a draft from `#/search?id=&sequence=&database=&limit=&filter=&propagation=`; undefined if all but the last are
- * absent.
+ * Reads a draft from `#/search?id=&sequence=&database=&limit=&filter=&range=&propagation=`; undefined if all but the
+ * last are absent.
  */
 export function draftOf(query: URLSearchParams): Draft | undefined {
-  const [sequence, database, limit, filter] = ['sequence', 'database', 'limit', 'filter'].map((name) =>
-    query.get(name),
-  );
-  if ([sequence, database, limit, filter].every((each) => each === null)) return undefined;
+  const values = ['sequence', 'database', 'limit', 'filter', 'range'].map((name) => query.get(name));
+  const [sequence, database, limit, filter, range] = values;
+  if (values.every((each) => each === null)) return undefined;
   return {
     text: sequence === null ? '' : `>${query.get('id') ?? 'query'}\n${sequence.replace(/.{1,60}/g, '$&\n')}`,
     ...(database !== null && { database }),
     ...(limit !== null && /^\d{1,4}$/.test(limit) && { limit: Number(limit) }),
     ...readFilter(filter),
     ...(query.get('propagation') !== null && { isPropagated: true }),
+    ...(range !== null && rangeOf(range) !== undefined && { range }),
   };
 }
 
@@ -61,6 +64,18 @@ function readFilter(text: string | null): Pick<Draft, 'filter'> {
   } catch {
     return {};
   }
+}
+
+/** Reads `40-180` as a range of the contract: zero-based and half-open. Returns undefined for another text. */
+export function rangeOf(text: string): { readonly start: number; readonly end: number } | undefined {
+  const [, first, last] = /^\s*(\d{1,5})\s*[-–]\s*(\d{1,5})\s*$/.exec(text) ?? [];
+  const range = { start: Number(first) - 1, end: Number(last) };
+  return range.start >= 0 && range.end > range.start ? range : undefined;
+}
+
+/** Writes a range of the contract as `40-180`. */
+export function rangeText({ start, end }: { readonly start: number; readonly end: number }): string {
+  return `${start + 1}-${end}`;
 }
 
 export function takeDraft(): Draft {

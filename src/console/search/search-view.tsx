@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { GloamingError } from '../../clients/typescript/failure.js';
 import type { HomologyFilter, HomologyRelease } from '../../clients/typescript/types/homology.js';
+import { DomainsButton } from './domains-button.js';
 import { estimatedSeconds, searchAndStore } from '../server/results.js';
 import { useLoaded } from '../parts/load.js';
 import { CopyButton } from '../parts/copy.js';
@@ -12,7 +13,7 @@ import { Failure } from '../parts/notice.js';
 import { readPasted, problemOf } from './fasta.js';
 import { clausesOf, filterOf, wordsOf, type Clause } from './filter.js';
 import { FilterBuilder } from './filter-builder.js';
-import { addressOf, takeDraft, type Draft } from './draft.js';
+import { addressOf, rangeOf, takeDraft, type Draft } from './draft.js';
 import { QueryField } from './query-field.js';
 import { noteRecent } from './recent.js';
 import { RecentList } from './recent-list.js';
@@ -34,6 +35,7 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
   const [conditions, setConditions] = useState<Conditions>(() => ({
     ...(clausesOf(draft.filter) ?? { clauses: [], joined: 'and', nested: draft.filter }),
   }));
+  const [range, setRange] = useState(() => draft.range ?? '');
   const [failure, setFailure] = useState<Error>();
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
@@ -41,23 +43,26 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
   const propagation = usePropagation(release, draft);
   const records = useMemo(() => readPasted(text), [text]);
   const problem = records.map(problemOf).find((each) => each !== undefined);
+  const rangeProblem = rangeProblemOf(range, records);
   const filter = conditions.nested ?? filterOf(conditions.clauses, conditions.joined);
   const faults = useMemo(() => faultsOf(failure, conditions.clauses), [failure]);
 
   const request = {
     text,
     limit,
+    range,
     ...(release && { database: release.database_slug }),
     ...(filter && { filter }),
     ...propagation.draft,
   };
+  const isReady = records.length > 0 && problem === undefined && rangeProblem === undefined;
   const fail = (error: Error): void => {
     setFailure(error);
     setBusy(false);
   };
   const submit = (event: Event): void => {
     event.preventDefault();
-    if (records.length === 0 || problem !== undefined || release === undefined) return;
+    if (!isReady || release === undefined) return;
     setBusy(true);
     setFailure(undefined);
     start(request, records.length, release).then(goTo, fail);
@@ -105,22 +110,19 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
         conditions={conditions}
         onConditions={setConditions}
         faults={faults.clauses}
+        range={range}
+        onRange={setRange}
+        rangeProblem={rangeProblem}
       >
         {propagation.box}
-        <button
-          type="submit"
-          class="button primary"
-          disabled={isBusy || records.length === 0 || problem !== undefined || release === undefined}
-        >
+        <button type="submit" class="button primary" disabled={isBusy || !isReady || release === undefined}>
           {submitLabel(isBusy, records.length)}
         </button>
         <p class="small muted" role="status">
           {release === undefined ? 'No database has been built yet.' : costOf(records, release, visitor)}
         </p>
         {failure !== undefined && <Failure error={failure} />}
-        {records.length > 0 && (
-          <CopyButton label="Copy permalink" text={new URL(addressOf(request), location.href).href} />
-        )}
+        {records.length > 0 && <OtherActions {...{ records, release, filter, visitor, isReady, request }} />}
       </SearchSide>
     </form>
   );
@@ -154,6 +156,27 @@ function usePropagation(
     </label>
   );
   return { box, draft: { isPropagated } };
+}
+
+interface OtherActionsProps {
+  readonly records: ReturnType<typeof readPasted>;
+  readonly release: HomologyRelease | undefined;
+  readonly filter: HomologyFilter | undefined;
+  readonly visitor: Visitor;
+  readonly isReady: boolean;
+  readonly request: Draft;
+}
+
+/** What can be done with the proteins of the form besides searching with them. */
+function OtherActions({ records, release, filter, visitor, isReady, request }: OtherActionsProps) {
+  return (
+    <>
+      {isReady && release !== undefined && !visitor.is_open && (
+        <DomainsButton records={records} release={release} filter={filter} />
+      )}
+      <CopyButton label="Copy permalink" text={new URL(addressOf(request), location.href).href} />
+    </>
+  );
 }
 
 interface FirstVisitProps {
@@ -197,12 +220,17 @@ interface SearchSideProps {
   readonly conditions: Conditions;
   readonly onConditions: (conditions: Conditions) => void;
   readonly faults: ReadonlyMap<number, string>;
+  /** Residues that are searched alone, as typed. */
+  readonly range: string;
+  readonly onRange: (range: string) => void;
+  readonly rangeProblem: string | undefined;
   readonly children: ComponentChildren;
 }
 
 /** Fields for database, number of hits and conditions. */
 function SearchSide(props: SearchSideProps) {
   const { releases, release, onRelease, limit, onLimit, conditions, onConditions, faults, children } = props;
+  const { range, onRange, rangeProblem } = props;
   return (
     <div class="search-side">
       <label class="field">
@@ -229,6 +257,18 @@ function SearchSide(props: SearchSideProps) {
             </option>
           ))}
         </select>
+      </label>
+      <label class="field">
+        <span>Residues of the query</span>
+        <input
+          type="text"
+          inputMode="numeric"
+          value={range}
+          placeholder="all, or a stretch such as 40-180"
+          aria-invalid={rangeProblem !== undefined}
+          onInput={({ currentTarget: { value } }) => onRange(value)}
+        />
+        {rangeProblem !== undefined && <small class="field-fault">{rangeProblem}</small>}
       </label>
       <fieldset class="field">
         <legend>Only proteins where</legend>
@@ -266,11 +306,14 @@ function SearchSide(props: SearchSideProps) {
 async function start(draft: Draft, recordCount: number, release: HomologyRelease): Promise<string> {
   const { id, database_slug: slug } = release;
   const { text, limit = 100, filter, isPropagated = false } = draft;
+  const range = rangeOf(draft.range ?? '');
   const settings = {
     database_release_id: id,
     evidence: 'pairwise_sequence_alignment' as const,
     probability: 'if_available' as const,
+    alignments: {},
     limit,
+    ...(range !== undefined && { query_range: range }),
     ...(filter !== undefined && { filter }),
     ...(isPropagated && { propagation: 'required' as const }),
   };
@@ -292,6 +335,15 @@ async function start(draft: Draft, recordCount: number, release: HomologyRelease
   const receiptId = result.receiptId ?? '';
   noteRecent({ receiptId, name: first.id, database: slug, at: new Date().toISOString() });
   return hrefTo(['result', receiptId], { name: first.id, propagation: isPropagated ? '' : undefined });
+}
+
+/** Returns what is wrong with the typed residues; undefined if nothing is. */
+function rangeProblemOf(text: string, records: ReturnType<typeof readPasted>): string | undefined {
+  if (text.trim() === '') return undefined;
+  const range = rangeOf(text);
+  if (range === undefined) return 'Expected the first and the last residue, such as 40-180.';
+  const short = records.find(({ sequence }) => sequence !== '' && sequence.length < range.end);
+  return short && `${short.id} has ${counted(short.sequence.length, 'residue')}.`;
 }
 
 /** Returns a named protein of common length from the database. Errors  those of the client */

@@ -58,11 +58,11 @@ export function resultOf(
   > &
     Partial<Pick<HomologyCandidateSet, 'performance' | 'execution'>>,
   query: ResultSet['query'],
-  { limit = 100, filter }: Pick<HomologyRequest, 'limit' | 'filter'>,
+  { limit = 100, filter, query_range: range }: Pick<HomologyRequest, 'limit' | 'filter' | 'query_range'>,
 ): ResultSet {
   const { candidates, database, evidence_summary: evidence, execution, performance } = answer;
   return {
-    query,
+    query: { ...query, ...(range !== undefined && { range }) },
     hits: candidates.map(hitOf),
     database: {
       slug: database.slug,
@@ -97,7 +97,7 @@ interface ReceiptContent {
   readonly query: { readonly sequence: string };
   readonly release_id: string;
   readonly parameters: Required<Pick<HomologyRequest, 'evidence' | 'guarantee' | 'limit' | 'significance'>> &
-    Pick<HomologyRequest, 'database_size'>;
+    Pick<HomologyRequest, 'database_size' | 'probability' | 'query_range' | 'relatives'>;
   readonly target_space: { readonly id: string; readonly canonical_filter: HomologyFilter } | null;
 }
 
@@ -135,9 +135,19 @@ export async function requestOfReceipt(receiptId: string, signal: AbortSignal): 
       database_release_id: releaseId,
       ...(space !== null && { filter: space.canonical_filter }),
       ...parameters,
+      ...furtherAlignments(parameters),
     },
     ...(space !== null && { targetSpaceId: space.id }),
   };
+}
+
+/** Asks for all alignments of each hit if the search has alignments and E-values. Receipts do not name them. */
+function furtherAlignments({
+  evidence,
+  significance,
+}: Pick<HomologyRequest, 'evidence' | 'significance'>): Pick<HomologyRequest, 'alignments'> {
+  const isPossible = evidence === 'pairwise_sequence_alignment' && significance !== 'not_requested';
+  return isPossible ? { alignments: {} } : {};
 }
 
 const RATES = 'gloaming-rates';

@@ -198,6 +198,7 @@ export const REFUSALS = {
   sequence_empty: invalid(422, 'The query has no residues.'),
   sequence_is_nucleotide: invalid(422, 'The query reads as DNA or RNA; translate it first.'),
   sequence_too_long: invalid(422, 'The query is longer than 65,535 residues.'),
+  query_range_invalid: invalid(422, 'The query range is empty, or ends after the last residue of the query.'),
   invalid_filter: invalid(
     422,
     'The filter does not fit the filter schema of the release; every place is listed.',

@@ -1,23 +1,15 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
-import { BATCH_FASTA_MAX_CHARACTERS, BATCH_MAX_QUERIES, RETAINED_MAX_CANDIDATES } from '../../limits.js';
-import { fileUrl } from '../storage/files.js';
+import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import { HomologyCandidate, HomologyCandidateSet } from '../search/candidate-set.js';
 import { CUT_OFFS } from '../search/selection.js';
 import { ONE_SELECTOR, ProteinQuery, SEARCH_SETTINGS } from '../search/homology.js';
+import { AnnotateRunInput, AnnotateRunSummary, ProteinAnnotation } from './run-annotations.js';
 import { ExportRunInput, ExportRunSummary } from './run-files.js';
+import { ONE_SOURCE, QUERY_SOURCES } from './run-queries.js';
 import { ProteinRelative, RelativesRunInput, RelativesRunSummary } from './run-relatives.js';
 import { StructureRunInput, StructureRunSummary } from './run-structures.js';
 import { Msa, MsaRequest } from '../msa.js';
-import {
-  closed,
-  constant,
-  count,
-  defaulted,
-  mutuallyExclusive,
-  named,
-  sha256,
-  text,
-} from '../grammar/schema.js';
+import { closed, constant, count, defaulted, named, sha256, text } from '../grammar/schema.js';
 
 /*
  * The operations that a run can execute. A new endpoint is one entry of RUN_ENDPOINTS and one RunEndpoint of the
@@ -46,37 +38,11 @@ const SearchRunInput = named(
   ),
 );
 
-const ONE_SOURCE = [
-  ['queries', 'fasta'],
-  ['queries', 'fasta_url'],
-  ['fasta', 'fasta_url'],
-] as const;
-
-const BatchQuery = closed({
-  id: Type.Optional(text('Your name of the query.', { minLength: 1, maxLength: 256 })),
-  sequence: ProteinQuery.properties.sequence,
-});
-
 export const BatchSearchRunInput = named(
   'BatchSearchRunInput',
   closed(
     {
-      queries: Type.Optional(
-        Type.Array(BatchQuery, { minItems: 1, maxItems: BATCH_MAX_QUERIES, description: 'The queries.' }),
-      ),
-      fasta: Type.Optional(
-        text(
-          'The queries as FASTA. The id of a query is the accession of a UniProt header, else the first word: as ids ' +
-            'of targets are read when a database is built.',
-          {
-            minLength: 1,
-            maxLength: BATCH_FASTA_MAX_CHARACTERS,
-          },
-        ),
-      ),
-      fasta_url: Type.Optional(
-        fileUrl('The URL of an uploaded FASTA file, plain or gzip, as its completion gave it.'),
-      ),
+      ...QUERY_SOURCES,
       ...SEARCH_SETTINGS,
       limit: LIMIT,
       ...CUT_OFFS,
@@ -86,8 +52,8 @@ export const BatchSearchRunInput = named(
         'Up to 100,000 proteins against one release: `queries`, `fasta` or `fasta_url`, one of them. A file is read ' +
         'when the run is created; what becomes of it later changes nothing. Cut-offs leave candidates out of the ' +
         'rows; what is left keeps its rank.',
-      allOf: [...ONE_SELECTOR.allOf, ...mutuallyExclusive(...ONE_SOURCE).allOf],
-      anyOf: [{ required: ['queries'] }, { required: ['fasta'] }, { required: ['fasta_url'] }],
+      allOf: [...ONE_SELECTOR.allOf, ...ONE_SOURCE.allOf],
+      anyOf: ONE_SOURCE.anyOf,
       chosen: true,
     },
   ),
@@ -195,6 +161,13 @@ export const RUN_ENDPOINTS = {
     summary: BatchSearchRunSummary,
     row: HomologyQueryResult,
     // A proteome that takes hours must not delay single searches of its own organization.
+    defaultPriority: 'low',
+  },
+  'homology.annotate': {
+    meaning: 'the domains of up to 100,000 proteins by a release of families',
+    input: AnnotateRunInput,
+    summary: AnnotateRunSummary,
+    row: ProteinAnnotation,
     defaultPriority: 'low',
   },
   'homology.export': {

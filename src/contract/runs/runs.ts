@@ -188,6 +188,7 @@ export const createRun = defineRoute({
     'sequence_empty',
     'sequence_is_nucleotide',
     'sequence_too_long',
+    'query_range_invalid',
     'invalid_queries',
     'file_not_managed',
     'file_not_found',

@@ -15,6 +15,29 @@ import {
 } from '../grammar/schema.js';
 import { Propagation } from './propagation.js';
 import { Significance } from './significance.js';
+import { PROTEIN_MAX_RESIDUES } from '../../limits.js';
+
+/** A request's stretch of the query. Its answer repeats it. */
+export const QueryRange = closed(
+  {
+    start: Type.Integer({
+      minimum: 0,
+      maximum: PROTEIN_MAX_RESIDUES - 1,
+      description: 'First residue; the first of the query is 0.',
+    }),
+    end: Type.Integer({
+      minimum: 1,
+      maximum: PROTEIN_MAX_RESIDUES,
+      description: 'Residue after the last one.',
+    }),
+  },
+  {
+    description:
+      'Residues of the query that are searched alone, zero-based and half-open. Distances, E-values and ' +
+      '`result_sha256` are those of the stretch; positions and coverage are those of the whole query.',
+    chosen: true,
+  },
+);
 
 const Attributes = Type.Unsafe<Readonly<Record<string, string | number | boolean | readonly string[]>>>({
   type: 'object',
@@ -300,6 +323,7 @@ export const HomologyCandidateSet = named(
         kind: constant('protein_sequence'),
         normalization_id: text('How the letters were read.'),
         normalized_length: count('Residues after normalisation.'),
+        range: Type.Optional(QueryRange),
         relative_count: Type.Optional(
           count(
             "Relatives that the query's tokens were made with; present where the targets have relatives.",

@@ -8,7 +8,7 @@ import {
   PAIR_ALIGNMENTS_MAX_COUNT,
   PROTEIN_MAX_RESIDUES,
 } from '../../limits.js';
-import { HomologyCandidateSet } from './candidate-set.js';
+import { HomologyCandidateSet, QueryRange } from './candidate-set.js';
 import { HomologyFilter } from './filter.js';
 import { defineRoute } from '../grammar/route.js';
 import {
@@ -114,6 +114,7 @@ export const SEARCH_SETTINGS = {
     ),
   ),
   alignments: Type.Optional(FurtherAlignments),
+  query_range: Type.Optional(QueryRange),
   database_size: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -208,6 +209,7 @@ export const searchHomology = defineRoute({
     'sequence_empty',
     'sequence_is_nucleotide',
     'sequence_too_long',
+    'query_range_invalid',
     'invalid_filter',
     'significance_unavailable',
     'propagation_unavailable',

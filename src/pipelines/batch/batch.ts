@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { sha256Hex } from '../../canonical.js';
 import type { ApplianceConfig } from '../../config.js';
 import { readEvidenceIds } from '../../engine/open-engine.js';
+import { probabilitiesOf } from '../../engine/probabilities.js';
 import { Refusal } from '../../errors.js';
 import { BATCH_MAX_TASKS, GIBIBYTE_BYTES } from '../../limits.js';
 import { openRelease } from '../../release/open.js';
 import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
-import { refuseVainDatabaseSize } from '../../search/refusals.js';
+import { refuseVainDatabaseSize, refuseWithoutProbability } from '../../search/refusals.js';
 import { joinParquet } from '../../sql/join-parquet.js';
 import { openCatalog, selectOneRelease } from '../catalog.js';
 import { taskName } from '../cluster/slurm.js';
@@ -121,7 +122,12 @@ function describeBatch(
       targetCount: targets.count,
     });
     const { relatives: homologs, ...settings } = options.settings;
-    refuseVainDatabaseSize(settings, calibrationId !== null);
+    const isCalibrated = calibrationId !== null;
+    refuseVainDatabaseSize(settings, isCalibrated);
+    if (settings.probability === 'required') {
+      const hasTable = (await probabilitiesOf(manifest, config)) !== undefined;
+      refuseWithoutProbability(settings, { isCalibrated, hasTable, manifest });
+    }
     return {
       release: { directory, id, slug },
       calibrationId,

@@ -3,6 +3,7 @@ import { findEncoderVersion } from '../../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { openHomologSources } from '../../engine/homolog-sources.js';
 import { openWithoutTokens, type EngineWithoutTokens } from '../../engine/open-engine.js';
+import { probabilitiesOf } from '../../engine/probabilities.js';
 import { Refusal } from '../../errors.js';
 import { backendChoiceOf, chooseBackend } from '../../kernels/choose.js';
 import { openRelease } from '../../release/open.js';
@@ -45,10 +46,11 @@ export async function openPlannedEngine(
     const { threads } = config;
     const engine = await openWithoutTokens({ release, encoder, backend, threads, homologSources });
     const { calibration, qualification } = engine;
+    const probability = await probabilitiesOf(release.manifest, config);
     const isAsPlanned =
       (calibration?.id ?? null) === planned.calibrationId &&
       (qualification?.id ?? null) === planned.qualificationId;
-    if (isAsPlanned) return { engine, close };
+    if (isAsPlanned) return { engine: { ...engine, probability }, close };
     throw new Refusal(
       'calibration_changed',
       `Release ${id} was calibrated or qualified again since this work was planned.`,

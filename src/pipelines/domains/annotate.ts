@@ -11,8 +11,9 @@ import type { Calibration } from '../../significance/calibration.js';
 import { parquetTable } from '../../services/export/parquet.js';
 import type { PipelineEvents } from '../events/notices.js';
 import { readQueries } from '../search.js';
-import type { AnnotatedProtein } from './domain.js';
-import { findDomains } from './find.js';
+import type { AnnotatedProtein } from '../../domains/domain.js';
+import { findDomains } from '../../domains/find.js';
+import { markNew, readGivenDomains } from './against.js';
 import { domainGff, domainTable, domainTblout, domainTsv } from './tables.js';
 
 export interface AnnotateProteinsOptions {
@@ -29,6 +30,8 @@ export interface AnnotateProteinsOptions {
   /** Families that are compared in full for each protein. */
   readonly limit: number;
   readonly guarantee: SearchSettings['guarantee'];
+  /** Another annotation of the same proteins (readGivenDomains); what it does not have is marked as new. */
+  readonly against?: string;
   /** Returns the text of the summary page. */
   readonly summaryOf: (proteins: readonly AnnotatedProtein[]) => string;
 }
@@ -39,6 +42,8 @@ export interface AnnotatedProteome {
   readonly domains: number;
   /** Proteins that are shorter or longer than the calibration covers. They have no domains. */
   readonly uncovered: number;
+  /** Domains that the given annotation does not have. Absent if none was given. */
+  readonly newDomains?: number;
   /** Paths of the written files. */
   readonly files: readonly string[];
 }
@@ -51,8 +56,8 @@ const FORMAT = 'gloaming-annotation/1';
  * Annotates the proteins of a FASTA file with the domains of a database of families, and writes them as TSV, GFF3,
  * HMMER's domain table, Parquet and a summary page. Killed at any moment, a repeated call with the same options
  * continues. Files of results appear only when all proteins are done. Stage: `compare`, in proteins.
- * Errors  Refusal `significance_unavailable` for a database without E-values; those of readQueries and searchMany;
- *         errors of the file system; the signal's reason
+ * Errors  Refusal `significance_unavailable` for a database without E-values; those of readGivenDomains, readQueries
+ *         and searchMany; errors of the file system; the signal's reason
  * Cost    memory for the domains of all proteins, some hundred bytes each
  */
 export async function annotateProteins(
@@ -62,6 +67,7 @@ export async function annotateProteins(
 ): Promise<AnnotatedProteome> {
   const { fasta, output, maxEValue, rounds, limit, guarantee } = options;
   const { id: calibrationId, card } = requireCalibration(engine, options.database);
+  const given = options.against === undefined ? undefined : await readGivenDomains(options.against);
   const identity = canonicalSha256({
     format: FORMAT,
     input: await digestFile(fasta),
@@ -74,16 +80,17 @@ export async function annotateProteins(
   await mkdir(output, { recursive: true });
   const checkpoint = join(output, '.annotation.jsonl');
   const done = await openCheckpoint(checkpoint, identity);
-  const proteins: AnnotatedProtein[] = [...done];
-  onProgress?.({ stage: 'compare', done: proteins.length, total, isResumed: true });
+  const searched: AnnotatedProtein[] = [...done];
+  onProgress?.({ stage: 'compare', done: searched.length, total, isResumed: true });
   const settings = { targetSpace: unfilteredSpace(engine.release), limit, guarantee };
   for await (const batch of batchesOf(rest(readQueries(fastaFile(fasta)), done.length), BATCH_PROTEINS)) {
     signal?.throwIfAborted();
     const found = await findDomains(batch, engine, { maxEValue, rounds, settings, signal });
     await appendFile(checkpoint, found.map((protein) => `${JSON.stringify(protein)}\n`).join(''));
-    proteins.push(...found);
-    onProgress?.({ stage: 'compare', done: proteins.length, total });
+    searched.push(...found);
+    onProgress?.({ stage: 'compare', done: searched.length, total });
   }
+  const proteins = given === undefined ? searched : searched.map((protein) => markNew(protein, given));
   const files = await writeResults(proteins, options);
   await rm(checkpoint);
   const annotated = proteins.filter(({ domains }) => domains.length > 0);
@@ -92,6 +99,9 @@ export async function annotateProteins(
     proteins: proteins.length,
     annotated: annotated.length,
     domains: annotated.reduce((sum, { domains }) => sum + domains.length, 0),
+    ...(given && {
+      newDomains: annotated.flatMap(({ domains }) => domains).filter(({ isNew }) => isNew).length,
+    }),
     uncovered: proteins.filter(({ length }) => length < shortest || length > longest).length,
     files,
   };

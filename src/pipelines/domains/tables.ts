@@ -1,5 +1,7 @@
 import type { TableColumn } from '../../services/export/parquet.js';
-import type { AnnotatedProtein, Domain, FamilyName } from './domain.js';
+import type { AnnotatedProtein, Domain, FamilyName } from '../../domains/domain.js';
+
+export type { AnnotatedProtein, Domain } from '../../domains/domain.js';
 
 /** One line of a table. */
 interface Row {
@@ -46,17 +48,30 @@ function* rowsOf(proteins: Iterable<AnnotatedProtein>): Generator<Row> {
   }
 }
 
+/** 1 for a domain that the given annotation does not have, 0 for another one. */
+const NEW_COLUMN: TableColumn<Row> = {
+  name: 'new',
+  type: 'integer',
+  value: ({ domain }) => (domain.isNew === undefined ? undefined : Number(domain.isNew)),
+};
+
+/** Columns of the tables; with one more if the proteins were compared with another annotation. */
+function columnsOf(proteins: readonly AnnotatedProtein[]): readonly TableColumn<Row>[] {
+  return proteins.some(({ hasGiven }) => hasGiven !== undefined) ? [...COLUMNS, NEW_COLUMN] : COLUMNS;
+}
+
 /** Tab-separated values with a header. A missing value is an empty cell. */
-export function* domainTsv(proteins: Iterable<AnnotatedProtein>): Generator<string> {
-  yield `${COLUMNS.map(({ name }) => name).join('\t')}\n`;
+export function* domainTsv(proteins: readonly AnnotatedProtein[]): Generator<string> {
+  const columns = columnsOf(proteins);
+  yield `${columns.map(({ name }) => name).join('\t')}\n`;
   for (const row of rowsOf(proteins)) {
-    yield `${COLUMNS.map(({ name, value }) => inCell(name, value(row))).join('\t')}\n`;
+    yield `${columns.map(({ name, value }) => inCell(name, value(row))).join('\t')}\n`;
   }
 }
 
 /** Returns columns and rows of the Parquet file. */
-export function domainTable(proteins: Iterable<AnnotatedProtein>) {
-  return { columns: COLUMNS, rows: rowsOf(proteins) };
+export function domainTable(proteins: readonly AnnotatedProtein[]) {
+  return { columns: columnsOf(proteins), rows: rowsOf(proteins) };
 }
 
 const HMMER_HEAD =
@@ -127,6 +142,7 @@ export function* domainGff(proteins: Iterable<AnnotatedProtein>): Generator<stri
         `Name=${escaped(family.name)}`,
         `Target=${target}`,
         ...noteOf(family),
+        ...(domain.isNew === true ? ['new=1'] : []),
       ];
       const place = `${domain.start + 1}\t${domain.end}`;
       const columns = [id, 'gloaming', 'protein_match', place, scientific(domain.logEValue), '.', '.'];

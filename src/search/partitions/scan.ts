@@ -7,7 +7,7 @@ import {
 } from '../../kernels/kernels.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import { batchSizeByPairs } from '../batches.js';
-import { encode } from '../encode.js';
+import { encode, stretchesOf } from '../encode.js';
 import { planSearch } from '../plan.js';
 import { tokensSha256 } from '../seal.js';
 import type {
@@ -99,7 +99,8 @@ export async function scanRange(
   plan: Pick<SearchPlan, 'partial'> = planSearch(engine, settings),
 ): Promise<readonly PartialResult[]> {
   const { threads, isLowPriority } = engine;
-  const encoded = await encode(queries, settings, engine, { signal });
+  const stretches = stretchesOf(queries, settings.queryRange);
+  const encoded = await encode(stretches, settings, engine, { signal });
   const options = { signal, threads, isLowPriority };
   return scanEncoded(encoded, { ...settings, partial: plan.partial }, range, engine, options);
 }

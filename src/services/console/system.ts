@@ -18,6 +18,7 @@ export interface SystemDependencies {
 const BILLED = [
   'homology.search',
   'homology.batch_search',
+  'homology.annotate',
   'sequences.msa.build',
   'sequences.relatives',
   'structure.predict',

@@ -52,6 +52,11 @@ export const EXPORT_COLUMNS: readonly ExportColumn[] = [
   ),
   column('bit_score', 'number', ({ significance: { measurements } }) => measurements.bit_score),
   column('q_value', 'number', ({ significance: { measurements } }) => measurements.q_value),
+  column(
+    'homology_probability',
+    'number',
+    ({ significance: { measurements } }) => measurements.homology_probability,
+  ),
 ];
 
 /** Returns a column of EXPORT_COLUMNS under its name in text formats. */

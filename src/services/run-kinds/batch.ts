@@ -1,8 +1,4 @@
-import type {
-  BatchSearchRunInput,
-  BatchSearchRunSummary,
-  HomologyQueryResult,
-} from '../../contract/runs/run-kinds.js';
+import type { BatchSearchRunSummary, HomologyQueryResult } from '../../contract/runs/run-kinds.js';
 import type { CutOffs } from '../../contract/search/selection.js';
 import { sha256Hex } from '../../canonical.js';
 import { batchEnd, largestBatchSize } from '../../search/batches.js';
@@ -29,8 +25,8 @@ import { acceptSearch, reopenSearch, withinCutOffs, type AcceptedSearch } from '
 import {
   packedLength,
   packQueries,
+  readManagedQueries,
   readPackedQuery,
-  readQueries,
   unpackQueries,
   type PackedQueries,
 } from './queries.js';
@@ -75,7 +71,7 @@ export function batchSearchRuns(dependencies: BatchSearchRunDependencies): RunKi
   return defineRunKind<'homology.batch_search', Plan>({
     key: 'homology.batch_search',
     async prepare(input, context) {
-      const { queries, fileIds } = await readBatch(input, context, dependencies);
+      const { queries, fileIds } = await readManagedQueries(input, context, dependencies.files);
       const resolved = await resolveSearch(input, context, dependencies);
       const packed = { normalizationId: NORMALIZATION_ID, queries: await packQueries(queries) };
       const lengths = queries.map(({ sequence }) => sequence.length);
@@ -139,21 +135,6 @@ export function batchSearchRuns(dependencies: BatchSearchRunDependencies): RunKi
       };
     },
   });
-}
-
-/** Returns the queries of a batch, and the ids of their files. Errors  those of readQueries */
-async function readBatch(
-  input: BatchSearchRunInput,
-  context: RequestContext,
-  { files }: BatchSearchRunDependencies,
-) {
-  const fileIds: string[] = [];
-  const queries = await readQueries(input, (url) => {
-    const file = files.openManagedFile(url, context);
-    fileIds.push(file.id);
-    return file;
-  });
-  return { queries, fileIds };
 }
 
 /** Searches the next queries together. No-op past the end. */

@@ -104,7 +104,16 @@ export async function reopenSearch(
   context: RequestContext,
   dependencies: ResolveDependencies,
 ): Promise<ResolvedSearch> {
-  const { release, targetSpaceId, alignments, cutOffs: _, propagation: __, databaseSize, ...settings } = plan;
+  const {
+    release,
+    targetSpaceId,
+    alignments,
+    cutOffs: _,
+    propagation: __,
+    databaseSize,
+    queryRange,
+    ...settings
+  } = plan;
   const selector =
     targetSpaceId === undefined
       ? { database_release_id: release.releaseId }
@@ -113,6 +122,7 @@ export async function reopenSearch(
     ...settings,
     ...selector,
     ...(databaseSize !== undefined && { database_size: databaseSize }),
+    ...(queryRange !== undefined && { query_range: queryRange }),
   };
   const resolved = await resolveSearch(wire, context, dependencies);
   // Several databases may hold the release. The run keeps the database name of its request.

@@ -2,11 +2,16 @@ import type { BatchSearchRunInput } from '../../contract/runs/run-kinds.js';
 import { Refusal } from '../../errors.js';
 import { faultAt, placeText, type Place, type RefusalLocation } from '../../places.js';
 import { BATCH_MAX_QUERIES, REFUSAL_MAX_LOCATIONS } from '../../limits.js';
+import { refuseRange } from '../../search/refusals.js';
 import { readFasta } from '../../sequence/fasta.js';
 import { parseFastaHeader } from '../../sequence/fasta-header.js';
 import { normaliseProtein } from '../../sequence/protein.js';
 import { Slice } from '../../turns.js';
-import type { ManagedFile } from '../storage/files.js';
+import type { RequestContext } from '../context.js';
+import type { Files, ManagedFile } from '../storage/files.js';
+
+/** Members of an input that give the queries, and the stretch that each must have. */
+type QueryInput = Pick<BatchSearchRunInput, 'queries' | 'fasta' | 'fasta_url' | 'query_range'>;
 
 /** A query of a batch after normalisation. */
 export interface BatchQuery {
@@ -26,13 +31,28 @@ interface RawQuery {
 const PIECE_CHARACTERS = 64 * 1024;
 
 /**
+ * Reads the queries of a run, of uploaded files, too, and the ids of these files.
+ * Errors  those of readQueries
+ */
+export async function readManagedQueries(
+  input: QueryInput,
+  context: RequestContext,
+  files: Pick<Files, 'openManagedFile'>,
+) {
+  const fileIds: string[] = [];
+  const queries = await readQueries(input, (url) => {
+    const file = files.openManagedFile(url, context);
+    fileIds.push(file.id);
+    return file;
+  });
+  return { queries, fileIds };
+}
+
+/**
  * Reads the queries of a batch, normalised, in their order.
  * Errors  Refusal `invalid_queries` with every query that cannot be searched; those of the file
  */
-export async function readQueries(
-  input: BatchSearchRunInput,
-  openFasta: OpenFasta,
-): Promise<readonly BatchQuery[]> {
+async function readQueries(input: QueryInput, openFasta: OpenFasta): Promise<readonly BatchQuery[]> {
   const queries: BatchQuery[] = [];
   const errors: RefusalLocation[] = [];
   let faultCount = 0;
@@ -47,7 +67,9 @@ export async function readQueries(
     }
     if (slice.isOver) await slice.pause();
     try {
-      queries.push({ id: id ?? String(index), sequence: normaliseProtein(text).sequence });
+      const query = { id: id ?? String(index), sequence: normaliseProtein(text).sequence };
+      if (input.query_range !== undefined) refuseRange(query, input.query_range);
+      queries.push(query);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       faultCount += 1;
@@ -112,7 +134,7 @@ export function packedLength(line: string): number {
 type OpenFasta = (url: string) => Pick<ManagedFile, 'path' | 'bytes' | 'close'>;
 
 async function* rawQueries(
-  { queries, fasta, fasta_url: url }: BatchSearchRunInput,
+  { queries, fasta, fasta_url: url }: QueryInput,
   openFasta: OpenFasta,
 ): AsyncGenerator<RawQuery> {
   for (const [index, { id, sequence }] of (queries ?? []).entries()) {

@@ -26,7 +26,7 @@ export function searchRuns(dependencies: SearchRunDependencies): RunKind {
   return defineRunKind<'homology.search', Plan>({
     key: 'homology.search',
     async prepare(input, context) {
-      const query = readProteinQuery(input.query.sequence);
+      const query = readProteinQuery(input.query.sequence, input.query_range);
       const resolved = await resolveSearch(input, context, dependencies);
       const plan = { ...(await acceptSearch(resolved, input, [query.sequence.length])), query };
       return { plan, totalCount: 1, traces: searchTraces(input, resolved) };

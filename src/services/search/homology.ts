@@ -122,7 +122,7 @@ async function resolve(
   context: RequestContext,
   dependencies: HomologyDependencies,
 ): Promise<Resolved> {
-  const query = readProteinQuery(wire.query.sequence);
+  const query = readProteinQuery(wire.query.sequence, wire.query_range);
   const { release, engine, settings } = await resolveSearch(wire, context, dependencies);
   return { release, engine, request: { ...settings, query }, plan: planSearch(engine, settings) };
 }
@@ -139,6 +139,7 @@ function cacheKey({ release, engine, request, plan }: Resolved): string {
     policy_id: plan.policy.id,
     probability: request.probability ?? null,
     query: request.query.sequence,
+    ...(request.queryRange && { query_range: { ...request.queryRange } }),
     relatives: request.relatives ?? null,
     release_id: release.releaseId,
     significance: request.significance,

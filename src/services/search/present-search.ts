@@ -4,7 +4,7 @@ import { sha256Hex } from '../../canonical.js';
 import { mapInTurns } from '../../turns.js';
 import { explainEmptySelection } from '../../release/filter/near.js';
 import type { TargetSpace } from '../../release/release.js';
-import type { ProteinQuery, SearchEngine, SearchRequest, SearchResult } from '../../search/search-types.js';
+import type { SearchEngine, SearchRequest, SearchResult } from '../../search/search-types.js';
 import type { CatalogRelease } from './catalog.js';
 import { presentCandidate } from './present-candidates.js';
 import { summariseEvidence } from './present-evidence.js';
@@ -22,7 +22,7 @@ interface FinishedSearch {
   readonly engine: SearchEngine;
   readonly request: Pick<
     SearchRequest,
-    'query' | 'targetSpace' | 'evidence' | 'significance' | 'databaseSize'
+    'query' | 'targetSpace' | 'evidence' | 'significance' | 'databaseSize' | 'queryRange'
   >;
   readonly result: SearchResult;
 }
@@ -55,7 +55,7 @@ type ExecutedAnswer = FoundAnswer &
 export async function presentAnswer({ engine, request, result }: FinishedSearch): Promise<FoundAnswer> {
   const { candidates, queryLength } = result;
   return {
-    query: presentQuery(request.query, result),
+    query: presentQuery(request, result),
     candidates: await mapInTurns(candidates, (candidate) =>
       presentCandidate(candidate, queryLength, engine.release),
     ),
@@ -109,13 +109,14 @@ const SELECTED_BY_EVIDENCE =
   'of the targets that it measures, it lists the best by E-value, in the order of their distances';
 
 function presentQuery(
-  { sequence, normalizationId }: ProteinQuery,
+  { query: { sequence, normalizationId }, queryRange }: Pick<SearchRequest, 'query' | 'queryRange'>,
   { relatives: homologs }: Pick<SearchResult, 'relatives'>,
 ): CandidateSet['query'] {
   return {
     kind: 'protein_sequence',
     normalization_id: normalizationId,
     normalized_length: sequence.length,
+    ...(queryRange && { range: { ...queryRange } }),
     ...(homologs && { relative_count: homologs.count }),
     sha256: sha256Hex(sequence),
   };

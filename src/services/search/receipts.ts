@@ -121,6 +121,7 @@ function receiptContent(
       guarantee: request.guarantee,
       limit: request.limit,
       ...(request.probability !== undefined && { probability: request.probability }),
+      ...(request.queryRange && { query_range: { ...request.queryRange } }),
       ...(result.relatives && { relatives: request.relatives ?? 'as_release' }),
       significance: request.significance,
     },

@@ -3,7 +3,11 @@ import { Refusal } from '../../errors.js';
 import { ALIGNMENTS_COUNT, ALIGNMENTS_EXPECTED_FALSE_HITS } from '../../limits.js';
 import type { TargetSpace } from '../../release/release.js';
 import type { AlignmentBounds, SearchEngine, SearchSettings } from '../../search/search-types.js';
-import { refuseVainDatabaseSize, refuseWithoutProbability } from '../../search/refusals.js';
+import {
+  probabilitySourceOf,
+  refuseVainDatabaseSize,
+  refuseWithoutProbability,
+} from '../../search/refusals.js';
 import type { Catalog, CatalogRelease } from './catalog.js';
 import type { RequestContext } from '../context.js';
 import type { Engines } from '../../engine/engines.js';
@@ -39,9 +43,9 @@ export async function resolveSearch(
   const engine = await dependencies.engines.open(release.releaseId);
   const targetSpace = await targetSpaceOf(engine);
   const { limit, evidence, guarantee, significance, relatives: homologs, database_size: databaseSize } = wire;
-  const { probability } = wire;
+  const { probability, query_range: queryRange } = wire;
   refuseVainDatabaseSize({ significance, databaseSize }, engine.calibration !== undefined);
-  refuseWithoutProbability({ significance, probability }, engine);
+  refuseWithoutProbability({ significance, probability }, probabilitySourceOf(engine));
   const { startDeadlineMs } = context;
   const settings = { targetSpace, limit, evidence, guarantee, significance, relatives: homologs };
   return {
@@ -52,6 +56,7 @@ export async function resolveSearch(
       ...(bounds && { alignments: bounds }),
       ...(databaseSize !== undefined && { databaseSize }),
       ...(probability !== undefined && { probability }),
+      ...(queryRange !== undefined && { queryRange }),
     },
   };
 }

@@ -40,7 +40,7 @@ export function createPartitionResults({
       if (part > count) {
         throw new Refusal('validation_failed', `Part ${part} of ${count} does not exist.`, { param: 'part' });
       }
-      const queries = request.sequences.map(readProteinQuery);
+      const queries = request.sequences.map((sequence) => readProteinQuery(sequence));
       const { releaseId } = catalog.release(request.release_id, organizationId, 'release_id');
       const engine = await engines.open(releaseId, { index: part - 1, count });
       const { release, backend, threads } = engine;

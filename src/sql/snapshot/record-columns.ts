@@ -121,6 +121,7 @@ export const CANDIDATE_COLUMNS: readonly ParquetColumn<CandidateRow>[] = [
   judgement('bit_score'),
   judgement('pair_tail_probability'),
   judgement('pair_tail_log_probability'),
+  judgement('homology_probability'),
   alignment('query_start', 'int32'),
   alignment('query_end', 'int32'),
   alignment('query_length', 'int32'),

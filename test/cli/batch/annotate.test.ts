@@ -20,7 +20,7 @@ import { summaryPage } from '#src/cli/report/domain-summary.js';
 import { loadConfig } from '#src/config.js';
 import { simulateProteins } from '#src/demo/simulate.js';
 import { annotateProteins } from '#src/pipelines/domains/annotate.js';
-import type { AnnotatedProtein } from '#src/pipelines/domains/domain.js';
+import type { AnnotatedProtein } from '#src/domains/domain.js';
 import { openSearcher } from '#src/searcher.js';
 import { copyDemoRelease } from '../../tools/fixtures.js';
 import { PROGRAM } from '../../tools/paths.js';
@@ -121,6 +121,45 @@ describe('gloaming annotate', () => {
     }
     for (const row of rows) expect(Number(row[13])).toBeLessThanOrEqual(10);
     expect(readFileSync(join(output, 'domains.parquet')).subarray(0, 4).toString()).toBe('PAR1');
+  });
+
+  it('marks what another annotation does not have, in every file and in the summary', async () => {
+    const output = join(folder, 'against');
+    const given = join(folder, 'hmmscan.domtblout');
+    const { length } = first.sequence;
+    // The first piece of the fusion is known, and a domain of the other protein above the threshold of HMMER.
+    const row = (protein: string, eValue: number, from: number, to: number): string =>
+      `fam - 90 ${protein} - 300 1e-9 30.0 0.0 1 1 ${eValue} ${eValue} 30 0 1 90 ${from} ${to} ${from} ${to} 1 -\n`;
+    const rows = [row('fusion', 1e-9, 1, length - 5), row('alone', 5, 1, length)];
+    writeFileSync(given, `#\n${rows.join('')}# Program: hmmscan\n`);
+    const words = ['-d', 'demo', '-o', output, '--guarantee', 'exhaustive', '--max-evalue', '10'];
+    const printed = await run(fasta, ...words, '--against', given);
+    const [head, ...lines] = readFileSync(join(output, 'domains.tsv'), 'utf8').trimEnd().split('\n');
+    expect(head.split('\t').at(-1)).toBe('new');
+    const marks = lines.map((line) => line.split('\t')).map((cells) => [cells[0], cells[4], cells.at(-1)]);
+    expect(marks).toContainEqual(['fusion', first.id, '0']);
+    expect(marks).toContainEqual(['fusion', second.id, '1']);
+    const alone = marks.filter(([protein]) => protein === 'alone');
+    expect(alone.length).toBeGreaterThan(0);
+    expect(alone.every(([, , mark]) => mark === '1')).toBe(true);
+    const newCount = marks.filter(([, , mark]) => mark === '1').length;
+    expect(printed).toContain(`Domains that hmmscan.domtblout does not have: ${newCount}.`);
+    const gff = readFileSync(join(output, 'domains.gff3'), 'utf8');
+    expect(gff.match(/;new=1$/gm)).toHaveLength(newCount);
+    const summary = readFileSync(join(output, 'summary.html'), 'utf8');
+    expect(summary).toContain(`<dt>new against hmmscan.domtblout</dt><dd>${newCount} domains in 2 proteins`);
+    expect(summary).toContain(', new</title>');
+  }, 60_000);
+
+  it.each([
+    ['>fasta\nMKV\n', 'neither that of an InterProScan TSV nor that of a HMMER --domtblout'],
+    ['#\nfam - 90 p - 300\n', '22 columns'],
+  ])('refuses %j as another annotation, with nothing written', async (text, message) => {
+    const given = join(folder, 'bad.txt');
+    writeFileSync(given, text);
+    const output = join(folder, 'none');
+    await expect(run(fasta, '-d', 'demo', '-o', output, '--against', given)).rejects.toThrow(message);
+    expect(readdirSync(folder)).not.toContain('none');
   });
 
   it('goes on where it was killed, with the same bytes', async () => {

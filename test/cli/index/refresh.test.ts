@@ -169,4 +169,33 @@ describe('gloaming refresh', () => {
     const { standing } = await releases();
     expect(await gloaming('index', 'list')).toMatch(new RegExp(`${standing.slice(0, 16)} +15 `));
   });
+
+  it('follows a file of families, and does not serve proteins in their place', async () => {
+    const source = join(folder, 'families.sto');
+    const stockholm = (count: number): string =>
+      Array.from({ length: count }, (_, at) => {
+        const row = 'ACDEFGHIKLMNPQRSTVWY'.slice(at % 10).repeat(2);
+        return `# STOCKHOLM 1.0\n#=GF ID fam${at}\none ${row}\ntwo ${row.replaceAll(/[DERK]/g, 'A')}\n//\n`;
+      }).join('');
+    const standing = async () => {
+      const { databases } = JSON.parse(await gloaming('index', 'list', '--json'));
+      return databases.find(({ slug }: { slug: string }) => slug === 'fam').default_release_id as string;
+    };
+    writeFileSync(source, stockholm(12));
+    const flags = ['--name', 'fam', '--encoder', 'baseline-1', '--no-calibration', '--no-qualification'];
+    await gloaming('index', 'build', source, ...flags);
+    const first = await standing();
+    writeFileSync(source, stockholm(14));
+    await gloaming('refresh', 'fam', '--from', source);
+    const second = await standing();
+    expect(second).not.toBe(first);
+    const fields = await gloaming('index', 'fields', 'fam');
+    expect(fields).toContain('member_count');
+    const proteins = join(folder, 'proteins.fasta');
+    writeFileSync(proteins, fasta(14));
+    await expect(gloaming('refresh', 'fam', '--from', proteins)).rejects.toThrow(
+      'its source has proteins where there were families',
+    );
+    expect(await standing()).toBe(second);
+  }, 120_000);
 });

@@ -5,13 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { readFilterExpressions } from '#src/cli/search/filter.js';
 import { deepRowsOf } from '#src/cli/search/deep-rows.js';
 import { addSearchOptions } from '#src/cli/search/flags.js';
-import {
-  alignmentBoundsOf,
-  evidenceOf,
-  limitOf,
-  selectionOf,
-  type SearchFlags,
-} from '#src/cli/search/options.js';
+import { evidenceOf, limitOf, selectionOf, type SearchFlags } from '#src/cli/search/options.js';
+import { alignmentBoundsOf } from '#src/cli/terminal/search-settings.js';
 
 function flagsOf(...words: string[]): SearchFlags {
   const command = addSearchOptions(

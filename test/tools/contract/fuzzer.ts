@@ -20,6 +20,7 @@ const SEMANTIC: ReadonlySet<string> = new Set([
   'part_size_too_small',
   'pricing_quantity_missing',
   'propagation_unavailable',
+  'query_range_invalid',
   'relatives_unavailable',
   'significance_unavailable',
   'sql_statement_invalid',

@@ -22,7 +22,7 @@ const FIELDS = optionalFields([
 export async function readDomains(paths: readonly string[], scratchPath: string): Promise<AttributeTable> {
   const rows = createKeyedRows(scratchPath);
   for (const path of paths)
-    await readFile(path, ({ protein, ...domain }) => rows.add(protein, cellsOf(domain)));
+    await readDomainRows(path, ({ protein, ...domain }) => rows.add(protein, cellsOf(domain)));
   let [shortened, proteins] = [0, 0];
   return {
     name: 'domain',
@@ -75,7 +75,11 @@ function domainOf([signature, first, last, interpro, go]: readonly string[]): Om
   return { signature, first: Number(first), last: Number(last), interpro, go: go.split(' ') };
 }
 
-async function readFile(path: string, add: (domain: Domain) => void): Promise<void> {
+/**
+ * Reads the domains of a TSV of InterProScan or a --domtblout of hmmscan or hmmsearch, recognised by the first line.
+ * Errors  Refusal `file_not_found`; Refusal `invalid_metadata` with file and line; errors of the file system
+ */
+export async function readDomainRows(path: string, add: (domain: Domain) => void): Promise<void> {
   let parse: ParseDomain | undefined;
   for await (const { text, refuse } of tableLines(path)) {
     if (parse === undefined) {

@@ -1,11 +1,15 @@
 import { counted } from '../../parts/format.js';
 import { surprise } from '../colour.js';
-import type { Hit } from '../hits.js';
+import type { Hit, ResultSet } from '../hits.js';
+import type { ResultTools } from '../tools.js';
+import { RangePicker } from './range-picker.js';
 
 interface CoverageChartProps {
   readonly hits: readonly Hit[];
-  readonly queryLength: number;
+  readonly query: ResultSet['query'];
   readonly onOpen: (id: string) => void;
+  /** Searches a stretch of the query; undefined without a server. */
+  readonly onRange: ResultTools['onRange'];
 }
 
 const WIDTH = 420;
@@ -13,7 +17,8 @@ const TOP = 18;
 const MAX_ROWS = 30;
 
 /** Draws one bar a hit along the query, coloured by E-value. */
-export function CoverageChart({ hits, queryLength, onOpen }: CoverageChartProps) {
+export function CoverageChart({ hits, query, onOpen, onRange }: CoverageChartProps) {
+  const queryLength = query.sequence.length;
   const aligned = hits.filter(({ alignment }) => alignment !== undefined);
   if (aligned.length === 0)
     return (
@@ -28,6 +33,35 @@ export function CoverageChart({ hits, queryLength, onOpen }: CoverageChartProps)
   const pitch = rows.length > 18 ? 4 : 7;
   const height = TOP + rows.length * pitch + 4;
   const x = (residue: number): number => (WIDTH * residue) / queryLength;
+  const picture = (
+    <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label="Ranges of the query that the hits cover">
+      {marks(queryLength).map((residue) => (
+        <g key={residue}>
+          <line x1={x(residue)} x2={x(residue)} y1={TOP - 4} y2={height} class="grid" />
+          <text x={x(residue)} y={TOP - 7} text-anchor={anchor(residue, queryLength)} class="tick">
+            {residue === 0 ? 1 : residue}
+          </text>
+        </g>
+      ))}
+      {rows.map((hit, row) => {
+        const { query_start: start = 0, query_end: end = 0 } = hit.alignment ?? {};
+        return (
+          <rect
+            key={hit.id}
+            x={x(start)}
+            y={TOP + row * pitch}
+            width={Math.max(2, x(end) - x(start))}
+            height={pitch - 1.5}
+            rx={1}
+            class={`fill bar s${surprise(hit)}`}
+            onClick={() => onOpen(hit.id)}
+          >
+            <title>{`${hit.id}: residues ${start + 1} to ${end}`}</title>
+          </rect>
+        );
+      })}
+    </svg>
+  );
   return (
     <figure class="chart">
       <figcaption>
@@ -37,33 +71,13 @@ export function CoverageChart({ hits, queryLength, onOpen }: CoverageChartProps)
           {counted(aligned.length, 'aligned hit')} along the {counted(queryLength, 'residue')} of the query.
         </p>
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label="Ranges of the query that the hits cover">
-        {marks(queryLength).map((residue) => (
-          <g key={residue}>
-            <line x1={x(residue)} x2={x(residue)} y1={TOP - 4} y2={height} class="grid" />
-            <text x={x(residue)} y={TOP - 7} text-anchor={anchor(residue, queryLength)} class="tick">
-              {residue === 0 ? 1 : residue}
-            </text>
-          </g>
-        ))}
-        {rows.map((hit, row) => {
-          const { query_start: start = 0, query_end: end = 0 } = hit.alignment ?? {};
-          return (
-            <rect
-              key={hit.id}
-              x={x(start)}
-              y={TOP + row * pitch}
-              width={Math.max(2, x(end) - x(start))}
-              height={pitch - 1.5}
-              rx={1}
-              class={`fill bar s${surprise(hit)}`}
-              onClick={() => onOpen(hit.id)}
-            >
-              <title>{`${hit.id}: residues ${start + 1} to ${end}`}</title>
-            </rect>
-          );
-        })}
-      </svg>
+      {onRange === undefined ? (
+        picture
+      ) : (
+        <RangePicker queryLength={queryLength} searched={query.range} onRange={onRange}>
+          {picture}
+        </RangePicker>
+      )}
     </figure>
   );
 }

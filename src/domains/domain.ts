@@ -11,6 +11,8 @@ export interface Domain {
   readonly bitScore: number;
   /** Round of the search, from 1. Later rounds search what earlier ones left uncovered. */
   readonly round: number;
+  /** Whether another annotation, which was given, does not have it. Absent if none was given. */
+  readonly isNew?: boolean;
 }
 
 /** Family as the attributes of its target name it. */
@@ -32,6 +34,8 @@ export interface AnnotatedProtein {
   /** Residues. */
   readonly length: number;
   readonly domains: readonly Domain[];
+  /** Whether another annotation, which was given, has a domain in the protein. Absent if none was given. */
+  readonly hasGiven?: boolean;
 }
 
 /** Two domains may share so many residues at their ends, because ends of alignments are uncertain. */

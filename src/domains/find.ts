@@ -1,12 +1,12 @@
-import { searchMany } from '../../search/search.js';
+import { searchMany } from '../search/search.js';
 import type {
   Candidate,
   NamedQuery,
   PairwiseAlignment,
   SearchEngine,
   SearchSettings,
-} from '../../search/search-types.js';
-import type { Release } from '../../release/release.js';
+} from '../search/search-types.js';
+import type { Release } from '../release/release.js';
 import { chooseDomains, uncovered, type AnnotatedProtein, type Domain, type FamilyName } from './domain.js';
 
 export interface FindOptions {

@@ -1,12 +1,7 @@
 // @module-tag fast
 
 import { describe, expect, it } from 'vitest';
-import {
-  chooseDomains,
-  uncovered,
-  type AnnotatedProtein,
-  type Domain,
-} from '#src/pipelines/domains/domain.js';
+import { chooseDomains, uncovered, type AnnotatedProtein, type Domain } from '#src/domains/domain.js';
 import { domainGff, domainTblout, domainTsv, scientific } from '#src/pipelines/domains/tables.js';
 import { summaryPage } from '#src/cli/report/domain-summary.js';
 import { seededRandom } from '#src/random.js';
