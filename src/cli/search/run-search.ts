@@ -20,6 +20,7 @@ import { readFilterExpressions } from './filter.js';
 import { formatHtml, formatJson } from './json.js';
 import {
   alignmentBoundsOf,
+  describeLongList,
   evidenceOf,
   exportFormatOf,
   formatIn,
@@ -75,7 +76,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const propagation = propagates ? await openPropagation(engine) : undefined;
     const settings = {
       targetSpace: spaceOf(engine.release, filter),
-      limit: limitOf(flags),
+      limit: limitOf(flags, engine.qualification?.card),
       evidence,
       guarantee: flags.guarantee ?? 'approximate',
       significance: flags.significance ?? 'if_available',
@@ -88,6 +89,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
     warnOfEvidence(engine, flags, context);
     warnOfMissingEValues(engine, database, flags, context);
+    context.stderr.write(describeLongList(settings, engine.qualification?.card));
     const queries = readQueries(inputOf(fasta, context), warnOfReplacedLetters(context));
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
     const usedQueries = isSingle ? onlyQuery(queries) : queries;
