@@ -7,6 +7,7 @@ import {
   type ProjectedMoments,
 } from '../significance/moments.js';
 import { tailCoordinate } from '../significance/pair-null.js';
+import { promiscuityOf } from '../significance/promiscuity.js';
 import { hubnessContribution, hubnessesOf, createHubnessTable } from '../significance/hubness.js';
 import { canonicalSha256 } from '../canonical.js';
 import { encodeHomologSets } from '../homologs/encode.js';
@@ -71,8 +72,13 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
     ),
   );
   const decoyHubness = table.of(0);
+  const decoyPromiscuity = promiscuityOf(scoring.fit.promiscuity, decoy);
   const coordinateOf = (index: number, affineScore: number): number => {
-    const pair = { ...shapes[index], ...hubnessesOf(decoyHubness, sample.hubnesses[index]) };
+    const pair = {
+      ...shapes[index],
+      ...hubnessesOf(decoyHubness, sample.hubnesses[index]),
+      promiscuity: decoyPromiscuity + sample.promiscuities[index],
+    };
     return tailCoordinate(pairNull, pair, { affineScore, meanClosestCosine: meanClosestCosine[index] });
   };
   const coordinates = Float64Array.from(shapes, (_, index) => coordinateOf(index, scores[index]));

@@ -1,14 +1,13 @@
 import {
   CARD_FORMAT,
-  CONDITIONING_CONTEXT_ID,
   ESTIMAND_ID,
   MAXIMUM_LOG_EXTRAPOLATION,
   METHOD_ID,
   NULL_POPULATION_ID,
-  PROFILED_CONTEXT_ID,
   PROFILED_FORMAT,
   QUALIFICATION_ID,
   TAIL_COORDINATE_ID,
+  conditioningContextId,
   type PopulationCard,
 } from '../significance/card.js';
 import type { Release } from '../release/release.js';
@@ -42,6 +41,7 @@ export interface CalibrationResults {
 /** Returns the card of a calibration without its files. */
 export function describeCard(release: Release, results: CalibrationResults): CardContent {
   const { seed, targets, sample, fit, strata, populations, rank, fewestResidues } = results;
+  const pairNull = describePairNull(fit);
   const longest = sample.lengths.reduce((most, length) => Math.max(most, length), 0);
   const range = { minimum: fewestResidues, maximum: LONGEST_FACTOR * longest };
   return {
@@ -51,7 +51,7 @@ export function describeCard(release: Release, results: CalibrationResults): Car
     seed,
     null_population_id: NULL_POPULATION_ID,
     tail_coordinate_id: TAIL_COORDINATE_ID,
-    conditioning_context_id: sample.hasProfiles ? PROFILED_CONTEXT_ID : CONDITIONING_CONTEXT_ID,
+    conditioning_context_id: conditioningContextId(pairNull),
     method_id: METHOD_ID,
     estimand_id: ESTIMAND_ID,
     qualification_id: QUALIFICATION_ID,
@@ -65,7 +65,7 @@ export function describeCard(release: Release, results: CalibrationResults): Car
       maximum_concentration: results.maximumConcentration,
     },
     stratum_edges: strata.edges,
-    pair_null: describePairNull(fit.pairNull),
+    pair_null: pairNull,
     bias: { ...sample.hubness, panel: Array.from(sample.referenceSet, (member) => targets[member]) },
     bins: strata.bins,
     populations,
@@ -84,11 +84,13 @@ function describeSample(sample: NullSample, fit: NullFit): CardContent['sample']
   };
 }
 
-function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardContent['pair_null'] {
+function describePairNull({ pairNull, promiscuity: model }: NullFit): CardContent['pair_null'] {
+  const { shape, promiscuity } = pairNull;
   const { profiles } = shape;
-  const { slopes, slowerShare } = pairNull.rate;
+  const { slopes, slowerShare, shortFactor } = pairNull.rate;
   const [lengthSlope, meanSlope, spreadSlope, ...profileSlopes] = slopes;
-  const [profileMeanSlope, profileSpreadSlope, effectiveSlope, ...hubnessComponentSlopes] = profileSlopes;
+  const [profileMeanSlope, profileSpreadSlope, effectiveSlope, ...otherSlopes] = profileSlopes;
+  const hubnessComponentSlopes = otherSlopes.slice(0, pairNull.hubnessComponents.length);
   const profileCard = profiles && {
     log_mean: profiles.logMean,
     log_spread: profiles.logSpread,
@@ -111,7 +113,17 @@ function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardCont
     mean_slope: meanSlope,
     spread_slope: spreadSlope,
     slower_share: slowerShare,
+    short_factor: shortFactor,
     score_per_cosine: pairNull.scorePerCosine,
     ...(profileCard === undefined ? {} : { profiles: profileCard }),
+    ...(promiscuity &&
+      model && {
+        promiscuity: {
+          ...promiscuity,
+          slope: slopes.at(-1)!,
+          mean_weights: model.meanWeights,
+          sketch_weights: model.sketchWeights,
+        },
+      }),
   };
 }

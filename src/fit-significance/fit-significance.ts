@@ -23,6 +23,7 @@ import { measureMoments, momentBasis, readSampleMoments } from './moments.js';
 import { fitNull, type NullFit } from './null.js';
 import { calibratePhases, phaseMeter, type CalibrateOptions, type CalibratePhase } from './options.js';
 import { scorePairs } from './pairs.js';
+import { withPromiscuity } from './promiscuity.js';
 import { decoyCountOf, observePopulations } from './populations.js';
 import { createNullSample, ROLE_FIT, ROLE_HOLDOUT } from './sample.js';
 import { isSmallSample } from './tail.js';
@@ -76,12 +77,13 @@ async function calibrate(
 
   // Fit: covariate scales, hubness, the null model, then reversed-query controls of high-scoring pairs.
   const scales = measureShapes(pairs, random);
-  const sample = measureSampleHubness(pairs, scales, random, options.referenceSet);
+  const plain = measureSampleHubness(pairs, scales, random, options.referenceSet);
   const labels = labelsOf(options, targets);
   const inputs = { seed, labels: labels === undefined ? null : Array.from(labels) };
-  const uncontrolled = await checkpointFit(checkpoints, inputs, sample, random, () =>
-    fitOrRefuse(release, fitNull(sample, scales, random, labels)),
+  const uncontrolled = await checkpointFit(checkpoints, inputs, plain, random, () =>
+    fitOrRefuse(release, fitNull(plain, scales, moments, random, labels)),
   );
+  const sample = withPromiscuity(plain, moments, uncontrolled.promiscuity);
   const fit = await controlPairs(access, targets, sample, uncontrolled, (done) => report('controls', done));
 
   // Decoys: reversed sequences beside a small sample, then populations that the fit has not used.

@@ -10,6 +10,7 @@ import {
   rateSlope,
   slopeTerms,
   type CovariateScale,
+  type NullScales,
   type PairNull,
   type RateModel,
   type ShapeScales,
@@ -45,10 +46,18 @@ const MOMENT_WEIGHT_SHARE = 0.92;
 const UNEVEN_SHARES = { faster: 1, slower: 0.4 };
 const EVEN_SHARES = { faster: 0.58, slower: 0.58 };
 /**
+ * Share of the slope over promiscuity. A full slope makes the tail of all other pairs fall so fast that short proteins
+ * find four times the hits claimed at E = .1.
+ */
+const PROMISCUITY_SLOPE_SHARE = 0.4;
+/**
  * Fixed slope of the log shorter length. Far out, the tail of short proteins falls slightly more slowly than that of
  * long ones. Near the threshold, pairs of unequal length fall faster, so that a fitted slope would be wrong far out.
+ * Below the mean length the slope is steeper. Above it, a steeper slope would let reversed proteins of 600 residues and
+ * more find ten times the claimed hits.
  */
 const SLOPE_OF_LENGTH = -0.05;
+const SHORT_FACTOR = 2.4;
 /** Profile covariates are clipped to this many standard deviations. Only a few unusual homolog sets lie beyond. */
 const PROFILE_SPREADS = 5;
 const SLOPE_LIMIT = 1;
@@ -70,12 +79,15 @@ export function fitPairNull(
   if (usable.length < FEWEST_PAIRS) return undefined;
   const chosen = sampleDistinct(usable.length, REGRESSION_PAIRS, random).map((index) => usable[index]);
   const hubnessComponents = hubnessComponentProducts(sample, chosen).map(scaleOf);
-  const scales = {
+  const scales: NullScales = {
     shape,
     hubness: scaleOf(Float64Array.from(sample.hubnesses, ({ hubness }) => hubness)),
     hubnessComponents,
+    promiscuity: hasPromiscuity(sample)
+      ? scaleOf(Float64Array.from(chosen, (pair) => sample.pairAt(pair).promiscuity))
+      : undefined,
   };
-  const termCount = nullTermCount(shape);
+  const termCount = nullTermCount(scales);
   const terms = new Float64Array(chosen.length * termCount);
   const evidence = new Float64Array(chosen.length);
   chosen.forEach((pair, row) => {
@@ -89,8 +101,21 @@ export function fitPairNull(
   const ratePairs = sampleDistinct(usable.length, RATE_PAIRS, random).map((index) => usable[index]);
   const isEven = sample.hasProfiles || isSmallSample(sample.pairCount);
   const shares = isEven ? EVEN_SHARES : UNEVEN_SHARES;
-  const rate = fitRate(exceedancesOf(sample, ratePairs, scales, weights), slopeTerms(shape).length, shares);
+  const slopeCount = slopeTerms(scales).length;
+  const promiscuityAt = scales.promiscuity === undefined ? -1 : slopeCount - 1;
+  const rate = fitRate(exceedancesOf(sample, ratePairs, scales, weights), {
+    slopeCount,
+    slowerShare: shares.slower / shares.faster,
+    shareOf(at) {
+      if (at === promiscuityAt) return PROMISCUITY_SLOPE_SHARE;
+      return MOMENT_SLOPES.includes(at) ? shares.faster : 1;
+    },
+  });
   return rate && { ...scales, weights, ...rate, scorePerCosine: sample.scorePerCosine };
+}
+
+function hasPromiscuity({ promiscuities }: HubnessSample): boolean {
+  return promiscuities.some((promiscuity) => promiscuity !== 0);
 }
 
 /** Returns the hubness components of each pair, one array per direction; empty without profiles. */
@@ -118,14 +143,14 @@ interface Exceedance {
 function exceedancesOf(
   sample: HubnessSample,
   pairs: Uint32Array,
-  scales: Pick<PairNull, 'shape' | 'hubness' | 'hubnessComponents'>,
+  scales: NullScales,
   weights: readonly number[],
 ): readonly Exceedance[] {
   const exceedances: Exceedance[] = [];
   // If all scores are equal, rounding leaves excesses of a few ulp, which are no tail.
   const rounding = 1e-6 * Math.max(...weights.map(Math.abs));
   const terms = new Float64Array(MOST_TERMS);
-  const places = slopeTerms(scales.shape);
+  const places = slopeTerms(scales);
   for (const pair of pairs) {
     nullTerms(sample.pairAt(pair), scales, terms);
     const excess = sample.evidence[pair] - expectedOf(weights, terms);
@@ -138,16 +163,20 @@ interface Rate extends RateModel {
   readonly logScale: number;
 }
 
+interface SlopeForm extends Pick<RateModel, 'slowerShare'> {
+  readonly slopeCount: number;
+  /** Shrinkage of a fitted slope. Range: 0..1 */
+  readonly shareOf: (at: number) => number;
+}
+
 /**
  * Fits the mean excess and its dependence on the terms: a maximum-likelihood exponential, truncated at a ceiling below
  * most homologs.
- * @param shares  shrinkage of the slopes of the token moments
  * Source  coordinate ascent; the likelihood is unimodal along each coordinate
  */
 function fitRate(
   exceedances: readonly Exceedance[],
-  slopeCount: number,
-  shares: { readonly faster: number; readonly slower: number },
+  { slopeCount, slowerShare, shareOf }: SlopeForm,
 ): Pick<PairNull, 'scale' | 'rate'> | undefined {
   const sorted = Float64Array.from(exceedances, ({ excess }) => excess).sort();
   if (sorted.length === 0) return undefined;
@@ -168,13 +197,18 @@ function fitRate(
     return withSlope(maximise(value, -SLOPE_LIMIT, SLOPE_LIMIT, SEARCH_STEPS));
   };
   const initialSlopes = new Array<number>(slopeCount).fill(0).with(LENGTH_SLOPE, SLOPE_OF_LENGTH);
-  let full: Rate = { logScale: Math.log(mean), slopes: initialSlopes, slowerShare: 1 };
+  let full: Rate = {
+    logScale: Math.log(mean),
+    slopes: initialSlopes,
+    slowerShare: 1,
+    shortFactor: SHORT_FACTOR,
+  };
   for (let sweep = 0; sweep < RATE_SWEEPS; sweep += 1) {
     full = scaled(full);
     for (let at = LENGTH_SLOPE + 1; at < slopeCount; at += 1) full = sloped(full, at);
   }
-  const slopes = full.slopes.map((slope, at) => (MOMENT_SLOPES.includes(at) ? shares.faster * slope : slope));
-  const rate = { slopes, slowerShare: shares.slower / shares.faster };
+  const slopes = full.slopes.map((slope, at) => shareOf(at) * slope);
+  const rate = { slopes, slowerShare, shortFactor: SHORT_FACTOR };
   return { scale: Math.exp(scaled({ ...full, ...rate }).logScale), rate };
 }
 

@@ -45,6 +45,8 @@ export interface HubnessSample extends NullSample {
   readonly referenceSet: Uint32Array;
   /** One per sampled protein. */
   readonly hubnesses: readonly ProteinHubness[];
+  /** One per sampled protein; 0 before promiscuity is fitted. */
+  readonly promiscuities: Float64Array;
   /** Returns all covariates of a pair. */
   pairAt(pair: number): NullPair;
 }
@@ -83,10 +85,25 @@ export function measureSampleHubness(
     : plain;
   const table = tableOf(hubness, contributions, memberAt);
   const hubnesses = contributions.map((_, protein) => table.of(protein));
+  const promiscuities = new Float64Array(sample.proteinCount);
+  return withPromiscuities({ ...sample, hubness, referenceSet, hubnesses }, promiscuities);
+}
+
+/**
+ * Returns the sample with these promiscuities in the covariates of each pair.
+ * Shape  promiscuities [sample.proteinCount]
+ * Unit   ln of a frequency, up to a constant
+ * Range  any finite number
+ */
+export function withPromiscuities(
+  sample: Omit<HubnessSample, 'promiscuities' | 'pairAt'>,
+  promiscuities: Float64Array,
+): HubnessSample {
+  const { hubnesses, firsts, seconds } = sample;
   // Copied member by member: spreading the shape takes half of the time of a fit.
   const pairAt = (pair: number): NullPair => {
     const shape = sample.shapeAt(pair);
-    const [first, second] = [hubnesses[sample.firsts[pair]], hubnesses[sample.seconds[pair]]];
+    const [first, second] = [hubnesses[firsts[pair]], hubnesses[seconds[pair]]];
     return {
       queryLength: shape.queryLength,
       targetLength: shape.targetLength,
@@ -98,9 +115,10 @@ export function measureSampleHubness(
       queryHubness: first.hubness,
       targetHubness: second.hubness,
       hubnessComponents: hubnessComponentsOf(first, second),
+      promiscuity: promiscuities[firsts[pair]] + promiscuities[seconds[pair]],
     };
   };
-  return Object.freeze({ ...sample, hubness, referenceSet, hubnesses, pairAt });
+  return Object.freeze({ ...sample, promiscuities, pairAt });
 }
 
 /** How the reference set is drawn from the sample. */

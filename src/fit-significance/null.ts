@@ -1,13 +1,18 @@
+import type { ProjectedMoments } from '../significance/moments.js';
+import type { PromiscuityModel } from '../significance/promiscuity.js';
 import { excessCoordinate, type PairNull, type ShapeScales } from '../significance/pair-null.js';
 import type { Random } from '../random.js';
 import { EXCEEDANCE_SHARE, fitPairNull } from './fit.js';
 import { createComponents, type Components } from './statistics/links.js';
 import type { HubnessSample } from './hubness.js';
+import { fitPromiscuity, withPromiscuity } from './promiscuity.js';
 import type { NullSample } from './sample.js';
 
 /** The null model of a sample, fitted without the pairs that links connect. */
 export interface NullFit {
   readonly pairNull: PairNull;
+  /** Undefined for a small sample. */
+  readonly promiscuity: PromiscuityModel | undefined;
   /** Tail coordinate of every pair of the sample. */
   readonly coordinates: Float64Array;
   /** Returns whether a chain of links connects the two proteins of a pair. */
@@ -21,7 +26,10 @@ export interface NullFit {
   readonly largestComponent: number;
 }
 
-/** Each round fits and links. The second fit is hardly affected by homologs, and the third not at all. */
+/**
+ * Each round fits and links. The first measures promiscuities, which the later ones use. The second fit is hardly
+ * affected by homologs, and the third not at all.
+ */
 const ROUNDS = 3;
 
 /**
@@ -29,6 +37,7 @@ const ROUNDS = 3;
  * of
  * the sample is expected to reach its score. All pairs within a group of linked proteins are left out, whatever their
  * scores, so that the null is hardly truncated.
+ * @param moments  of each protein
  * @param labels  optional group of each protein (cluster, family); proteins with equal labels are linked
  * Shape   labels [sample.proteinCount]
  * Unit    group numbers
@@ -38,6 +47,7 @@ const ROUNDS = 3;
 export function fitNull(
   sample: HubnessSample,
   shape: ShapeScales,
+  moments: readonly ProjectedMoments[],
   random: Random,
   labels?: Int32Array,
 ): NullFit | undefined {
@@ -45,16 +55,24 @@ export function fitNull(
   let components = linkLabels(sample, labels);
   let pairNull: PairNull | undefined;
   let coordinates: Float64Array = new Float64Array(0);
+  let current = sample;
+  let promiscuity: PromiscuityModel | undefined;
   let linkCount = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const previous = components;
     const isLeftOut = (pair: number): boolean =>
       previous.isConnected(sample.firsts[pair], sample.seconds[pair]);
-    pairNull = fitPairNull(sample, shape, isLeftOut, random);
+    pairNull = fitPairNull(current, shape, isLeftOut, random);
     if (pairNull === undefined) return undefined;
-    coordinates = coordinatesOf(sample, pairNull);
+    coordinates = coordinatesOf(current, pairNull);
     components = linkLabels(sample, labels);
     linkCount = linkHits(sample, coordinates, linkLogProbability, components);
+    if (round > 0) continue;
+    const { isConnected } = components;
+    promiscuity = fitPromiscuity(sample, moments, coordinates, (pair) =>
+      isConnected(sample.firsts[pair], sample.seconds[pair]),
+    );
+    current = withPromiscuity(sample, moments, promiscuity);
   }
   const areConnected = components.isConnected;
   const isConnected = (pair: number): boolean => areConnected(sample.firsts[pair], sample.seconds[pair]);
@@ -62,6 +80,7 @@ export function fitNull(
   for (let pair = 0; pair < sample.pairCount; pair += 1) if (isConnected(pair)) connectedPairCount += 1;
   return {
     pairNull: pairNull!,
+    promiscuity,
     coordinates,
     isConnected,
     areConnected,

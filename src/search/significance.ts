@@ -19,6 +19,7 @@ import {
   type PairMoments,
   type ProjectedMoments,
 } from '../significance/moments.js';
+import { promiscuityOf, targetPromiscuity } from '../significance/promiscuity.js';
 import { homologyProbability } from '../significance/probability.js';
 import { tailCoordinate, type NullPair } from '../significance/pair-null.js';
 import {
@@ -164,8 +165,14 @@ async function judgeQuery(
   const projected = projectMoments(moments, calibration.moments.basis, calibration.moments.rank);
   const hubness = queryHubness(tokens, projected, referenceSums, release, calibration);
 
+  const own = {
+    length: tokens.length,
+    projected,
+    hubness,
+    promiscuity: promiscuityOf(calibration.promiscuity, projected),
+  };
   const places = await mapInTurns(candidates, (candidate) =>
-    placeCandidate(candidate, tokens.length, projected, hubness, release, calibration),
+    placeCandidate(candidate, own, release, calibration),
   );
   const factor = card.maximum_log_extrapolation_factor;
   const searched = populationOf(tokens.length, targetSpace, release, calibration);
@@ -271,14 +278,20 @@ function queryHubness(
   return table.of(0);
 }
 
+/** Covariates of the query. */
+interface QueryCovariates {
+  readonly length: number;
+  readonly projected: ProjectedMoments;
+  readonly hubness: ProteinHubness;
+  readonly promiscuity: number;
+}
+
 /** Tail coordinate of a candidate, or the reason why it has no tail probability. */
 function placeCandidate(
   { targetIndex, affine, maxsim }: Scored,
-  queryLength: number,
-  projected: ProjectedMoments,
-  hubness: ProteinHubness,
+  { length: queryLength, projected, hubness, promiscuity }: QueryCovariates,
   { targets }: Release,
-  { card, bins, moments, pairNull, hubnesses }: Calibration,
+  { card, bins, moments, pairNull, hubnesses, promiscuity: model }: Calibration,
 ): Place | UnsupportedReason {
   const targetLength = targets.length(targetIndex);
   if (targetLength < card.supported.target_minimum_residues) return 'target_too_short';
@@ -300,6 +313,7 @@ function placeCandidate(
     logProfileSpread,
     logEffective,
     ...hubnessesOf(hubness, hubnesses(targetIndex)),
+    promiscuity: promiscuity + targetPromiscuity(model, moments, targetIndex),
   };
   const meanClosestCosine = 1 - maxsim.bidirectional;
   const coordinate = tailCoordinate(pairNull, pair, { affineScore: affine.rawScore, meanClosestCosine });

@@ -108,6 +108,8 @@ export interface CalibrationCard {
     readonly spread_slope: number;
     /** `slowerShare` of the rate model (pair-null.ts). Range: 0..1; 1 where an older card lacks it. */
     readonly slower_share?: number;
+    /** `shortFactor` of the rate model. Range: 1..; 1 where an older card lacks it. */
+    readonly short_factor?: number;
     readonly score_per_cosine: number;
     /** Present if the release has profiles. */
     readonly profiles?: {
@@ -119,6 +121,12 @@ export interface CalibrationCard {
       readonly effective_slope: number;
       readonly leanings: readonly ScaleCard[];
       readonly leaning_slopes: readonly number[];
+    };
+    /** Promiscuity (promiscuity.ts), scale and slope of a pair; absent from small samples and earlier formats. */
+    readonly promiscuity?: ScaleCard & {
+      readonly slope: number;
+      readonly mean_weights: readonly number[];
+      readonly sketch_weights: readonly number[];
     };
   };
   /** The hubness model (hubness.ts) and its reference set. */
@@ -176,17 +184,28 @@ export interface ExceedanceCard {
   readonly expected_count: number;
 }
 
-export const CARD_FORMAT = 'gloaming-calibration/4';
+export const CARD_FORMAT = 'gloaming-calibration/8';
 /** Format of cards made without reversed-query controls (control.ts). Their releases are judged without controls. */
 export const UNCONTROLLED_FORMAT = 'gloaming-calibration/3';
 /** Format for releases with profiles, whose null also depends on the profile moments of a pair. */
-export const PROFILED_FORMAT = 'gloaming-calibration/6';
+export const PROFILED_FORMAT = 'gloaming-calibration/9';
 /** Format of cards whose null is the reference of the encoder, with or without profiles. */
-export const REFERENCE_FORMAT = 'gloaming-calibration/7';
+export const REFERENCE_FORMAT = 'gloaming-calibration/10';
+/** Formats of cards without promiscuity, which are still used: of an own null, with profiles, and of the reference. */
+const EARLIER_FORMATS = [
+  'gloaming-calibration/4',
+  'gloaming-calibration/6',
+  'gloaming-calibration/7',
+] as const;
 export type CardFormat =
-  typeof CARD_FORMAT | typeof UNCONTROLLED_FORMAT | typeof PROFILED_FORMAT | typeof REFERENCE_FORMAT;
+  | typeof CARD_FORMAT
+  | typeof UNCONTROLLED_FORMAT
+  | typeof PROFILED_FORMAT
+  | typeof REFERENCE_FORMAT
+  | (typeof EARLIER_FORMATS)[number];
 export const CARD_FORMATS: readonly string[] = [
   UNCONTROLLED_FORMAT,
+  ...EARLIER_FORMATS,
   CARD_FORMAT,
   PROFILED_FORMAT,
   REFERENCE_FORMAT,
@@ -206,9 +225,7 @@ export const MAXIMUM_LOG_EXTRAPOLATION = Math.log(1000);
 
 /** Identifiers of the method of this version. A change of meaning needs a new identifier. */
 export const NULL_POPULATION_ID = 'unconnected_release_pairs/1';
-export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/5';
-export const CONDITIONING_CONTEXT_ID = 'lengths_moments_and_biases/2';
-export const PROFILED_CONTEXT_ID = 'lengths_moments_profiles_and_biases/2';
+export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/6';
 export const METHOD_ID = 'peaks_over_threshold/1';
 export const ESTIMAND_ID = 'unrelated_targets_with_smaller_tail_probability/1';
 export const QUALIFICATION_ID = 'protein_holdout_kolmogorov_smirnov/2';
@@ -216,6 +233,17 @@ export const QUALIFICATION_ID = 'protein_holdout_kolmogorov_smirnov/2';
 export const REFERENCE_POPULATION_ID = 'encoder_reference_pairs/1';
 export const REFERENCE_METHOD_ID = 'reference_tail_with_release_level/1';
 export const REFERENCE_QUALIFICATION_ID = 'release_holdout_against_reference/1';
+
+/** Returns the identifier of the covariates on which a null depends. */
+export function conditioningContextId({
+  profiles,
+  promiscuity,
+}: Pick<CalibrationCard['pair_null'], 'profiles' | 'promiscuity'>): string {
+  const withProfiles = profiles === undefined ? '' : 'profiles_';
+  return promiscuity === undefined
+    ? `lengths_moments_${withProfiles}and_biases/2`
+    : `lengths_moments_${withProfiles}biases_and_promiscuity/1`;
+}
 
 export function calibrationId(card: CalibrationCard): string {
   return valueId('calib', card);

@@ -14,6 +14,8 @@ export interface NullPair extends PairShape {
   readonly targetHubness: number;
   /** Products of the hubness components of query and target; empty without profiles. */
   readonly hubnessComponents: readonly number[];
+  /** Sum of the promiscuities of query and target. */
+  readonly promiscuity: number;
 }
 
 /** The scores of one pair. */
@@ -48,11 +50,13 @@ export interface ProfileScales {
   readonly logEffective: CovariateScale;
 }
 
-/** Scales of the hubness covariates. */
+/** Scales of the covariates that come from the reference set. */
 export interface HubnessScales {
   readonly hubness: CovariateScale;
   /** HUBNESS_COMPONENT_COUNT scales with profiles, else empty. */
   readonly hubnessComponents: readonly CovariateScale[];
+  /** Absent from nulls of small samples and of earlier versions, which have no promiscuity. */
+  readonly promiscuity?: CovariateScale;
 }
 
 /**
@@ -66,7 +70,8 @@ export interface HubnessScales {
  * regression.
  * The divisor is the mean excess over that quantile. It depends on the standardised log shorter length l, the mean
  * cosine m and the cosine spread s of the pair. With profiles it also depends on the mean and spread of the profile
- * products, the smaller effective number of sequences and the hubness components. The share is 1 if the moments make
+ * products, the smaller effective number of sequences and the hubness components, and with promiscuity on that of both
+ * proteins. The share is 1 if the moments make
  * the tail fall faster than at their means, and `slowerShare` if slower. Under the null the tail of every pair is close
  * to e^(−coordinate).
  * Source  linear quantile regression (Koenker & Bassett 1978)
@@ -88,21 +93,35 @@ export interface RateModel {
   readonly slopes: readonly number[];
   /** Factor on the effect of the token moments if they make the tail fall more slowly. Range: 0..1 */
   readonly slowerShare: number;
+  /** Factor on the slope of the log shorter length below its mean. Range: 1.. */
+  readonly shortFactor: number;
 }
+
+/** Scales of all covariates of a pair. */
+export type NullScales = Pick<PairNull, 'shape' | 'hubness' | 'hubnessComponents' | 'promiscuity'>;
 
 const PLAIN_TERM_COUNT = 7;
 const PROFILE_TERM_COUNT = 3;
 const HUBNESS_TERM_COUNT = 2;
+/** The standardised promiscuity, and its part above the mean. */
+const PROMISCUITY_TERM_COUNT = 2;
 /** Number of hubness components. The components after the second are a quarter as strong. */
 export const HUBNESS_COMPONENT_COUNT = 2;
 /** Number of terms of a pair's shape. Profiles add three terms. */
 export const shapeTermCount = ({ profiles }: ShapeScales): number =>
   PLAIN_TERM_COUNT + (profiles === undefined ? 0 : PROFILE_TERM_COUNT);
-/** Number of all terms of a pair: those of its shape, two of hubness, and with profiles the hubness components. */
-export const nullTermCount = (shape: ShapeScales): number =>
+/** Index of the first term of promiscuity: after those of the shape, two of hubness, and the hubness components. */
+const promiscuityTerm = (shape: ShapeScales): number =>
   shapeTermCount(shape) + HUBNESS_TERM_COUNT + (shape.profiles === undefined ? 0 : HUBNESS_COMPONENT_COUNT);
+/** Number of all terms of a pair. */
+export const nullTermCount = ({ shape, promiscuity }: NullScales): number =>
+  promiscuityTerm(shape) + (promiscuity === undefined ? 0 : PROMISCUITY_TERM_COUNT);
 export const MOST_TERMS =
-  PLAIN_TERM_COUNT + PROFILE_TERM_COUNT + HUBNESS_TERM_COUNT + HUBNESS_COMPONENT_COUNT;
+  PLAIN_TERM_COUNT +
+  PROFILE_TERM_COUNT +
+  HUBNESS_TERM_COUNT +
+  HUBNESS_COMPONENT_COUNT +
+  PROMISCUITY_TERM_COUNT;
 /** Indices of the standardised log shorter length, mean cosine and cosine spread among the terms. */
 const LENGTH_TERM = 1;
 const MEAN_TERM = 4;
@@ -111,8 +130,11 @@ const SPREAD_TERM = 5;
 const PROFILE_TERM = PLAIN_TERM_COUNT;
 const HUBNESS_COMPONENT_TERM = PROFILE_TERM + PROFILE_TERM_COUNT + HUBNESS_TERM_COUNT;
 /** Indices of the terms on which the mean excess depends. */
-export const slopeTerms = ({ profiles }: ShapeScales): readonly number[] =>
-  profiles === undefined ? PLAIN_SLOPES : PROFILED_SLOPES;
+export const slopeTerms = ({ shape, promiscuity }: NullScales): readonly number[] => {
+  if (shape.profiles === undefined)
+    return promiscuity === undefined ? PLAIN_SLOPES : PROMISCUOUS_PLAIN_SLOPES;
+  return promiscuity === undefined ? PROFILED_SLOPES : PROMISCUOUS_PROFILED_SLOPES;
+};
 const PLAIN_SLOPES = [LENGTH_TERM, MEAN_TERM, SPREAD_TERM];
 /** Indices among the slopes. */
 export const LENGTH_SLOPE = 0;
@@ -123,6 +145,15 @@ const PROFILED_SLOPES = [
   ...PLAIN_SLOPES,
   ...Array.from({ length: PROFILE_TERM_COUNT }, (_, at) => PROFILE_TERM + at),
   ...Array.from({ length: HUBNESS_COMPONENT_COUNT }, (_, at) => HUBNESS_COMPONENT_TERM + at),
+];
+/*
+ * The tail of promiscuous pairs falls more slowly. That of others falls as fast as at the mean: small proteins that are
+ * rich in cysteine exceed the threshold seldom, but far, and a slope would make their E-values ten times too small.
+ */
+const PROMISCUOUS_PLAIN_SLOPES = [...PLAIN_SLOPES, PLAIN_TERM_COUNT + HUBNESS_TERM_COUNT + 1];
+const PROMISCUOUS_PROFILED_SLOPES = [
+  ...PROFILED_SLOPES,
+  HUBNESS_COMPONENT_TERM + HUBNESS_COMPONENT_COUNT + 1,
 ];
 /** Indices of all terms that contain a token moment. */
 export const MOMENT_TERMS: readonly number[] = [MEAN_TERM, SPREAD_TERM, 6];
@@ -152,15 +183,15 @@ export function shapeTerms(pair: PairShape, scales: ShapeScales, terms: Float64A
 }
 
 /**
- * Writes all regression terms of a pair at `start`: shape terms, sum and product of the two hubnesses, and hubness
- * components.
- * Shape  writes nullTermCount(shape) elements
+ * Writes all regression terms of a pair at `start`: shape terms, sum and product of the two hubnesses, hubness
+ * components, and promiscuity.
+ * Shape  writes nullTermCount(scales) elements
  * Unit   standardised covariates, and their products
  * Range  each covariate is clipped to the range of the calibration sample
  */
 export function nullTerms(
   pair: NullPair,
-  { shape, hubness, hubnessComponents }: Pick<PairNull, 'shape' | 'hubness' | 'hubnessComponents'>,
+  { shape, hubness, hubnessComponents, promiscuity }: NullScales,
   terms: Float64Array,
   start = 0,
 ): void {
@@ -174,6 +205,11 @@ export function nullTerms(
     (scale, at) =>
       (terms[start + HUBNESS_COMPONENT_TERM + at] = standardised(pair.hubnessComponents[at], scale)),
   );
+  if (promiscuity === undefined) return;
+  const standard = standardised(pair.promiscuity, promiscuity);
+  const at = start + promiscuityTerm(shape);
+  terms[at] = standard;
+  terms[at + 1] = Math.max(0, standard);
 }
 
 /** Weight of the mean closest cosine in the evidence, relative to the affine score. */
@@ -207,7 +243,7 @@ export function tailCoordinate(model: PairNull, pair: NullPair, score: PairScore
 export function excessCoordinate(model: PairNull, pair: NullPair, evidence: number): number {
   nullTerms(pair, model, scratch);
   const excess = evidence - expectedOf(model.weights, scratch);
-  return excess / (model.scale * Math.exp(rateSlope(model.rate, scratch, slopeTerms(model.shape))));
+  return excess / (model.scale * Math.exp(rateSlope(model.rate, scratch, slopeTerms(model))));
 }
 
 /**
@@ -227,13 +263,15 @@ export function expectedOf(weights: readonly number[], terms: Float64Array, star
  * @param places  index of the term of each slope
  */
 export function rateSlope(
-  { slopes, slowerShare }: RateModel,
+  { slopes, slowerShare, shortFactor }: RateModel,
   terms: ArrayLike<number>,
   places: readonly number[],
 ): number {
   const part = (at: number): number => slopes[at] * terms[places[at]];
   const moments = part(MEAN_SLOPE) + part(SPREAD_SLOPE);
-  let slope = part(LENGTH_SLOPE) + moments * (moments > 0 ? slowerShare : 1);
+  const length = part(LENGTH_SLOPE);
+  // The slope is negative, so that its effect is positive for a pair that is shorter than the mean.
+  let slope = length * (length > 0 ? shortFactor : 1) + moments * (moments > 0 ? slowerShare : 1);
   for (let at = PLAIN_SLOPES.length; at < slopes.length; at += 1) slope += part(at);
   return slope;
 }

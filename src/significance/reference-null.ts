@@ -10,7 +10,8 @@ import type { CalibrationCard, FileCard } from './card.js';
 import type { PairNull } from './pair-null.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { readReferenceProteins } from './reference-set.js';
-import { floatsOf, openBins, pairNullOf } from './sidecar.js';
+import type { PromiscuityModel } from './promiscuity.js';
+import { floatsOf, openBins, pairNullOf, promiscuityModelOf } from './sidecar.js';
 
 /*
  * The reference null of an encoder: the null model of scores of unrelated proteins, fitted once to a large sample of
@@ -24,7 +25,7 @@ export interface ReferenceNullCard extends Pick<
   CalibrationCard,
   'seed' | 'sample' | 'supported' | 'stratum_edges' | 'pair_null' | 'bins' | 'populations' | 'moments'
 > {
-  readonly format: typeof REFERENCE_NULL_FORMAT;
+  readonly format: typeof REFERENCE_NULL_FORMAT | typeof EARLIER_FORMAT;
   /** Digest of the encoder, and canonical digest of the affine parameters that the scores rest on. */
   readonly encoder_sha256: string;
   readonly affine_sha256: string;
@@ -34,7 +35,9 @@ export interface ReferenceNullCard extends Pick<
   readonly files: { readonly proteins: FileCard; readonly basis: FileCard };
 }
 
-export const REFERENCE_NULL_FORMAT = 'gloaming-reference-null/1';
+export const REFERENCE_NULL_FORMAT = 'gloaming-reference-null/2';
+/** Format of reference nulls without promiscuity, which are still used. */
+const EARLIER_FORMAT = 'gloaming-reference-null/1';
 
 /** A reference null in memory. */
 export interface ReferenceNull {
@@ -43,6 +46,7 @@ export interface ReferenceNull {
   readonly card: ReferenceNullCard;
   readonly folder: string;
   readonly pairNull: PairNull;
+  readonly promiscuity: PromiscuityModel | undefined;
   readonly bins: readonly (readonly Bin[])[];
   readonly proteins: readonly QueryTokens[];
   /** [rank × dimension × (dimension + 1) ÷ 2], orthonormal rows. */
@@ -85,6 +89,7 @@ export async function openReferenceNull(
     card,
     folder,
     pairNull: pairNullOf(card),
+    promiscuity: promiscuityModelOf(card),
     bins: openBins(card.bins, card.stratum_edges),
     proteins,
     basis,
@@ -96,7 +101,9 @@ async function readCard(folder: string): Promise<ReferenceNullCard | undefined> 
   const read = await readCardFile<ReferenceNullCard>(path, 'a reference null');
   if (read === undefined) return undefined;
   const { card } = read;
-  if (card?.format !== REFERENCE_NULL_FORMAT) throw unknownFormat(path, card?.format, REFERENCE_NULL_FORMAT);
+  if (card?.format !== REFERENCE_NULL_FORMAT && card?.format !== EARLIER_FORMAT) {
+    throw unknownFormat(path, (card as { readonly format?: unknown }).format, REFERENCE_NULL_FORMAT);
+  }
   return card;
 }
 

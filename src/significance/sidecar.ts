@@ -19,6 +19,7 @@ import {
 } from './card.js';
 import type { MomentTable } from './moments.js';
 import { openReferenceSet, readReferenceProteins, type ReferenceSet } from './reference-set.js';
+import type { PromiscuityModel } from './promiscuity.js';
 import type { CovariateScale, PairNull } from './pair-null.js';
 
 /**
@@ -60,6 +61,7 @@ export async function openCalibration(
     id: calibrationId(card),
     card,
     pairNull: pairNullOf(card),
+    promiscuity: promiscuityModelOf(card),
     bins: openBins(card.bins, card.stratum_edges),
     hubness: card.bias,
     logLevel: card.reference?.log_level ?? 0,
@@ -115,14 +117,27 @@ export function pairNullOf({ pair_null: model }: Pick<CalibrationCard, 'pair_nul
     },
     hubness: scaleOf(model.bias),
     hubnessComponents: model.profiles?.leanings.map(scaleOf) ?? [],
+    promiscuity: model.promiscuity && scaleOf(model.promiscuity),
     weights: model.weights,
     scale: model.scale,
     rate: {
-      slopes: [model.length_slope, model.mean_slope, model.spread_slope, ...profileSlopes(model.profiles)],
+      slopes: [
+        ...[model.length_slope, model.mean_slope, model.spread_slope],
+        ...profileSlopes(model.profiles),
+        ...(model.promiscuity === undefined ? [] : [model.promiscuity.slope]),
+      ],
       slowerShare: model.slower_share ?? 1,
+      shortFactor: model.short_factor ?? 1,
     },
     scorePerCosine: model.score_per_cosine,
   };
+}
+
+/** Returns the promiscuity model of a card; undefined if it has none. */
+export function promiscuityModelOf({
+  pair_null: { promiscuity },
+}: Pick<CalibrationCard, 'pair_null'>): PromiscuityModel | undefined {
+  return promiscuity && { meanWeights: promiscuity.mean_weights, sketchWeights: promiscuity.sketch_weights };
 }
 
 function profileSlopes(profiles: CalibrationCard['pair_null']['profiles']): readonly number[] {

@@ -14,14 +14,14 @@ function nullWith(slowerShare: number): PairNull {
     hubnessComponents: [],
     weights: new Array<number>(9).fill(0),
     scale: 2,
-    rate: { slopes: [SLOPES.length, SLOPES.mean, SLOPES.spread], slowerShare },
+    rate: { slopes: [SLOPES.length, SLOPES.mean, SLOPES.spread], slowerShare, shortFactor: 3 },
     scorePerCosine: 1,
   };
 }
 
 function pairWith(meanCosine: number, cosineSpread: number): NullPair {
   const ofProfiles = { logProfileMean: 0, logProfileSpread: 0, logEffective: 0 };
-  const hubnesses = { queryHubness: 0, targetHubness: 0, hubnessComponents: [] };
+  const hubnesses = { queryHubness: 0, targetHubness: 0, hubnessComponents: [], promiscuity: 0 };
   return { queryLength: Math.E, targetLength: 100, meanCosine, cosineSpread, ...ofProfiles, ...hubnesses };
 }
 
@@ -47,4 +47,32 @@ test.each([
 test('with a share of one the rate is linear in its terms', () => {
   const pair = pairWith(1, 2);
   expect(excessCoordinate(nullWith(1), pair, EVIDENCE)).toBeCloseTo(coordinateBy(0.7), 12);
+});
+
+test('promiscuity moves the threshold, and slows the tail only above its mean', () => {
+  const plain = nullWith(1);
+  const promiscuous: PairNull = {
+    ...plain,
+    promiscuity: { ...unit, spread: 2 },
+    weights: [...plain.weights, 1.5, 0.25],
+    rate: { ...plain.rate, slopes: [...plain.rate.slopes, 0.2] },
+  };
+  const pairOf = (promiscuity: number): NullPair => ({ ...pairWith(0, 0), promiscuity });
+  // The standardised promiscuity is 2 and −2.
+  const above = (EVIDENCE - 1.5 * 2 - 0.25 * 2) / (2 * Math.exp(SLOPES.length + 0.2 * 2));
+  const below = (EVIDENCE + 1.5 * 2) / (2 * Math.exp(SLOPES.length));
+  expect(excessCoordinate(promiscuous, pairOf(4), EVIDENCE)).toBeCloseTo(above, 12);
+  expect(excessCoordinate(promiscuous, pairOf(-4), EVIDENCE)).toBeCloseTo(below, 12);
+  expect(excessCoordinate(plain, pairOf(4), EVIDENCE)).toBeCloseTo(coordinateBy(0), 12);
+});
+
+test('the tail of a pair that is shorter than the mean falls more slowly by the factor', () => {
+  const pairOf = (queryLength: number): NullPair => ({ ...pairWith(0, 0), queryLength });
+  const slopeAt = (slope: number): number => EVIDENCE / (2 * Math.exp(slope));
+  expect(excessCoordinate(nullWith(1), pairOf(Math.E ** 2), EVIDENCE)).toBeCloseTo(
+    slopeAt(2 * SLOPES.length),
+  );
+  expect(excessCoordinate(nullWith(1), pairOf(1 / Math.E), EVIDENCE)).toBeCloseTo(
+    slopeAt(-3 * SLOPES.length),
+  );
 });

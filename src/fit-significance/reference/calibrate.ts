@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import {
-  CONDITIONING_CONTEXT_ID,
   ESTIMAND_ID,
   MAXIMUM_LOG_EXTRAPOLATION,
-  PROFILED_CONTEXT_ID,
   REFERENCE_FORMAT,
   REFERENCE_METHOD_ID,
   REFERENCE_POPULATION_ID,
   REFERENCE_QUALIFICATION_ID,
   TAIL_COORDINATE_ID,
+  conditioningContextId,
   type CalibrationCard,
 } from '../../significance/card.js';
 import { canonicalSha256 } from '../../canonical.js';
@@ -121,7 +120,7 @@ async function write(
   seed: number,
   { moments, hubnesses }: { readonly moments: MomentTable; readonly hubnesses: HubnessTable },
 ): Promise<CalibrationCard> {
-  const { card, pairNull } = reference;
+  const { card } = reference;
   const content: CardContent = {
     format: REFERENCE_FORMAT,
     release_id: release.id,
@@ -129,8 +128,7 @@ async function write(
     seed,
     null_population_id: REFERENCE_POPULATION_ID,
     tail_coordinate_id: TAIL_COORDINATE_ID,
-    conditioning_context_id:
-      pairNull.shape.profiles === undefined ? CONDITIONING_CONTEXT_ID : PROFILED_CONTEXT_ID,
+    conditioning_context_id: conditioningContextId(card.pair_null),
     method_id: REFERENCE_METHOD_ID,
     estimand_id: ESTIMAND_ID,
     qualification_id: REFERENCE_QUALIFICATION_ID,

@@ -13,6 +13,7 @@ import {
   type MomentTable,
 } from '../../significance/moments.js';
 import { tailCoordinate } from '../../significance/pair-null.js';
+import { promiscuityOf, targetPromiscuity } from '../../significance/promiscuity.js';
 import type { ReferenceNull } from '../../significance/reference-null.js';
 import { tailLogProbability } from '../../significance/tail-model.js';
 import { independentCountOf } from '../bins.js';
@@ -107,7 +108,7 @@ async function scoreLevelPairs(
   access: MeasureAccess,
   plan: LevelPairs,
   { moments, hubnesses }: Covariates,
-  { pairNull, bins, card }: ReferenceNull,
+  { pairNull, promiscuity, bins, card }: ReferenceNull,
   onPairs: (done: number) => void,
 ): Promise<readonly LevelPair[]> {
   const { release, reader, backend, store, checkpoints, signal, threads } = access;
@@ -125,6 +126,7 @@ async function scoreLevelPairs(
       signal?.throwIfAborted();
       const tokens = await reader.read(proteins[position]);
       const own = projectMoments(proteinMoments(tokens, form), moments.basis, moments.rank);
+      const ownPromiscuity = promiscuityOf(promiscuity, own);
       const partners = partnersOf(plan, position);
       const ascending = partners.map((at) => proteins[at]).sort();
       const query = { sequence: release.targets.sequence(proteins[position]), tokens };
@@ -144,6 +146,7 @@ async function scoreLevelPairs(
           targetLength: lengthAt[at],
           ...pairMoments(own, moments, target),
           ...hubnessesOf(hubnessAt[position], hubnessAt[at]),
+          promiscuity: ownPromiscuity + targetPromiscuity(promiscuity, moments, target),
         };
         const score = { affineScore: measures.scores[row], meanClosestCosine: 1 - bidirectional };
         return tailCoordinate(pairNull, pair, score);
