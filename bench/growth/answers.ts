@@ -62,7 +62,11 @@ export function answersOf(table: string, queryIds: readonly string[]): readonly 
   }));
 }
 
-/** Recall of the truth's targets that have an E-value. Shape: both have one answer for each query. Range: 0..1; 1 if nothing is wanted */
+/**
+ * Recall of the truth's targets that have an E-value.
+ * Shape  both have one answer for each query
+ * Range  0..1; 1 if nothing is wanted
+ */
 export function recallOf(truth: readonly Answer[], answers: readonly Answer[]): Recall {
   const evident: number[] = [];
   const best: number[] = [];

@@ -14,8 +14,8 @@ const NATURAL = ['natural', 'clean.fasta.xz'] as const;
 
 export interface GrowthDatabase {
   /**
-   * Also the name of its FASTA file, without `.fasta`. In `<slug>.ids.fasta`, headers are the ids that our answers have:
-   * programs differ in how they read the headers of UniProt.
+   * Also the name of its FASTA file, without `.fasta`. In `<slug>.ids.fasta`, headers are the ids that our answers
+   * have: programs differ in how they read the headers of UniProt.
    */
   readonly slug: string;
   readonly proteins: number;
