@@ -183,12 +183,20 @@ export interface MeasuredPolicy {
  */
 export function policyListing(limit: number, card: PolicyCard): MeasuredPolicy | undefined {
   if (limit <= card.policy.nearest_count) return card;
-  const { pool_count: leastPool = 0 } = card.policy;
-  const longer = card.tried.find(
-    ({ pool_count: pool = 0, ...one }) =>
-      one.nearest_count >= limit && pool >= leastPool && isRecallEnough(one, card),
-  );
+  const longer = longerPolicies(card).find(({ nearest_count: count }) => count >= limit);
   return longer && { policy: definitionOf(longer, card), recalls: longer };
+}
+
+/** Returns the largest limit for which `policyListing` has a policy. Range: 1 and more */
+export function longestListing(card: PolicyCard): number {
+  const counts = longerPolicies(card).map(({ nearest_count: count }) => count);
+  return Math.max(card.policy.nearest_count, ...counts);
+}
+
+/** The measured policies that may answer for longer lists than that of the card, by ascending cost. */
+function longerPolicies(card: PolicyCard): PolicyCard['tried'] {
+  const { pool_count: leastPool = 0 } = card.policy;
+  return card.tried.filter((one) => (one.pool_count ?? 0) >= leastPool && isRecallEnough(one, card));
 }
 
 /** Returns this version's definition of the policy with these numbers of rescored candidates. */

@@ -19,6 +19,7 @@ import { addHomologRows, deepRowsOf, refuseRoundsWithoutCalibration } from './de
 import { readFilterExpressions } from './filter.js';
 import { formatHtml, formatJson } from './json.js';
 import {
+  describeLongList,
   evidenceOf,
   exportFormatOf,
   formatIn,
@@ -83,7 +84,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     const propagation = propagates ? await openPropagation(engine) : undefined;
     const settings = {
       targetSpace: spaceOf(engine.release, filter),
-      limit: limitOf(flags),
+      limit: limitOf(flags, engine.qualification?.card),
       evidence,
       guarantee: flags.guarantee ?? 'approximate',
       significance: flags.significance ?? 'if_available',
@@ -98,6 +99,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
     warnOfEvidence(engine, flags, context);
     warnOfMissingEValues(engine, database, flags, context);
+    context.stderr.write(describeLongList(settings, engine.qualification?.card));
     const queries = queriesOf(fasta, context);
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
     const usedQueries = isSingle ? onlyQuery(queries) : queries;

@@ -5,8 +5,22 @@ import { describe, expect, it } from 'vitest';
 import { readFilterExpressions } from '#src/cli/search/filter.js';
 import { deepRowsOf } from '#src/cli/search/deep-rows.js';
 import { addSearchOptions } from '#src/cli/search/flags.js';
-import { evidenceOf, limitOf, selectionOf, type SearchFlags } from '#src/cli/search/options.js';
+import {
+  describeLongList,
+  evidenceOf,
+  limitOf,
+  selectionOf,
+  type SearchFlags,
+} from '#src/cli/search/options.js';
 import { alignmentBoundsOf } from '#src/cli/terminal/search-settings.js';
+import {
+  codebookDefinition,
+  POLICY_FORMAT,
+  policyId,
+  type PolicyCard,
+  type PolicyKind,
+  type RecallsCard,
+} from '#src/recall/policy-card.js';
 
 function flagsOf(...words: string[]): SearchFlags {
   const command = addSearchOptions(
@@ -15,11 +29,42 @@ function flagsOf(...words: string[]): SearchFlags {
   return command.parse(words, { from: 'user' }).opts<SearchFlags>();
 }
 
+/** A card whose policy lists 100 candidates. Of the longer ones, that with 400 has enough recall and a large pool. */
+function cardOf(kind: PolicyKind): PolicyCard {
+  const recallsOf = (mean: number): RecallsCard => {
+    const recall = { query_count: 9, wanted_count: 90, found_count: 90, mean, low: mean, high: mean };
+    return { nearest_10: recall, nearest_100: recall, evident: recall };
+  };
+  const file = { path: '', sha256: '', size_bytes: 0 };
+  const tried = [
+    { nearest_count: 200, striking_count: 100, pool_count: 600, ...recallsOf(1) },
+    { nearest_count: 400, striking_count: 200, pool_count: 600, ...recallsOf(1) },
+    { nearest_count: 600, striking_count: 300, pool_count: 300, ...recallsOf(1) },
+    { nearest_count: 800, striking_count: 400, pool_count: 1_200, ...recallsOf(0.5) },
+  ];
+  const policy = codebookDefinition(100, 50, 600);
+  return {
+    format: POLICY_FORMAT,
+    release_id: 'dbr_test',
+    calibration_id: null,
+    policy_id: policyId(policy),
+    policy,
+    ...(kind === 'coded' && { codes: { words: file, codes: file } }),
+    seed: 1,
+    evident_expected_false_hits: 1e-3,
+    aligned_target_count: 1,
+    recalls: recallsOf(1),
+    strata: [],
+    tried,
+    required_recall: 0.9,
+  };
+}
+
 describe('the options of a search', () => {
   it('list 25 candidates in a table and 100 elsewhere by default', () => {
-    expect(limitOf(flagsOf())).toBe(25);
-    expect(limitOf(flagsOf('--format', 'tsv'))).toBe(100);
-    expect(limitOf(flagsOf('--format', 'tsv', '--limit', '10000'))).toBe(10_000);
+    expect(limitOf(flagsOf(), undefined)).toBe(25);
+    expect(limitOf(flagsOf('--format', 'tsv'), undefined)).toBe(100);
+    expect(limitOf(flagsOf('--format', 'tsv', '--limit', '10000'), undefined)).toBe(10_000);
   });
 
   it.each([
@@ -85,9 +130,29 @@ describe('the options of a search', () => {
   });
 
   it('rank more candidates if cut-offs select the listed ones', () => {
-    expect(limitOf(flagsOf('-e', '1e-3'))).toBe(1_000);
-    expect(limitOf(flagsOf('--format', 'a3m'))).toBe(1_000);
-    expect(limitOf(flagsOf('-e', '1e-3', '--limit', '7'))).toBe(7);
+    expect(limitOf(flagsOf('-e', '1e-3'), undefined)).toBe(1_000);
+    expect(limitOf(flagsOf('--format', 'a3m'), undefined)).toBe(1_000);
+    expect(limitOf(flagsOf('-e', '1e-3', '--limit', '7'), undefined)).toBe(7);
+  });
+
+  it('list as many candidates as the coded policy can if cut-offs select the listed ones', () => {
+    expect(limitOf(flagsOf('-e', '1e-3'), cardOf('coded'))).toBe(400);
+    expect(limitOf(flagsOf('-f', 'a3m'), cardOf('coded'))).toBe(400);
+    expect(limitOf(flagsOf('-e', '1e-3', '--limit', '900'), cardOf('coded'))).toBe(900);
+    expect(limitOf(flagsOf('-e', '1e-3', '--guarantee', 'exhaustive'), cardOf('coded'))).toBe(1_000);
+    expect(limitOf(flagsOf('-e', '1e-3'), cardOf('sampled'))).toBe(1_000);
+    expect(limitOf(flagsOf(), cardOf('coded'))).toBe(25);
+  });
+
+  it('warn of a list that the approximate policy cannot give', () => {
+    const approximate = { guarantee: 'approximate', limit: 401 } as const;
+    expect(describeLongList(approximate, cardOf('coded'))).toMatch(
+      /limit_exceeds_qualified_policy: the policy coded .* at most 400 candidates, so lists of 401 are/,
+    );
+    expect(describeLongList(approximate, cardOf('sampled'))).toContain('the policy sampled');
+    expect(describeLongList({ ...approximate, limit: 400 }, cardOf('coded'))).toBe('');
+    expect(describeLongList({ ...approximate, guarantee: 'exhaustive' }, cardOf('coded'))).toBe('');
+    expect(describeLongList(approximate, undefined)).toBe('');
   });
 
   it.each(['table', 'tsv', 'm8', 'a3m', 'json', 'html'])(
