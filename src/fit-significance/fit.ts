@@ -51,13 +51,13 @@ const EVEN_SHARES = { faster: 0.58, slower: 0.58 };
  */
 const PROMISCUITY_SLOPE_SHARE = 0.4;
 /**
- * Fixed slope of the log shorter length. Far out, the tail of short proteins falls slightly more slowly than that of
- * long ones. Near the threshold, pairs of unequal length fall faster, so that a fitted slope would be wrong far out.
- * Below the mean length the slope is steeper. Above it, a steeper slope would let reversed proteins of 600 residues and
- * more find ten times the claimed hits.
+ * Fixed slope of the log shorter length, and the factor on it below the mean length. Far out, the tail of short proteins
+ * falls more slowly than that of long ones. Near the threshold, pairs of unequal length fall faster, so that a fitted
+ * slope would be wrong far out. Reversed proteins of 600 residues and more find three times the claimed hits with a slope
+ * of −.05 above the mean, and ten times with a steeper one. Lengths of a small sample differ less.
  */
-const SLOPE_OF_LENGTH = -0.02;
-const SHORT_FACTOR = 6;
+const LENGTH_SLOPE_FORM = { lengthSlope: -0.02, shortFactor: 6 };
+const SMALL_LENGTH_SLOPE_FORM = { lengthSlope: -0.05, shortFactor: 1 };
 /** Profile covariates are clipped to this many standard deviations. Only a few unusual homolog sets lie beyond. */
 const PROFILE_SPREADS = 5;
 const SLOPE_LIMIT = 1;
@@ -99,11 +99,13 @@ export function fitPairNull(
   for (const term of MOMENT_TERMS) weights[term] *= MOMENT_WEIGHT_SHARE;
   weights[0] += exceededExcess(terms, evidence, weights);
   const ratePairs = sampleDistinct(usable.length, RATE_PAIRS, random).map((index) => usable[index]);
-  const isEven = sample.hasProfiles || isSmallSample(sample.pairCount);
+  const isSmall = isSmallSample(sample.pairCount);
+  const isEven = sample.hasProfiles || isSmall;
   const shares = isEven ? EVEN_SHARES : UNEVEN_SHARES;
   const slopeCount = slopeTerms(scales).length;
   const promiscuityAt = scales.promiscuity === undefined ? -1 : slopeCount - 1;
   const rate = fitRate(exceedancesOf(sample, ratePairs, scales, weights), {
+    ...(isSmall ? SMALL_LENGTH_SLOPE_FORM : LENGTH_SLOPE_FORM),
     slopeCount,
     slowerShare: shares.slower / shares.faster,
     shareOf(at) {
@@ -163,7 +165,8 @@ interface Rate extends RateModel {
   readonly logScale: number;
 }
 
-interface SlopeForm extends Pick<RateModel, 'slowerShare'> {
+interface SlopeForm extends Pick<RateModel, 'slowerShare' | 'shortFactor'> {
+  readonly lengthSlope: number;
   readonly slopeCount: number;
   /** Shrinkage of a fitted slope. Range: 0..1 */
   readonly shareOf: (at: number) => number;
@@ -176,7 +179,7 @@ interface SlopeForm extends Pick<RateModel, 'slowerShare'> {
  */
 function fitRate(
   exceedances: readonly Exceedance[],
-  { slopeCount, slowerShare, shareOf }: SlopeForm,
+  { slopeCount, lengthSlope, shortFactor, slowerShare, shareOf }: SlopeForm,
 ): Pick<PairNull, 'scale' | 'rate'> | undefined {
   const sorted = Float64Array.from(exceedances, ({ excess }) => excess).sort();
   if (sorted.length === 0) return undefined;
@@ -196,19 +199,19 @@ function fitRate(
     const value = (slope: number): number => logLikelihood(below, ceiling, withSlope(slope));
     return withSlope(maximise(value, -SLOPE_LIMIT, SLOPE_LIMIT, SEARCH_STEPS));
   };
-  const initialSlopes = new Array<number>(slopeCount).fill(0).with(LENGTH_SLOPE, SLOPE_OF_LENGTH);
+  const initialSlopes = new Array<number>(slopeCount).fill(0).with(LENGTH_SLOPE, lengthSlope);
   let full: Rate = {
     logScale: Math.log(mean),
     slopes: initialSlopes,
     slowerShare: 1,
-    shortFactor: SHORT_FACTOR,
+    shortFactor,
   };
   for (let sweep = 0; sweep < RATE_SWEEPS; sweep += 1) {
     full = scaled(full);
     for (let at = LENGTH_SLOPE + 1; at < slopeCount; at += 1) full = sloped(full, at);
   }
   const slopes = full.slopes.map((slope, at) => shareOf(at) * slope);
-  const rate = { slopes, slowerShare, shortFactor: SHORT_FACTOR };
+  const rate = { slopes, slowerShare, shortFactor };
   return { scale: Math.exp(scaled({ ...full, ...rate }).logScale), rate };
 }
 
