@@ -92,23 +92,23 @@ export function sequencePacks(
 }
 
 /** Searches proteins of a release with themselves, whose tokens and profiles it has. */
-export function targetPacks(members: Members): Promise<SearchPack> {
+export function targetPacks(members: Members): SearchPack {
   return queryPacks(members, members.targets);
 }
 
 /** Searches proteins of a release with some of its targets, whose tokens and profiles it has. */
-async function queryPacks(members: Members, queryTargets: Uint32Array): Promise<SearchPack> {
+function queryPacks(members: Members, queryTargets: Uint32Array): SearchPack {
   const { release } = members.engine;
   const positions = positionsOf(members);
-  const reader = await openTokenReader(release);
   return async (start, end) => {
+    const reader = await openTokenReader(release);
     const queries = await Promise.all(
       Array.from(queryTargets.subarray(start, end), async (target) => ({
         sequence: release.targets.sequence(target),
         normalizationId: NORMALIZATION_ID,
         tokens: await reader.read(target),
       })),
-    );
+    ).finally(() => reader.close());
     return (await searchEncoded(members, queries)).map((hits) => placed(hits, positions));
   };
 }
@@ -175,7 +175,7 @@ export async function targetLists(
   name: string,
   untilMs: number,
 ): Promise<readonly HitList[]> {
-  const search = await queryPacks(allMembers(engine), Uint32Array.from(targets));
+  const search = queryPacks(allMembers(engine), Uint32Array.from(targets));
   return searchPacks(search, targets.length, folder, name, untilMs);
 }
 

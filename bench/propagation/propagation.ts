@@ -85,7 +85,7 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
     const search = (pack: SearchPack, count: number, part: string) =>
       searchPacks(pack, count, folder, `${part}-${name}`, untilMs);
     const allDecoys = await search(sequencePacks(members, decoys, 'none'), decoys.length, 'reversed');
-    const lists = await search(await targetPacks(members), targets.length, 'domains');
+    const lists = await search(targetPacks(members), targets.length, 'domains');
     const { length: count } = lists;
     console.log(`the world: the first ${count} of ${targets.length} domains`);
     // A null of other classes of domains than those of the world would not be its null.
