@@ -51,10 +51,10 @@ const EVEN_SHARES = { faster: 0.58, slower: 0.58 };
  */
 const PROMISCUITY_SLOPE_SHARE = 0.4;
 /**
- * Fixed slope of the log shorter length, and the factor on it below the mean length. Far out, the tail of short proteins
- * falls more slowly than that of long ones. Near the threshold, pairs of unequal length fall faster, so that a fitted
- * slope would be wrong far out. Reversed proteins of 600 residues and more find three times the claimed hits with a slope
- * of −.05 above the mean, and ten times with a steeper one. Lengths of a small sample differ less.
+ * Fixed slope of the log shorter length, and the factor on it below the mean length. Far out, the tail of short
+ * proteins falls more slowly than that of long ones. Near the threshold, pairs of unequal length fall faster, so that a
+ * fitted slope would be wrong far out. Reversed proteins of 600 residues and more find three times the claimed hits if
+ * the slope above the mean is −.05, and ten times if it is steeper. Lengths of a small sample differ less.
  */
 const LENGTH_SLOPE_FORM = { lengthSlope: -0.02, shortFactor: 6 };
 const SMALL_LENGTH_SLOPE_FORM = { lengthSlope: -0.05, shortFactor: 1 };
