@@ -18,15 +18,14 @@ import { formatArrow, formatAsExport, formatTsv, writeAlignments } from './encod
 import { addHomologRows, deepRowsOf, refuseRoundsWithoutCalibration } from './deep-rows.js';
 import { readFilterExpressions } from './filter.js';
 import { formatHtml, formatJson } from './json.js';
+import { describeLongList, limitOf } from './limit.js';
 import {
-  describeLongList,
   evidenceOf,
   exportFormatOf,
   formatIn,
   hasProbability,
   isPropagated,
   isArchive,
-  limitOf,
   selectionOf,
   type FormatName,
   type SearchFlags,

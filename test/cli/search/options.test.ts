@@ -5,13 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { readFilterExpressions } from '#src/cli/search/filter.js';
 import { deepRowsOf } from '#src/cli/search/deep-rows.js';
 import { addSearchOptions } from '#src/cli/search/flags.js';
-import {
-  describeLongList,
-  evidenceOf,
-  limitOf,
-  selectionOf,
-  type SearchFlags,
-} from '#src/cli/search/options.js';
+import { evidenceOf, selectionOf, type SearchFlags } from '#src/cli/search/options.js';
+import { describeLongList, limitOf } from '#src/cli/search/limit.js';
 import { alignmentBoundsOf } from '#src/cli/terminal/search-settings.js';
 import {
   codebookDefinition,

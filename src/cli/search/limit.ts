@@ -1,0 +1,38 @@
+import type { SearchSettings } from '../../pipelines/search.js';
+import { longestListing, policyKindOf, type PolicyCard } from '../../recall/policy-card.js';
+import { cutOffsOf } from '../terminal/selection.js';
+import { CUT_OFF_LIMIT, DEFAULT_LIMIT, formatIn, TABLE_LIMIT, type SearchFlags } from './options.js';
+
+/* Length of the list of a search. Apart from options.ts, because the help of a search does not need policy cards. */
+
+/**
+ * Limit of the search. The table shows the best few candidates. Other formats have the default of the HTTP route. With
+ * cut-offs, the coded policy lists as many candidates as it can: a longer list would make a bulk search exhaustive.
+ * @param card  of the policy that the database offers; undefined if it offers none
+ */
+export function limitOf(flags: SearchFlags, card: PolicyCard | undefined): number {
+  if (flags.limit !== undefined) return flags.limit;
+  const format = formatIn(flags);
+  if (format === 'a3m' || flags.propagation === true || Object.keys(cutOffsOf(flags)).length > 0) {
+    const isCoded = flags.guarantee !== 'exhaustive' && card !== undefined && policyKindOf(card) === 'coded';
+    return isCoded ? Math.min(CUT_OFF_LIMIT, longestListing(card)) : CUT_OFF_LIMIT;
+  }
+  return format === 'table' ? TABLE_LIMIT : DEFAULT_LIMIT;
+}
+
+/**
+ * Warning that a list is longer than those of the approximate policy, with its line break. The search is then
+ * exhaustive and takes many times as long. Empty if the policy answers, or if none was wanted.
+ */
+export function describeLongList(
+  { guarantee, limit }: Pick<SearchSettings, 'guarantee' | 'limit'>,
+  card: PolicyCard | undefined,
+): string {
+  if (guarantee === 'exhaustive' || card === undefined) return '';
+  const longest = longestListing(card);
+  if (limit <= longest) return '';
+  return (
+    `gloaming: warning: limit_exceeds_qualified_policy: the policy ${policyKindOf(card)} of this database lists at ` +
+    `most ${longest} candidates, so lists of ${limit} are searched exhaustively.\n`
+  );
+}
