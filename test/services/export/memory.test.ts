@@ -21,8 +21,8 @@ const DIGESTS = {
   fasta: 'b8bc29e5e445bcfb2f1023089d3437507d63184d6694c455b0c0e5a82407e3da',
   m8: 'f3b5e3f695299ff6348ba012a3417dd404a9c78bdacf960ee36a8ae8aae1fca5',
   tsv: 'e59ecf66ee57aefa5d30f7b623e03115b95247295174ce30dfda085bea956b36',
-  parquet: '8a9d29fe17fcb2059196594493a5eb931ca232f3a2f07f3a2430e56ec26a1265',
-  arrow: 'ca5e8d4d5e0efc6bb900ef3873186b5fcd85dcff9a99cc4c8fb6bce48ac9b58b',
+  parquet: 'bb043ed5437ab98a5a4e6b7ac81d5c46d6b62169bbbf8953bd5afbb6fea598b5',
+  arrow: 'c7ce21a50778771c698721a30743edc86deabe53e8d6c8821ad0a9b699b971b6',
 };
 
 it.skipIf(!isLinux).each(Object.keys(DIGESTS) as (keyof typeof DIGESTS)[])(
