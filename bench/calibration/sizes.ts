@@ -87,12 +87,12 @@ async function benchNested(
 ): Promise<Readonly<Record<string, unknown>>> {
   const { list } = await readProteins(fasta);
   const largestFirst = [...new Set(sizes.map((size) => Math.min(size, list.length)))].sort((a, b) => b - a);
-  const smallest = nestedParts(list, largestFirst).at(-1)!;
-  const queries = drawn(smallest, NESTED_QUERIES, 13);
+  const parts = nestedParts(list, largestFirst);
+  const queries = drawn(parts.at(-1)!, NESTED_QUERIES, 13);
   const seconds: Record<string, number> = {};
   const bitsBySize: ReadonlyMap<string, number>[] = [];
   let found = new Set<string>();
-  for (const [place, part] of nestedParts(list, largestFirst).entries()) {
+  for (const [place, part] of parts.entries()) {
     const calibrated = await openAndCalibrate(appliance, part, `nested-${part.length}`, folder);
     seconds[part.length] = calibrated.seconds;
     console.log(
@@ -166,6 +166,7 @@ async function benchDraws(
     const stratum = `${size} domains`;
     for (let draw = 1; draw <= drawCount; draw += 1) {
       const targets = drawn(domains, size, draw);
+      const strata = [stratum, `${stratum}, draw ${draw}`];
       const { engine, seconds: taken } = await openAndCalibrate(
         appliance,
         targets,
@@ -178,10 +179,9 @@ async function benchDraws(
         unfilteredSpace(engine.release),
         engine,
         (query, candidates) => {
-          counts.expect([stratum, `${stratum}, draw ${draw}`]);
+          counts.expect(strata);
           for (const candidate of candidates) {
             const target = labels.get(engine.release.targets.id(candidate.targetIndex))!;
-            const strata = [stratum, `${stratum}, draw ${draw}`];
             counts.observe(labels.get(query.id)!, target, logEValueOf(candidate), strata);
           }
         },

@@ -1,7 +1,6 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { promisify } from 'node:util';
 import { assert } from '../../src/errors.js';
 
 const SAMPLE_MS = 100;
@@ -16,13 +15,6 @@ export interface CommandCost {
   readonly seconds: number;
   /** Largest sum of resident memory, sampled. 0 without /proc. */
   readonly peakBytes: number;
-}
-
-export async function isInstalled(program: string): Promise<boolean> {
-  return promisify(execFile)('which', [program]).then(
-    () => true,
-    () => false,
-  );
 }
 
 /**

@@ -4,10 +4,11 @@ import { assert } from '../../src/errors.js';
 import type { Bench } from '../main.js';
 import { plotsOf } from '../figures/plots.js';
 import type { FigureTable } from '../figures/tables.js';
+import { isOnPath } from '../tools/homology-peers.js';
 import { median } from '../tools/statistics.js';
 import { spaced } from '../tools/proteins.js';
 import { recallOf, readAnswer, type Answer, type Recall } from './answers.js';
-import { measured, isInstalled } from './commands.js';
+import { measured } from './commands.js';
 import { openGrowth, type GrowthDatabase, type GrowthFolder } from './databases.js';
 import { exhaustive, METHODS, type Method } from './methods.js';
 
@@ -90,7 +91,7 @@ export const run: Bench = async ([path, counts = '27915,100000,400000', ...rest]
 /** Undefined if the program is not installed. */
 async function rowOf(method: Method, work: Work): Promise<Row | undefined> {
   const { folder, database, repeats, truth, truthIds } = work;
-  if (method.program !== undefined && !(await isInstalled(method.program))) {
+  if (method.program !== undefined && !(await isOnPath(method.program))) {
     console.log(`${method.name}: skipped, ${method.program} is not installed`);
     return undefined;
   }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isOnPath } from '../tools/homology-peers.js';
 import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 
 const run = promisify(execFile);
@@ -65,7 +66,7 @@ export async function runTool(
   largestE: number,
 ): Promise<ToolRun | undefined> {
   const [program] = tool.prepare.split(' ');
-  if (!(await isInstalled(program))) return undefined;
+  if (!(await isOnPath(program))) return undefined;
   await writeFasta(join(folder, 'one.fasta'), queries.slice(0, 1));
   await writeFasta(join(folder, 'all.fasta'), queries);
   await run('bash', ['-c', `${tool.prepare} > /dev/null`], { cwd: folder });
@@ -78,13 +79,6 @@ export async function runTool(
     if (target !== undefined && query !== target && Number(e) <= largestE) claims.add(claimOf(query, target));
   }
   return { oneSeconds, allSeconds, claims };
-}
-
-async function isInstalled(program: string): Promise<boolean> {
-  return run('which', [program]).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** User and system time of a command with all its child processes. */

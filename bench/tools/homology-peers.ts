@@ -102,6 +102,14 @@ export async function isInstalled({ name }: Peer): Promise<boolean> {
   );
 }
 
+/** Returns whether the program is found, whatever its options. */
+export async function isOnPath(program: string): Promise<boolean> {
+  return run('which', [program]).then(
+    () => true,
+    () => false,
+  );
+}
+
 async function writeBoth(
   queries: readonly BenchProtein[],
   targets: readonly BenchProtein[],

@@ -4,7 +4,7 @@ import { createClient } from '#src/clients/typescript/client.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { runProgram } from '../tools/served-process.js';
 import { CHROMIUM, seriousFindings } from './browser.js';
-import { openConsole, type OpenedConsole, type ServedConsole } from './served.js';
+import { openConsole, signIn, type OpenedConsole, type ServedConsole } from './served.js';
 
 if (CHROMIUM === undefined)
   console.log('skipped: no chromium (apt-get install chromium, or GLOAMING_CHROMIUM)');
@@ -31,10 +31,7 @@ describe.skipIf(CHROMIUM === undefined)('the domains of a run in a browser', () 
       input: { queries: [...queries, { id: 'short', sequence: 'MKV' }], maximum_expected_false_hits: 1e3 },
     });
     runId = run.id;
-    await page.goto(`${served.url}/console/`);
-    await page.getByLabel('API key').fill(served.key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Find the homologs of a protein' }).waitFor();
+    await signIn(page, served);
   }, 300_000);
   afterAll(async () => {
     expect([watched.strays, watched.complaints]).toEqual([[], []]);

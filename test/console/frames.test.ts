@@ -1,7 +1,7 @@
 import type { Browser, CDPSession } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, launch, watchedPage } from './browser.js';
-import { serveConsole, type ServedConsole } from './served.js';
+import { serveConsole, signIn, type ServedConsole } from './served.js';
 
 if (CHROMIUM === undefined)
   console.log('skipped: no chromium (apt-get install chromium, or GLOAMING_CHROMIUM)');
@@ -80,10 +80,7 @@ describe.skipIf(CHROMIUM === undefined)(`an alignment of ${ROWS} rows and ${COLU
         ? route.fulfill({ json: { data } })
         : route.fulfill({ contentType: 'text/plain', body: a3m }),
     );
-    await page.goto(`${served.url}/console/`);
-    await page.getByLabel('API key').fill(served.key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Find the homologs of a protein' }).waitFor();
+    await signIn(page, served);
     const startedAt = performance.now();
     await page.goto(`${served.url}/console/#/msa/rcpt_x?name=large`);
     await page.locator('.msa-frame').waitFor();

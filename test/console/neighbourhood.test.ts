@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HomologyCandidateSet } from '#src/contract/search/candidate-set.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
-import { PROGRAM } from '../tools/paths.js';
+import { runProgram } from '../tools/served-process.js';
 import { CHROMIUM, seriousFindings } from './browser.js';
-import { openConsole, type OpenedConsole, type ServedConsole } from './served.js';
+import { openConsole, signIn, type OpenedConsole, type ServedConsole } from './served.js';
 
 /* Propagated hits and the graph of neighbours in a browser. */
 
@@ -22,10 +20,7 @@ describe.skipIf(CHROMIUM === undefined)('the graph of neighbours in a browser', 
     watched = await openConsole(20_000, { seed: 7, proteins: 120 });
     ({ served, page } = watched);
     query = served.sequences[5].slice(4);
-    await page.goto(`${served.url}/console/`);
-    await page.getByLabel('API key').fill(served.key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Find the homologs of a protein' }).waitFor();
+    await signIn(page, served);
   }, 300_000);
   afterAll(async () => {
     // A database without a graph answers with an error, which the page says in a sentence and the browser logs.
@@ -35,8 +30,7 @@ describe.skipIf(CHROMIUM === undefined)('the graph of neighbours in a browser', 
   });
 
   async function index(...words: readonly string[]): Promise<void> {
-    const environment = { ...process.env, ...served.environment };
-    await promisify(execFile)(process.execPath, [PROGRAM, 'index', ...words], { env: environment });
+    expect(await runProgram(served.environment, ['index', ...words])).toMatchObject({ code: 0 });
   }
 
   let query: string;

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, seriousFindings } from './browser.js';
-import { openConsole, type OpenedConsole, type ServedConsole } from './served.js';
+import { openConsole, signIn, type OpenedConsole, type ServedConsole } from './served.js';
 
 if (CHROMIUM === undefined)
   console.log('skipped: no chromium (apt-get install chromium, or GLOAMING_CHROMIUM)');
@@ -14,10 +14,7 @@ describe.skipIf(CHROMIUM === undefined)('a result in a browser', () => {
   beforeAll(async () => {
     watched = await openConsole(20_000);
     ({ served, page } = watched);
-    await page.goto(`${served.url}/console/`);
-    await page.getByLabel('API key').fill(served.key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Find the homologs of a protein' }).waitFor();
+    await signIn(page, served);
   }, 300_000);
   afterAll(async () => {
     expect([watched.strays, watched.complaints]).toEqual([[], []]);

@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import type { SimulatedDatabase } from '#src/demo/simulate.js';
 import { lineageOf } from '#src/release/taxonomy.js';
 import { openDemoAppliance } from '../tools/demo-appliance.js';
@@ -58,10 +58,18 @@ export async function openConsole(timeoutMs: number, simulated?: Simulated): Pro
   return { ...watched, served, browser, close };
 }
 
+/** Signs the page in with the key, and waits for the form of a search. */
+export async function signIn(page: Page, { url, key }: Pick<ServedConsole, 'url' | 'key'>): Promise<void> {
+  await page.goto(`${url}/console/`);
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Find the homologs of a protein' }).waitFor();
+}
+
 /**
  * Starts the server.
  * @param settings of appliance.json, in addition to those of the environment
- * @param proteins number of simulated proteins
+ * @param simulated the database
  */
 export async function serveConsole(
   settings: Readonly<Record<string, unknown>> = {},

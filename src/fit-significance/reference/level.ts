@@ -115,6 +115,7 @@ async function scoreLevelPairs(
   const form = momentForm(release.manifest);
   const { proteins, partnerCount } = plan;
   const hubnessAt = Array.from(proteins, (target) => hubnesses.of(target));
+  const promiscuityAt = Array.from(proteins, (target) => targetPromiscuity(promiscuity, moments, target));
   const lengthAt = Array.from(proteins, (target) => release.targets.length(target));
   const stratumAt = lengthAt.map((length) => stratumOf(length, card.stratum_edges));
   const pairs: LevelPair[] = [];
@@ -146,7 +147,7 @@ async function scoreLevelPairs(
           targetLength: lengthAt[at],
           ...pairMoments(own, moments, target),
           ...hubnessesOf(hubnessAt[position], hubnessAt[at]),
-          promiscuity: ownPromiscuity + targetPromiscuity(promiscuity, moments, target),
+          promiscuity: ownPromiscuity + promiscuityAt[at],
         };
         const score = { affineScore: measures.scores[row], meanClosestCosine: 1 - bidirectional };
         return tailCoordinate(pairNull, pair, score);

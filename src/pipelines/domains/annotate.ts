@@ -5,6 +5,7 @@ import { digestFile } from '../../build-release/sources/input-files.js';
 import { Refusal } from '../../errors.js';
 import { unfilteredSpace } from '../../release/filter/target-space.js';
 import { batchesOf } from '../../search/batches.js';
+import { unsupportedQuery } from '../../search/refusals.js';
 import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import type { Calibration } from '../../significance/calibration.js';
@@ -94,7 +95,6 @@ export async function annotateProteins(
   const files = await writeResults(proteins, options);
   await rm(checkpoint);
   const annotated = proteins.filter(({ domains }) => domains.length > 0);
-  const { query_minimum_residues: shortest, query_maximum_residues: longest } = card.supported;
   return {
     proteins: proteins.length,
     annotated: annotated.length,
@@ -102,7 +102,7 @@ export async function annotateProteins(
     ...(given && {
       newDomains: annotated.flatMap(({ domains }) => domains).filter(({ isNew }) => isNew).length,
     }),
-    uncovered: proteins.filter(({ length }) => length < shortest || length > longest).length,
+    uncovered: proteins.filter(({ length }) => unsupportedQuery(length, card) !== undefined).length,
     files,
   };
 }

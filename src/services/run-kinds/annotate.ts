@@ -5,6 +5,7 @@ import { findDomains } from '../../domains/find.js';
 import { Refusal } from '../../errors.js';
 import { batchEnd, largestBatchSize } from '../../search/batches.js';
 import { planSearch } from '../../search/plan.js';
+import { unsupportedQuery } from '../../search/refusals.js';
 import type { SearchEngine } from '../../search/search-types.js';
 import { NORMALIZATION_ID } from '../../sequence/protein.js';
 import { defineRunKind, type RunKind } from '../runs/run-kind.js';
@@ -174,13 +175,13 @@ function advance(
   rows: readonly ProteinAnnotation[],
   { calibration }: SearchEngine,
 ): Checkpoint {
-  const { query_minimum_residues: least = 0, query_maximum_residues: most = Infinity } =
-    calibration?.card.supported ?? {};
+  const isUncovered = ({ length }: ProteinAnnotation): boolean =>
+    calibration !== undefined && unsupportedQuery(length, calibration.card) !== undefined;
   return {
     doneCount: done.doneCount + rows.length,
     annotatedCount: done.annotatedCount + rows.filter(({ domains }) => domains.length > 0).length,
     domainCount: rows.reduce((sum, { domains }) => sum + domains.length, done.domainCount),
-    uncoveredCount: done.uncoveredCount + rows.filter(({ length }) => length < least || length > most).length,
+    uncoveredCount: done.uncoveredCount + rows.filter(isUncovered).length,
     resultSha256: rows.reduce((chain, row) => sha256Hex(chain + canonicalSha256(row)), done.resultSha256),
   };
 }
