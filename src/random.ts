@@ -88,3 +88,16 @@ export function sampleDistinct(population: number, count: number, random: Random
   }
   return Uint32Array.from(chosen).sort();
 }
+
+/**
+ * Returns the values in random order.
+ * Source  Fisher & Yates 1938; Durstenfeld 1964
+ */
+export function shuffled<Value>(values: ArrayLike<Value>, random: Random): Value[] {
+  const order = Array.from(values);
+  for (let at = order.length - 1; at > 0; at -= 1) {
+    const other = random.below(at + 1);
+    [order[at], order[other]] = [order[other], order[at]];
+  }
+  return order;
+}

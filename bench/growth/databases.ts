@@ -2,7 +2,7 @@ import { cp, link, mkdir, readdir, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.js';
-import { sampleDistinct, seededRandom } from '../../src/random.js';
+import { seededRandom, shuffled } from '../../src/random.js';
 import { readCompressed } from '../tools/natural.js';
 import { readProteins, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { measured } from './commands.js';
@@ -142,8 +142,7 @@ async function writeProteins(path: string, counts: readonly number[], queryCount
   const natural: BenchProtein[] = [];
   for await (const protein of readCompressed(join(shared, 'data', ...NATURAL)))
     if (!known.has(protein.sequence)) natural.push(protein);
-  const order = sampleDistinct(natural.length, natural.length, seededRandom(SEED));
-  const others = Array.from(order, (place) => natural[place]);
+  const others = shuffled(natural, seededRandom(SEED));
   const list = [...sample, ...others.slice(queryCount)];
   await writeUnlessThere(files[0], others.slice(0, queryCount));
   for (const [at, count] of counts.entries())

@@ -1,6 +1,6 @@
 import { judgeTail, stratumOf, type Bin } from '../significance/calibration.js';
 import { MAXIMUM_LOG_EXTRAPOLATION, type BinCard, type PopulationCard } from '../significance/card.js';
-import { sampleDistinct, type Random } from '../random.js';
+import { sampleDistinct, shuffled, type Random } from '../random.js';
 import { reversed } from '../significance/control.js';
 import { openBins } from '../significance/sidecar.js';
 import { eachDecoy, type DecoyScoring } from './decoys.js';
@@ -33,11 +33,11 @@ export async function observePopulations(observation: Observation): Promise<read
   const { access, targets } = observation.decoys;
   const chosen = sampleDistinct(targets.length, DECOYS, random);
   const sequences = Array.from(chosen, (index) => access.release.targets.sequence(targets[index]));
-  const shuffled = sequences.map((sequence) => shuffle(sequence, random));
+  const reordered = sequences.map((sequence) => shuffled([...sequence], random).join(''));
   return [
     observeHoldout(observation),
     await observeDecoys('reversed_sequences/1', sequences.map(reversed), 0, observation),
-    await observeDecoys('shuffled_sequences/1', shuffled, sequences.length, observation),
+    await observeDecoys('shuffled_sequences/1', reordered, sequences.length, observation),
   ];
 }
 
@@ -98,14 +98,4 @@ function createCounter(id: string, bins: readonly (readonly Bin[])[], edges: rea
       })),
     }),
   };
-}
-
-/** Returns the letters in random order. Source: Fisher & Yates 1938. */
-function shuffle(sequence: string, random: Random): string {
-  const letters = [...sequence];
-  for (let last = letters.length - 1; last > 0; last -= 1) {
-    const pick = random.below(last + 1);
-    [letters[last], letters[pick]] = [letters[pick], letters[last]];
-  }
-  return letters.join('');
 }

@@ -1,4 +1,4 @@
-import { sampleDistinct, type Random } from '../../random.js';
+import { sampleDistinct, shuffled, type Random } from '../../random.js';
 import type { Release } from '../../release/release.js';
 import type { CalibrationCard } from '../../significance/card.js';
 
@@ -27,7 +27,7 @@ export function planLevelPairs(
     (target) => targets.length(target) >= minimum && targets.length(target) <= maximum,
   );
   const chosen = sampleDistinct(usable.length, MOST_PROTEINS, random).map((at) => usable[at]);
-  const proteins = shuffled(chosen, random);
+  const proteins = Uint32Array.from(shuffled(chosen, random));
   const partnerCount = partnerCountOf(proteins.length);
   return { proteins, partnerCount, pairCount: proteins.length * partnerCount };
 }
@@ -51,14 +51,4 @@ function partnerCountOf(proteinCount: number): number {
  */
 export function partnersOf({ proteins, partnerCount }: LevelPairs, position: number): Uint32Array {
   return Uint32Array.from({ length: partnerCount }, (_, at) => (position + 1 + at) % proteins.length);
-}
-
-/** Source  Fisher & Yates 1938; Durstenfeld 1964 */
-function shuffled(values: Uint32Array, random: Random): Uint32Array {
-  const order = values.slice();
-  for (let at = order.length - 1; at > 0; at -= 1) {
-    const other = random.below(at + 1);
-    [order[at], order[other]] = [order[other], order[at]];
-  }
-  return order;
 }
