@@ -34,8 +34,8 @@ import { readTruths, type Truths } from '../tools/truth.js';
 
 /*
  * Measures how accurate E-values are on real proteins: observed false hits against claimed ones. The queries are
- * domains
- * of folds that the encoder was not trained on; the targets are all domains. The calibration does not use the labels.
+ * domains of folds that the encoder was not trained on; the targets are all domains. The calibration does not use the
+ * labels.
  *
  *   npm run bench -- calibration [queries] [folder to keep databases in]
  *   npm run bench -- calibration --decoys [queries] [targets] [folder]      whole proteins (decoys.ts)
