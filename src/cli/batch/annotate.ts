@@ -9,7 +9,7 @@ import { openSearcher } from '../../searcher.js';
 import { noticeText } from '../index/notices.js';
 import { summaryPage } from '../report/domain-summary.js';
 import { selectRelease } from '../search/select-release.js';
-import { positiveInteger } from '../terminal/arguments.js';
+import { positiveInteger, positiveNumber } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
 import { runPipeline } from '../terminal/pipeline.js';
 
@@ -48,7 +48,7 @@ export function register(program: Command, context: CommandContext): void {
       '--against <file>',
       'mark what this annotation of the proteins does not have: --domtblout of hmmscan, or TSV of InterProScan',
     )
-    .option('--max-evalue <value>', 'largest E-value of a domain', eValue, 1e-3)
+    .option('--max-evalue <value>', 'largest E-value of a domain', positiveNumber, 1e-3)
     .option(
       '--rounds <count>',
       'searches of one protein: the later ones of what has no domain yet',
@@ -63,12 +63,6 @@ export function register(program: Command, context: CommandContext): void {
     )
     .addHelpText('after', HELP)
     .action((fasta: string, flags: AnnotateFlags) => annotate(fasta, flags, context));
-}
-
-function eValue(text: string): number {
-  const value = Number(text);
-  if (text.trim() !== '' && value > 0 && Number.isFinite(value)) return value;
-  throw new Refusal('invalid_option', `--max-evalue is a positive number, not ${JSON.stringify(text)}.`);
 }
 
 async function annotate(fasta: string, flags: AnnotateFlags, context: CommandContext): Promise<void> {

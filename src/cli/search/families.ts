@@ -3,6 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { openCatalog, selectOneRelease } from '../../pipelines/catalog.js';
 import { loadConfig } from '../../config.js';
 import { clusterDatabase, FAMILY_FILES, FAMILY_PARAMETERS } from '../../pipelines/neighbours/families.js';
+import { positiveNumber } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatCount } from './numbers.js';
 import { writeOutput } from './output.js';
@@ -36,7 +37,12 @@ export function register(program: Command, context: CommandContext): void {
     .description('divide a database into families, by Markov clustering (MCL) of its neighbours')
     .argument('<database>', 'slug or release id; of a database, its default release')
     .requiredOption('-o, --output <prefix>', 'path and beginning of the names of the files')
-    .option('-e, --max-evalue <number>', 'largest E-value of a pair that counts', eValue, largestEValue)
+    .option(
+      '-e, --max-evalue <number>',
+      'largest E-value of a pair that counts',
+      positiveNumber,
+      largestEValue,
+    )
     .option('--coverage <share>', 'least share of both proteins in their alignment', share, leastCoverage)
     .option(
       '--inflation <number>',
@@ -72,12 +78,6 @@ async function cluster(
   ];
   const lines = facts.map(([name, value]) => `  ${name.padEnd(10)}  ${value}\n`);
   stdout.write(`Clustered ${located.slug}.\n${lines.join('')}`);
-}
-
-function eValue(text: string): number {
-  const value = Number(text);
-  if (text.trim() !== '' && value > 0 && value < Infinity) return value;
-  throw new InvalidArgumentError('Expected a number above 0.');
 }
 
 function share(text: string): number {

@@ -8,6 +8,13 @@ export function positiveInteger(text: string): number {
   throw new InvalidArgumentError('a whole number from 1 is expected.');
 }
 
+/** Parses the value of an option that is a finite number above 0. Errors  InvalidArgumentError */
+export function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value > 0 && value < Infinity) return value;
+  throw new InvalidArgumentError('Expected a number above 0.');
+}
+
 /** Returns a parser of the value of an option. Errors  InvalidArgumentError, of the parser */
 export function integerBetween(least: number, most: number): (text: string) => number {
   return (text) => {
