@@ -1,4 +1,5 @@
 import type { CutOffs, Sort } from '../contract/search/selection.js';
+import type { PresentedPropagation } from '../contract/search/propagation.js';
 import type { Evidence } from './evidence.js';
 
 /** Selected items in order, and the number of the others. */
@@ -50,6 +51,23 @@ export function pickCutOffs(cutOffs: CutOffs): CutOffs {
 export function needAlignments(cutOffs: CutOffs): boolean {
   const { maximum_expected_false_hits: _, ...ratios } = pickCutOffs(cutOffs);
   return Object.values(ratios).some((least) => least > 0);
+}
+
+/**
+ * Returns the propagated hits that pass the cut-offs: by their own E-values, and candidates only if a cut-off needs the
+ * alignment with the query, which others do not have.
+ */
+export function propagationWithinCutOffs(
+  propagation: PresentedPropagation,
+  cutOffs: CutOffs,
+): PresentedPropagation {
+  const { maximum_expected_false_hits: largest = Infinity } = cutOffs;
+  const needsAlignment = needAlignments(cutOffs);
+  const hits = propagation.hits.filter(
+    ({ expected_false_hits: expected, is_candidate: isCandidate }) =>
+      expected <= largest && (isCandidate || !needsAlignment),
+  );
+  return { ...propagation, hits };
 }
 
 function isEnough(value: number | undefined, least: number | undefined): boolean {

@@ -15,6 +15,7 @@ import { readQueries } from '../../pipelines/search.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import { readSlurmArray, thisProgram } from '../cluster/options.js';
 import { noticeText } from '../index/notices.js';
+import { CUT_OFF_LIMIT } from '../search/options.js';
 import { readFilterExpressions } from '../search/filter.js';
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -28,6 +29,7 @@ import {
 interface BatchFlags extends SearchSettingFlags {
   readonly database: string;
   readonly output: string;
+  readonly propagation?: boolean;
   readonly parts?: number;
   /** GiB. */
   readonly memory?: number;
@@ -78,10 +80,14 @@ function addSearch(batch: Command, context: CommandContext): void {
       'where the candidates go; <file>.work lies beside it until then',
     );
   addSearchSettings(command, {
-    limit: 'nearest candidates of each query (default: 100)',
+    limit: 'nearest candidates of each query (default: 100; with --propagation: 1000)',
     evidence: 'what to compute beside the ranking (default: pairwise_sequence_alignment)',
     probability: 'fill the column of the probability that a candidate is a homolog',
   })
+    .option(
+      '--propagation',
+      'also targets that only the neighbours of hits lead to, in a database with neighbours',
+    )
     .option('--parts <count>', 'divide the database into so many parts (default: 1)', positiveInteger)
     .option('--memory <GiB>', 'divide it into parts whose tokens fit, where it is larger than memory', Number)
     .option(
@@ -109,7 +115,8 @@ async function search(fasta: string, flags: BatchFlags, context: CommandContext)
 }
 
 function batchOptionsOf(flags: BatchFlags): BatchOptions {
-  const { database, limit = DEFAULT_LIMIT, parts, memory } = flags;
+  const propagates = isPropagated(flags);
+  const { database, limit = propagates ? CUT_OFF_LIMIT : DEFAULT_LIMIT, parts, memory } = flags;
   const { evidence = 'pairwise_sequence_alignment', guarantee = 'approximate' } = flags;
   const { significance = 'if_available', homologs = 'as_release', databaseSize } = flags;
   const { queryRange, probability } = flags;
@@ -134,8 +141,21 @@ function batchOptionsOf(flags: BatchFlags): BatchOptions {
     filter: readFilterExpressions(flags.filter) ?? null,
     parts,
     memory,
+    ...(propagates && { propagates }),
     tasks: readTaskFlags(flags),
   };
+}
+
+/** Errors  Refusal `invalid_option` without the E-values and alignments that walks start from, or with others */
+function isPropagated({ propagation, evidence, significance, databaseSize }: BatchFlags): boolean {
+  if (propagation !== true) return false;
+  const isWithout = evidence === 'candidate_measurement' || significance === 'not_requested';
+  if (!isWithout && databaseSize === undefined) return true;
+  throw new Refusal(
+    'invalid_option',
+    '--propagation starts from alignments with the E-values of the release. Leave out --evidence ' +
+      'candidate_measurement, --significance not_requested and --database-size.',
+  );
 }
 
 /** Reads the flags that divide a batch; undefined where this process searches. Errors  Refusal `invalid_option` */

@@ -6,8 +6,12 @@ import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { HomologyQueryResult } from '../../contract/runs/run-kinds.js';
 import type { PresentedPropagation } from '../../contract/search/propagation.js';
 import { WIDE_ALIGNMENT_COLUMNS } from '../../services/export/columns.js';
-import { propagatedHeader, propagatedLines } from '../../services/export/propagated.js';
-import { LONE_QUERY_ID, type ExportedSearch, type ExportQuery } from '../../services/export/rows.js';
+import {
+  LONE_QUERY_ID,
+  type ExportEncoder,
+  type ExportedSearch,
+  type ExportQuery,
+} from '../../services/export/rows.js';
 import { wideEncoder } from '../../services/export/text.js';
 
 export const RESULT_FORMATS = ['json', 'tsv'] as const;
@@ -34,21 +38,18 @@ async function* formatRows(
     for await (const row of rows) yield `${JSON.stringify(row)}\n`;
     return;
   }
-  const encoder = wideEncoder(UNNAMED, WIDE_ALIGNMENT_COLUMNS);
-  let isFirst = true;
-  let propagates = false;
+  let encoder: ExportEncoder | undefined;
   for await (const row of rows) {
     const { query, candidates, propagation } = candidatesOf(row);
-    if (isFirst && propagation !== undefined) {
-      propagates = true;
-      yield propagatedHeader(WIDE_ALIGNMENT_COLUMNS);
-    }
-    isFirst = false;
-    yield propagates
-      ? propagatedLines({ query, candidates, propagation, sort: 'evalue' }, WIDE_ALIGNMENT_COLUMNS)
-      : await encoder.add(query, candidates);
+    encoder ??= tableOf(propagation !== undefined);
+    const propagated = propagation && { hits: propagation.hits, sort: 'evalue' as const };
+    yield await encoder.add({ ...query, ...(propagated && { propagated }) }, candidates);
   }
-  if (!propagates) yield encoder.end();
+  yield (encoder ?? tableOf(false)).end();
+}
+
+function tableOf(isPropagated: boolean): ExportEncoder {
+  return wideEncoder({ ...UNNAMED, isPropagated }, WIDE_ALIGNMENT_COLUMNS);
 }
 
 /** The columns of this program do not name what was searched. */

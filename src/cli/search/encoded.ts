@@ -6,6 +6,7 @@ import { alignmentFileName } from '../../services/export/alignment-files.js';
 import { ArrowEncoder } from '../../services/export/arrow.js';
 import {
   PROBABILITY_COLUMN,
+  PROPAGATION_COLUMNS,
   WIDE_ALIGNMENT_COLUMNS,
   WIDE_COLUMNS,
   type ExportColumn,
@@ -27,7 +28,13 @@ export function formatTsv(reports: AsyncIterable<SearchReport>, layout: Layout):
 
 /** An Arrow IPC file with the columns of the TSV. An absent value is null. */
 export function formatArrow(reports: AsyncIterable<SearchReport>, layout: Layout): SearchOutput {
-  return encoded(reports, (search) => new ArrowEncoder(search, columnsOf(layout)));
+  return encoded(reports, (search) => {
+    const columns = columnsOf(layout);
+    return new ArrowEncoder(
+      search,
+      search.isPropagated === true ? [...columns, ...PROPAGATION_COLUMNS] : columns,
+    );
+  });
 }
 
 /** Writes a format of the exports. Warnings about the file go to standard error. */
@@ -113,17 +120,22 @@ async function* encoded(
   yield (encoder ?? encoderOf(NOTHING)).end();
 }
 
-function searchOf({ database, targetSpace, request }: SearchReport): ExportedSearch {
+function searchOf({ database, targetSpace, request, propagation }: SearchReport): ExportedSearch {
   return {
     databaseSize: request.databaseSize,
     database: database.slug,
     targetCount: targetSpace.searchedTargetCount,
     residueCount: targetSpace.searchedResidueCount,
+    isPropagated: propagation !== undefined,
   };
 }
 
-function queryOf({ query: { id, sequence }, homologs }: SearchReport, index: number): ExportQuery {
-  return { index, id, sequence, homologs };
+function queryOf(
+  { query: { id, sequence }, homologs, propagation, sort }: SearchReport,
+  index: number,
+): ExportQuery {
+  const propagated = propagation && { hits: propagation.hits, sort };
+  return { index, id, sequence, homologs, ...(propagated && { propagated }) };
 }
 
 function candidatesOf({ result, release }: SearchReport): HomologyCandidate[] {

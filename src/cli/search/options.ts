@@ -58,8 +58,8 @@ export async function exportFormatOf(flags: SearchFlags): Promise<ExportFormat |
 export function isPropagated(flags: SearchFlags): boolean {
   if (flags.propagation !== true) return false;
   const format = formatIn(flags);
-  if (format !== 'tsv' && format !== 'json') {
-    throw new Refusal('invalid_option', '--propagation goes with --format tsv or --format json.');
+  if (format !== 'tsv' && format !== 'json' && format !== 'arrow') {
+    throw new Refusal('invalid_option', '--propagation goes with --format tsv, json or arrow.');
   }
   if (flags.databaseSize !== undefined) {
     throw new Refusal(

@@ -31,7 +31,7 @@ import {
   type SearchFlags,
 } from './options.js';
 import { isFolder, layoutFor, writeOutput } from './output.js';
-import { formatPropagatedTsv, propagateReports } from './propagation.js';
+import { propagateReports } from './propagation.js';
 import {
   onlyQuery,
   readQueries,
@@ -173,14 +173,10 @@ async function writeAnswers(
   }
   const text =
     exported === undefined
-      ? formatterOf(format, flags)?.(answers, layout)
+      ? FORMATTERS[format]?.(answers, layout)
       : formatAsExport(answers, exported, context);
   assert(text !== undefined, 'a format is ours or one of the exports');
   return writeOutput(text, output, context.stdout);
-}
-
-function formatterOf(format: FormatName, { propagation }: SearchFlags): SearchFormat | undefined {
-  return propagation === true && format === 'tsv' ? formatPropagatedTsv : FORMATTERS[format];
 }
 
 /** Adds to each result the values that its formats need. */

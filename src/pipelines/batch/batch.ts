@@ -9,6 +9,7 @@ import { BATCH_MAX_TASKS, GIBIBYTE_BYTES } from '../../limits.js';
 import { openRelease } from '../../release/open.js';
 import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
 import { refuseVainDatabaseSize, refuseWithoutProbability } from '../../search/refusals.js';
+import { readWalksId } from '../../services/search/propagation.js';
 import { joinParquet } from '../../sql/join-parquet.js';
 import { openCatalog, selectOneRelease } from '../catalog.js';
 import { taskName } from '../cluster/slurm.js';
@@ -44,6 +45,8 @@ export interface BatchOptions {
   readonly parts?: number;
   /** Memory for the tokens of one partition; excludes `parts`. Unit: GiB */
   readonly memory?: number;
+  /** Whether the hits of each query are propagated. Default: false. */
+  readonly propagates?: boolean;
   /** Divides the batch among tasks; absent where this process searches. */
   readonly tasks?: TaskOptions;
 }
@@ -67,7 +70,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * resumes. The file depends on the queries and the release only: neither on partitions nor on tasks. Notice:
  * `job_submitted`. Stage: `compare`.
  * Errors  Refusal `database_not_found`, `invalid_option`, `batch_running`, `calibration_changed`,
- *         `significance_unavailable`; those of the queries; Faults of search and disk; the signal's reason
+ *         `significance_unavailable`, `propagation_unavailable`; those of the queries; Faults of search and disk; the
+ *         signal's reason
  */
 export async function searchBatch(
   queries: AsyncIterable<NamedQuery>,
@@ -116,7 +120,8 @@ function describeBatch(
 ): Promise<Omit<BatchPlan, 'chunkStarts' | 'queryCount'>> {
   return openCatalog(config, async (catalog) => {
     const { directory, id, slug } = selectOneRelease(catalog, options.database);
-    const { targets, manifest } = await openRelease(directory);
+    const release = await openRelease(directory);
+    const { targets, manifest } = release;
     const { calibrationId, qualificationId } = await readEvidenceIds(directory, {
       id,
       targetCount: targets.count,
@@ -128,6 +133,7 @@ function describeBatch(
       const hasTable = (await probabilitiesOf(manifest, config)) !== undefined;
       refuseWithoutProbability(settings, { isCalibrated, hasTable, manifest });
     }
+    const walksId = options.propagates === true ? await readWalksId(release, calibrationId) : undefined;
     return {
       release: { directory, id, slug },
       calibrationId,
@@ -135,6 +141,7 @@ function describeBatch(
       settings: { ...settings, ...(manifest.relatives !== undefined && { relatives: homologs }) },
       filter: options.filter,
       parts: partsOf(options, manifest.files.tokens.size_bytes),
+      ...(walksId !== undefined && { walksId }),
     };
   });
 }

@@ -30,6 +30,8 @@ export interface BatchPlan {
   /** As in the contract; null for all targets. */
   readonly filter: unknown;
   readonly parts: number;
+  /** Null of the walks, if the hits of each query are propagated. A task refuses to walk with another one. */
+  readonly walksId?: string;
   /** Number of the first query of each chunk, ascending from 0. */
   readonly chunkStarts: readonly number[];
   readonly queryCount: number;

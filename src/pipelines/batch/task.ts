@@ -1,15 +1,18 @@
 import { rm } from 'node:fs/promises';
 import { openTokens, type EngineWithoutTokens } from '../../engine/open-engine.js';
 import type { ApplianceConfig } from '../../config.js';
+import { Refusal } from '../../errors.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import { batchSizeByCandidates } from '../../search/batches.js';
 import { searchPartialResults } from '../../search/partitions/merge.js';
 import { scanRange, targetRanges, type PartialResult } from '../../search/partitions/scan.js';
 import { encodePartialResults } from '../../search/partitions/encoding.js';
-import type { NamedQuery, SearchResult, SearchSettings } from '../../search/search-types.js';
+import type { NamedQuery, SearchEngine, SearchResult, SearchSettings } from '../../search/search-types.js';
 import { ParquetEncoder } from '../../services/export/parquet.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
+import { presentWalk } from '../../services/search/present-propagation.js';
+import { openPropagation, type Propagation } from '../../services/search/propagation.js';
 import { readPlan, readQueriesOf, unitsOf, type BatchFolder, type BatchPlan, type Unit } from './plan.js';
 import { openPlannedEngine } from '../cluster/planned-engine.js';
 import { exists, publishFile } from '../cluster/task-files.js';
@@ -104,6 +107,7 @@ async function finish(
   const { release, backend } = ranged;
   const engine = { ...ranged, store: await openTokens(release, backend) };
   try {
+    const propagation = await propagationOf(plan, engine);
     const size = batchSizeByCandidates(settings.limit);
     for (let start = 0; start < queries.length; start += size) {
       const pack = queries.slice(start, start + size);
@@ -114,7 +118,11 @@ async function finish(
         const candidates = result.candidates.map((each) =>
           presentCandidate(each, result.queryLength, release),
         );
-        pieces.push(file.add({ index, id: pack[at].id }, candidates));
+        const { id, sequence } = pack[at];
+        const walked = { sequence, candidates: result.candidates, targetSpace: settings.targetSpace };
+        const hits = propagation && presentWalk(walked, engine, propagation).hits;
+        const query = { index, id, ...(hits && { propagated: { hits, sort: 'rank' as const } }) };
+        pieces.push(file.add(query, candidates));
         digests.push(result.resultSha256);
       });
     }
@@ -125,6 +133,20 @@ async function finish(
   await publishFile(folder.rows(chunk), task.name, Buffer.concat(pieces));
   await publishFile(folder.digests(chunk), task.name, Buffer.from(JSON.stringify(digests)));
   for (const path of paths) await rm(path, { force: true });
+}
+
+/** Errors  Refusal `calibration_changed` where the null of walks differs from the plan */
+async function propagationOf(
+  { walksId, release }: BatchPlan,
+  engine: SearchEngine,
+): Promise<Propagation | undefined> {
+  if (walksId === undefined) return undefined;
+  const propagation = await openPropagation(engine);
+  if (propagation.walksId === walksId) return propagation;
+  throw new Refusal(
+    'calibration_changed',
+    `The walks of release ${release.id} were calibrated again since this work was planned.`,
+  );
 }
 
 interface OpenedEngine {

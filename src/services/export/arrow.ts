@@ -9,13 +9,8 @@ import { encodeColumn } from '../../release/column-encode.js';
 import { attributesSchema } from '../../release/format.js';
 import { ColumnGroups, type ExportColumn } from './columns.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
-import {
-  splitAlignments,
-  type ExportEncoder,
-  type ExportedSearch,
-  type ExportQuery,
-  type ExportRow,
-} from './rows.js';
+import { columnRows } from './propagated.js';
+import type { ColumnRow, ExportEncoder, ExportedSearch, ExportQuery } from './rows.js';
 
 /**
  * An uncompressed Arrow IPC file of these columns.
@@ -44,10 +39,7 @@ export class ArrowEncoder implements ExportEncoder {
   }
 
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
-    const search = this.#search;
-    const rows = candidates
-      .flatMap(splitAlignments)
-      .map((candidate): ExportRow => ({ query, search, candidate }));
+    const rows = columnRows(query, this.#search, candidates);
     this.#recordCount += rows.length;
     for (const group of this.#groups.add(rows)) this.#addBatch(group);
     return this.#take();
@@ -60,7 +52,7 @@ export class ArrowEncoder implements ExportEncoder {
     return this.#take();
   }
 
-  #addBatch(rows: readonly ExportRow[]): void {
+  #addBatch(rows: readonly ColumnRow[]): void {
     const { head, buffers } = encodeBatch(rows, this.#columns);
     const metadataBytes = head.bytes.length;
     this.#blocks.push({ offset: this.#offset, metadataBytes, bodyBytes: head.bodyBytes });
@@ -75,7 +67,7 @@ export class ArrowEncoder implements ExportEncoder {
   }
 }
 
-function encodeBatch(rows: readonly ExportRow[], columns: readonly ExportColumn[]) {
+function encodeBatch(rows: readonly ColumnRow[], columns: readonly ExportColumn[]) {
   const encoded = columns.map(({ type, value }) => encodeColumn(type, rows.map(value)));
   const buffers = encoded.flatMap((column) => column.buffers);
   const head = arrowBatchStart({

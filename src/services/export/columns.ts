@@ -1,19 +1,19 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { assert } from '../../errors.js';
 import { EXPORT_GROUP_MAX_BYTES, EXPORT_GROUP_MAX_ROWS } from '../../limits.js';
-import type { ExportRow } from './rows.js';
+import type { ColumnRow } from './rows.js';
 
 /** A column of Gloaming's own tables and files. undefined becomes null. */
 export interface ExportColumn {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'number';
-  readonly value: (row: ExportRow) => string | number | undefined;
+  readonly value: (row: ColumnRow) => string | number | undefined;
 }
 
 type Read = (candidate: HomologyCandidate) => string | number | undefined;
 
 function column(name: string, type: ExportColumn['type'], read: Read): ExportColumn {
-  return { name, type, value: ({ candidate }) => read(candidate) };
+  return { name, type, value: ({ candidate }) => candidate && read(candidate) };
 }
 
 /** Names and order are a stable interface. Coordinates are zero-based and half-open. */
@@ -21,7 +21,11 @@ export const EXPORT_COLUMNS: readonly ExportColumn[] = [
   { name: 'query_index', type: 'integer', value: ({ query }) => query.index },
   { name: 'query_id', type: 'string', value: ({ query }) => query.id },
   column('rank', 'integer', ({ rank }) => rank),
-  column('target_id', 'string', ({ target }) => target.id),
+  {
+    name: 'target_id',
+    type: 'string',
+    value: ({ candidate, hit }) => candidate?.target.id ?? hit?.target_id,
+  },
   column('target_sequence', 'string', ({ target }) => target.sequence),
   column('target_attributes', 'string', ({ target }) => JSON.stringify(target.attributes)),
   column('maxsim_bidirectional', 'number', ({ measurements: { maxsim } }) => maxsim.bidirectional),
@@ -57,6 +61,8 @@ export const EXPORT_COLUMNS: readonly ExportColumn[] = [
     'number',
     ({ significance: { measurements } }) => measurements.homology_probability,
   ),
+  { name: 'propagation_expected_false_hits', type: 'number', value: ({ hit }) => hit?.expected_false_hits },
+  { name: 'propagation_bridge', type: 'string', value: ({ hit }) => hit?.bridge?.target_id },
 ];
 
 /** Returns a column of EXPORT_COLUMNS under its name in text formats. */
@@ -72,7 +78,10 @@ function renamed(name: string, column: string): ExportColumn {
  */
 function distance(name: string, column: string): ExportColumn {
   const { value, ...rest } = renamed(name, column);
-  return { ...rest, value: (row) => Math.max(0, Number(value(row))) };
+  return {
+    ...rest,
+    value: (row) => (row.candidate === undefined ? undefined : Math.max(0, Number(value(row)))),
+  };
 }
 
 /** Columns of the wide table, independent of the request; a stable interface for scripts. */
@@ -109,22 +118,28 @@ export const PROBABILITY_COLUMN = column(
   ({ significance: { measurements } }) => measurements.homology_probability,
 );
 
+/** Columns of text formats that a propagated search has beside the others. */
+export const PROPAGATION_COLUMNS: readonly ExportColumn[] = [
+  renamed('propagation.expected_false_hits', 'propagation_expected_false_hits'),
+  renamed('propagation.bridge', 'propagation_bridge'),
+];
+
 /** A column that is absent if no part of the pair is aligned. */
 function ofAligned({ value, ...column }: ExportColumn): ExportColumn {
-  return { ...column, value: (row) => (row.candidate.alignment?.cigar === '' ? undefined : value(row)) };
+  return { ...column, value: (row) => (row.candidate?.alignment?.cigar === '' ? undefined : value(row)) };
 }
 
 /** Candidates that wait until a group of columns is full. */
 export class ColumnGroups {
-  #waiting: ExportRow[] = [];
+  #waiting: ColumnRow[] = [];
   #waitingBytes = 0;
 
   /** Returns the groups that are now full. A group has EXPORT_GROUP_MAX_ROWS rows, or fewer if their text is long. */
-  add(rows: readonly ExportRow[]): readonly (readonly ExportRow[])[] {
-    const full: (readonly ExportRow[])[] = [];
+  add(rows: readonly ColumnRow[]): readonly (readonly ColumnRow[])[] {
+    const full: (readonly ColumnRow[])[] = [];
     for (const row of rows) {
       this.#waiting.push(row);
-      this.#waitingBytes += row.candidate.target.sequence.length;
+      this.#waitingBytes += row.candidate?.target.sequence.length ?? 0;
       const isFull =
         this.#waiting.length >= EXPORT_GROUP_MAX_ROWS || this.#waitingBytes >= EXPORT_GROUP_MAX_BYTES;
       if (isFull) full.push(this.end());
@@ -133,7 +148,7 @@ export class ColumnGroups {
   }
 
   /** Returns the remaining rows. */
-  end(): readonly ExportRow[] {
+  end(): readonly ColumnRow[] {
     const group = this.#waiting;
     this.#waiting = [];
     this.#waitingBytes = 0;

@@ -5,13 +5,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { HomologyQueryResult } from '../../contract/runs/run-kinds.js';
+import type { PresentedPropagation } from '../../contract/search/propagation.js';
 import type { Warning } from '../../contract/grammar/envelope.js';
 import { assert, Refusal, type RefusalDetails } from '../../errors.js';
 import { EXPORT_QUERY_MAX_BYTES } from '../../limits.js';
 import type { RefusalCode } from '../../refusal-codes.js';
 import { unpackRows } from '../../store/tables/run-rows.js';
 import { evidenceOfPresented } from '../evidence.js';
-import { pickCutOffs, selectByEvidence } from '../select.js';
+import { pickCutOffs, propagationWithinCutOffs, selectByEvidence } from '../select.js';
 import { formatOf, type ExportOptions } from './formats.js';
 import type { ExportedSearch, ExportQuery } from './rows.js';
 
@@ -21,6 +22,8 @@ export interface ExportSettings {
   readonly search: ExportedSearch;
   /** The query of a run with a single query; absent if each row of the run is a query with its candidates. */
   readonly query?: ExportQuery;
+  /** Propagated hits of the single query. */
+  readonly propagation?: PresentedPropagation;
 }
 
 /** Rows [start, end) of a stored block, as far as the block has them; null requests the end of the file. */
@@ -57,7 +60,7 @@ export type ExportAnswer =
 
 assert(parentPort !== null, 'this file is run as a worker only');
 const port = parentPort;
-const { options, search, query } = workerData as ExportSettings;
+const { options, search, query, propagation } = workerData as ExportSettings;
 const { sort = 'rank' } = options;
 const cutOffs = pickCutOffs(options);
 const format = formatOf(options);
@@ -100,21 +103,24 @@ async function rowsPiece({
   for (const [at, row] of (rows as readonly HomologyQueryResult[]).entries()) {
     const sequence = sequences?.[at];
     const named = { index: row.query_index, id: row.query_id, ...(sequence !== undefined && { sequence }) };
-    candidateCount += row.candidates.length;
-    pieces.push(await encode(named, row.candidates));
+    candidateCount += row.candidates.length + furtherHits(row.propagation);
+    pieces.push(await encode({ ...named, ...propagatedOf(row.propagation) }, row.candidates));
   }
   return pieceOf(Buffer.concat(pieces), rows.length, candidateCount);
 }
 
 async function endPiece(): Promise<ExportPiece> {
   const isWaiting = query !== undefined && isWrittenTogether();
-  const last = isWaiting ? await encode(query, waiting) : Buffer.alloc(0);
-  return pieceOf(Buffer.concat([last, encoder.end()]), 0, 0);
+  const last = isWaiting
+    ? await encode({ ...query, ...propagatedOf(propagation) }, waiting)
+    : Buffer.alloc(0);
+  return pieceOf(Buffer.concat([last, encoder.end()]), 0, furtherHits(propagation));
 }
 
 /** In order of rank, rows are written as they arrive, unless the format needs all of them at once. */
 function isWrittenTogether(): boolean {
-  return sort !== 'rank' || format.needsWholeQueries;
+  const isPropagated = propagation !== undefined && format.holdsPropagation === true;
+  return sort !== 'rank' || format.needsWholeQueries || isPropagated;
 }
 
 async function addOfOne(one: ExportQuery, candidates: readonly HomologyCandidate[]): Promise<Uint8Array> {
@@ -129,6 +135,18 @@ async function addOfOne(one: ExportQuery, candidates: readonly HomologyCandidate
   }
   waiting.push(...candidates);
   return Buffer.alloc(0);
+}
+
+/** Propagated hits of a query within the cut-offs, if the format holds them. */
+function propagatedOf(whole: PresentedPropagation | undefined): Pick<ExportQuery, 'propagated'> {
+  if (whole === undefined || format.holdsPropagation !== true) return {};
+  return { propagated: { hits: propagationWithinCutOffs(whole, cutOffs).hits, sort } };
+}
+
+/** Propagated hits that are records beside the candidates. */
+function furtherHits(whole: PresentedPropagation | undefined): number {
+  const { hits } = propagatedOf(whole).propagated ?? { hits: [] };
+  return hits.filter(({ is_candidate: isCandidate }) => !isCandidate).length;
 }
 
 async function encode(one: ExportQuery, candidates: readonly HomologyCandidate[]): Promise<Uint8Array> {

@@ -23,6 +23,8 @@ export interface ExportFormat {
   readonly needsWholeQueries: boolean;
   /** Holds the candidates of a single query. */
   readonly isOfOneQuery: boolean;
+  /** Holds propagated hits beside the candidates. */
+  readonly holdsPropagation?: boolean;
   encoder(search: ExportedSearch): ExportEncoder;
 }
 
@@ -44,7 +46,11 @@ export function formatOf(options: ExportOptions): ExportFormat {
     case 'fasta':
       return { ...TEXT, extension: 'fasta', encoder: fastaEncoder };
     case 'tsv':
-      return { ...TABLE, encoder: (search) => wideEncoder(search, WIDE_ALIGNMENT_COLUMNS) };
+      return {
+        ...TABLE,
+        holdsPropagation: true,
+        encoder: (search) => wideEncoder(search, WIDE_ALIGNMENT_COLUMNS),
+      };
     case 'm8':
       return { ...tableFormat(M8, missing), extension: 'm8' };
     case 'blast':
@@ -56,6 +62,7 @@ export function formatOf(options: ExportOptions): ExportFormat {
     case 'parquet':
       return {
         ...PLAIN,
+        holdsPropagation: true,
         extension: 'parquet',
         contentType: 'application/vnd.apache.parquet',
         encoder: (search) => new ParquetEncoder(search),
@@ -63,6 +70,7 @@ export function formatOf(options: ExportOptions): ExportFormat {
     case 'arrow':
       return {
         ...PLAIN,
+        holdsPropagation: true,
         extension: 'arrow',
         contentType: 'application/vnd.apache.arrow.file',
         encoder: (search) => new ArrowEncoder(search, EXPORT_COLUMNS),

@@ -1,13 +1,8 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { ColumnGroups, EXPORT_COLUMNS, type ExportColumn } from './columns.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
-import {
-  splitAlignments,
-  type ExportEncoder,
-  type ExportedSearch,
-  type ExportQuery,
-  type ExportRow,
-} from './rows.js';
+import { columnRows } from './propagated.js';
+import type { ColumnRow, ExportEncoder, ExportedSearch, ExportQuery } from './rows.js';
 
 const ELEMENTS = {
   string: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
@@ -37,10 +32,7 @@ export class ParquetEncoder implements ExportEncoder {
   }
 
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
-    const search = this.#search;
-    const rows = candidates
-      .flatMap(splitAlignments)
-      .map((candidate): ExportRow => ({ query, search, candidate }));
+    const rows = columnRows(query, this.#search, candidates);
     this.#recordCount += rows.length;
     for (const group of this.#groups.add(rows)) this.#addGroup(group);
     return this.#take();
@@ -53,7 +45,7 @@ export class ParquetEncoder implements ExportEncoder {
     return this.#take();
   }
 
-  #addGroup(rows: readonly ExportRow[]): void {
+  #addGroup(rows: readonly ColumnRow[]): void {
     const columnData = EXPORT_COLUMNS.map(({ name, type, value }) => ({
       name,
       data: rows.map((row) => cellOf(type, value(row))),

@@ -2,6 +2,8 @@ import type { Warning } from '../../contract/grammar/envelope.js';
 import type { Missing } from '../../contract/runs/run-files.js';
 import type { ProteinRelative as ProteinHomolog } from '../../contract/runs/run-relatives.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import type { PresentedPropagation } from '../../contract/search/propagation.js';
+import type { Sort } from '../../contract/search/selection.js';
 import type { RunRow } from '../../store/tables/runs.js';
 
 /** A query, as formats describe it. */
@@ -13,6 +15,16 @@ export interface ExportQuery {
   readonly sequence?: string;
   /** Homologs that an alignment has beside the candidates. Default: none. */
   readonly homologs?: readonly ProteinHomolog[];
+  /** Present if the search was propagated. Formats of our own have its hits beside the candidates. */
+  readonly propagated?: PropagatedList;
+}
+
+type PropagatedHit = PresentedPropagation['hits'][number];
+
+/** Hits of a walk. They take their places among the candidates by the smaller E-value, or after them. */
+export interface PropagatedList {
+  readonly hits: readonly PropagatedHit[];
+  readonly sort: Sort;
 }
 
 /** Description of the search. */
@@ -24,6 +36,8 @@ export interface ExportedSearch {
   readonly residueCount: number;
   /** Text of an E-value and a bit score that the release does not have, in tables of other tools. Default `count`. */
   readonly missing?: Missing;
+  /** Whether tables of our own have the columns of propagation. Default: false. */
+  readonly isPropagated?: boolean;
 }
 
 /** Text in the columns of other tools for values that the search does not have, by the setting. */
@@ -39,11 +53,26 @@ export function isTableOfAnother(format: string): format is 'm8' | 'blast' | 'mm
   return format === 'm8' || format === 'blast' || format === 'mmseqs';
 }
 
-/** A candidate with its query. */
-export interface ExportRow {
+/** A row of our own formats: a candidate, a propagated hit, or a candidate that propagation reaches, too. */
+export interface ColumnRow {
   readonly query: ExportQuery;
   readonly search: ExportedSearch;
+  readonly candidate?: HomologyCandidate;
+  readonly hit?: PropagatedHit;
+}
+
+/** A candidate with its query. */
+export interface ExportRow extends ColumnRow {
   readonly candidate: HomologyCandidate;
+}
+
+/** Rows of formats that hold alignments: one for each alignment of each candidate. */
+export function alignedRows(
+  query: ExportQuery,
+  search: ExportedSearch,
+  candidates: readonly HomologyCandidate[],
+): readonly ExportRow[] {
+  return candidates.flatMap(splitAlignments).map((candidate) => ({ query, search, candidate }));
 }
 
 /**

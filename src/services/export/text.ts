@@ -2,10 +2,12 @@ import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { Refusal } from '../../errors.js';
 import { EXPORT_FASTA_MAX_TARGETS } from '../../limits.js';
 import { AlignedRow } from './aligned-row.js';
-import type { ExportColumn } from './columns.js';
+import { PROPAGATION_COLUMNS, type ExportColumn } from './columns.js';
 import { cellText, idText } from './fields.js';
+import { columnRows } from './propagated.js';
 import {
-  splitAlignments,
+  alignedRows,
+  type ColumnRow,
   type ExportEncoder,
   type ExportedSearch,
   type ExportQuery,
@@ -32,15 +34,20 @@ export function fastaEncoder(search: ExportedSearch): ExportEncoder {
     seen.add(target.id);
     return true;
   };
-  return new RecordEncoder(search, (row) => (isNew(row) ? fastaRecord(row) : ''));
+  return new RecordEncoder(search, alignedRows, (row) => (isNew(row) ? fastaRecord(row) : ''));
 }
 
-/** Gloaming's own columns under a header line. An absent value is an empty cell. */
-export function wideEncoder(search: ExportedSearch, columns: readonly ExportColumn[]): ExportEncoder {
+/**
+ * Gloaming's own columns under a header line, and those of propagation if the search was propagated. An absent value is
+ * an empty cell.
+ */
+export function wideEncoder(search: ExportedSearch, direct: readonly ExportColumn[]): ExportEncoder {
+  const columns = search.isPropagated === true ? [...direct, ...PROPAGATION_COLUMNS] : direct;
   const head = `${columns.map(({ name }) => name).join('\t')}\n`;
-  const line = (row: ExportRow): string =>
+  const line = (row: ColumnRow): string =>
     `${columns.map(({ value }) => cellText(String(value(row) ?? ''))).join('\t')}\n`;
-  return new RecordEncoder(search, line, { head });
+  const rowsOf = search.isPropagated === true ? columnRows : alignedRows;
+  return new RecordEncoder<ColumnRow>(search, rowsOf, line, { head });
 }
 
 /** The columns of another tool, one line for each alignment. */
@@ -53,10 +60,10 @@ export function tableEncoder(
     const aligned = AlignedRow.of(row);
     return aligned === undefined ? '' : `${fields.map(({ text }) => text(aligned)).join('\t')}\n`;
   };
-  if (spec.kind === 'mmseqs' || !spec.hasComments) return new RecordEncoder(search, line);
+  if (spec.kind === 'mmseqs' || !spec.hasComments) return new RecordEncoder(search, alignedRows, line);
   const labels = fields.map(({ label }) => label).join(', ');
   let queryCount = 0;
-  return new RecordEncoder(search, line, {
+  return new RecordEncoder(search, alignedRows, line, {
     above: (query, recordCount) => {
       queryCount += 1;
       return [
@@ -80,17 +87,26 @@ interface Around {
   readonly tail?: () => string;
 }
 
-/** A text with one record for each alignment of each candidate. */
-class RecordEncoder implements ExportEncoder {
+/** Makes the rows of one query. */
+type RowsOf<Row> = (
+  query: ExportQuery,
+  search: ExportedSearch,
+  candidates: readonly HomologyCandidate[],
+) => readonly Row[];
+
+/** A text with one record for each row of each query. */
+class RecordEncoder<Row> implements ExportEncoder {
   readonly #search: ExportedSearch;
-  readonly #write: (row: ExportRow) => string;
+  readonly #rowsOf: RowsOf<Row>;
+  readonly #write: (row: Row) => string;
   readonly #around: Around;
   #pending: string;
   #recordCount = 0;
 
-  /** @param write text of a record, empty if the candidate gives none */
-  constructor(search: ExportedSearch, write: (row: ExportRow) => string, around: Around = {}) {
+  /** @param write text of a record, empty if the row gives none */
+  constructor(search: ExportedSearch, rowsOf: RowsOf<Row>, write: (row: Row) => string, around: Around = {}) {
     this.#search = search;
+    this.#rowsOf = rowsOf;
     this.#write = write;
     this.#around = around;
     this.#pending = around.head ?? '';
@@ -101,10 +117,7 @@ class RecordEncoder implements ExportEncoder {
   }
 
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
-    const search = this.#search;
-    const texts = candidates
-      .flatMap(splitAlignments)
-      .map((candidate) => this.#write({ query, search, candidate }));
+    const texts = this.#rowsOf(query, this.#search, candidates).map(this.#write);
     const records = texts.filter((text) => text !== '');
     this.#recordCount += records.length;
     this.#pending += (this.#around.above?.(query, records.length) ?? '') + records.join('');

@@ -91,7 +91,9 @@ async function* exportRun(
   const described = await describe(run, queryIndex, table);
   const sequence = format.needsQueries ? sequenceOf(described, context, receipts) : undefined;
   const query = { index: 0, id: LONE_QUERY_ID, ...(sequence !== undefined && { sequence }) };
-  const settings = { options, search: searchOf(run, described), ...(!isBatch(run) && { query }) };
+  const { propagation } = described;
+  const isOfOne = !isBatch(run);
+  const settings = { options, search: searchOf(run, described), ...(isOfOne && { query, propagation }) };
   const thread = new ExportThread(settings);
   const file = writer.open(context);
   const writePiece = async (request: ExportRequest): Promise<ExportPiece> => {
@@ -193,7 +195,7 @@ function exportableRun(
 }
 
 /** Metadata of a query beside its candidates. All queries of a batch share their settings. */
-type Described = Pick<SearchRunSummary, 'evidence_summary' | 'receipt'>;
+type Described = Pick<SearchRunSummary, 'evidence_summary' | 'receipt' | 'propagation'>;
 
 /** Errors  Refusal `export_not_possible` if there is no such query, `result_expired` */
 async function describe(run: RunRow, queryIndex = 0, { rows }: Pick<RunTable, 'rows'>): Promise<Described> {
@@ -262,13 +264,17 @@ function hasNoEValues({ evidence_summary: { significance } }: Described): boolea
   return significance.reason === 'not_requested' || significance.reason === 'no_qualified_calibration';
 }
 
-function searchOf({ summary }: RunRow, { evidence_summary: evidence }: Described): ExportedSearch {
+function searchOf(
+  { summary }: RunRow,
+  { evidence_summary: evidence, propagation }: Described,
+): ExportedSearch {
   const { slug, searched_target_count, searched_residue_count } = (summary as SearchRunSummary).database;
   return {
     database: slug,
     targetCount: searched_target_count,
     residueCount: searched_residue_count,
     databaseSize: evidence.significance.database_size,
+    isPropagated: propagation !== undefined,
   };
 }
 

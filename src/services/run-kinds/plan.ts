@@ -5,11 +5,10 @@ import { Refusal } from '../../errors.js';
 import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
 import { refuseWithoutSignificance } from '../../search/refusals.js';
 import type { CatalogRelease } from '../search/catalog.js';
-import { propagationWithinCutOffs } from '../search/present-propagation.js';
 import { requestedPropagation } from '../search/propagation.js';
 import type { RequestContext } from '../context.js';
 import { evidenceOfPresented } from '../evidence.js';
-import { needAlignments, pickCutOffs, selectByEvidence } from '../select.js';
+import { needAlignments, pickCutOffs, propagationWithinCutOffs, selectByEvidence } from '../select.js';
 import {
   resolveSearch,
   type ResolvedSearch,

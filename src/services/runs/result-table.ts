@@ -57,12 +57,14 @@ export async function tableOfPage(
     return { sequence: query.sequence };
   };
   const summary = run.summary as SearchRunSummary | undefined;
-  const encoder = format.encoder(searchOf(summary));
+  const encoder = format.encoder({ ...searchOf(summary), isPropagated: isPropagated(rows) });
   const pieces: Uint8Array[] = [];
   if (isBatch(run)) {
     for (const { query_index: index, query_id: id, ...row } of rows as readonly HomologyQueryResult[]) {
       refuseWithoutAlignments(format, row.candidates);
-      pieces.push(await encoder.add({ index, id, ...sequenceOf(row.receipt.id) }, row.candidates));
+      const propagated = row.propagation && { hits: row.propagation.hits, sort: 'rank' as const };
+      const query = { index, id, ...sequenceOf(row.receipt.id), ...(propagated && { propagated }) };
+      pieces.push(await encoder.add(query, row.candidates));
     }
   } else {
     const candidates = rows as readonly HomologyCandidate[];
@@ -71,6 +73,11 @@ export async function tableOfPage(
     pieces.push(await encoder.add(query, candidates));
   }
   return Buffer.concat([...pieces, encoder.end()]);
+}
+
+/** Whether the rows are those of a propagated batch. A search with one query has its propagated hits in the summary. */
+function isPropagated([first]: readonly unknown[]): boolean {
+  return (first as Partial<HomologyQueryResult> | undefined)?.propagation !== undefined;
 }
 
 /** Member of a receipt that services/search/receipts.ts writes. */

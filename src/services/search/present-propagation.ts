@@ -1,8 +1,6 @@
 import type { PropagatedHit } from '../../propagation/propagate.js';
 import type { PresentedPropagation } from '../../contract/search/propagation.js';
-import type { CutOffs } from '../../contract/search/selection.js';
 import type { Candidate, SearchEngine } from '../../search/search-types.js';
-import { needAlignments } from '../select.js';
 import { propagateSearch, type PropagatedSearch, type Propagation } from './propagation.js';
 
 type PresentedHit = PresentedPropagation['hits'][number];
@@ -22,23 +20,6 @@ export function presentWalk(
     engine,
     propagation,
   );
-}
-
-/**
- * Returns the propagated hits that pass the cut-offs: by their own E-values, and candidates only if a cut-off needs the
- * alignment with the query, which others do not have.
- */
-export function propagationWithinCutOffs(
-  propagation: PresentedPropagation,
-  cutOffs: CutOffs,
-): PresentedPropagation {
-  const { maximum_expected_false_hits: largest = Infinity } = cutOffs;
-  const needsAlignment = needAlignments(cutOffs);
-  const hits = propagation.hits.filter(
-    ({ expected_false_hits: expected, is_candidate: isCandidate }) =>
-      expected <= largest && (isCandidate || !needsAlignment),
-  );
-  return { ...propagation, hits };
 }
 
 function presentPropagation(

@@ -1,5 +1,6 @@
 import { Refusal } from '../../errors.js';
-import { openNeighbours, type Neighbours } from '../../neighbours/sidecar.js';
+import { neighboursId } from '../../neighbours/card.js';
+import { openNeighbours, readNeighboursCard, type Neighbours } from '../../neighbours/sidecar.js';
 import { nullOf, readWalksCard } from '../../propagation/card.js';
 import { propagate, type JudgedWalk, type PropagatedHit } from '../../propagation/propagate.js';
 import { createWalk } from '../../propagation/walk.js';
@@ -44,14 +45,43 @@ function openOnce<Opened>(
  */
 export const openGraph = openOnce(async ({ release, calibration }: SearchEngine): Promise<Neighbours> => {
   const neighbours = await openNeighbours(release, calibration?.id);
-  if (neighbours !== undefined) return neighbours;
-  throw new Refusal(
-    'propagation_unavailable',
-    `Release ${release.id} has no graph of neighbours with its calibration, which propagation walks over; ` +
-      '"gloaming index neighbours" makes one.',
-    { release_id: release.id },
-  );
+  if (neighbours === undefined) throw withoutGraph(release.id);
+  return neighbours;
 });
+
+function withoutGraph(releaseId: string): Refusal {
+  return new Refusal(
+    'propagation_unavailable',
+    `Release ${releaseId} has no graph of neighbours with its calibration, which propagation walks over; ` +
+      '"gloaming index neighbours" makes one.',
+    { release_id: releaseId },
+  );
+}
+
+function withoutWalks(releaseId: string): Refusal {
+  return new Refusal(
+    'propagation_unavailable',
+    `Release ${releaseId} has no null of walks over its graph of neighbours, so that propagation has no ` +
+      'E-values; "gloaming index propagation" makes one.',
+    { release_id: releaseId },
+  );
+}
+
+/**
+ * Reads the id of the null of walks over a release's graph, without the graph.
+ * @param calibrationId  null where the release has none
+ * Errors  Refusal `propagation_unavailable` if graph or null is missing; Fault if a card is damaged
+ */
+export async function readWalksId(
+  { id, directory }: Pick<Release, 'id' | 'directory'>,
+  calibrationId: string | null,
+): Promise<string> {
+  const card = await readNeighboursCard(directory);
+  if (card === undefined || (card.calibration_id ?? null) !== calibrationId) throw withoutGraph(id);
+  const signed = await readWalksCard(directory, neighboursId(card));
+  if (signed === undefined) throw withoutWalks(id);
+  return signed.id;
+}
 
 /**
  * Opens the graph of an engine's release and the null of its walks, once for each release and calibration.
@@ -61,14 +91,7 @@ export const openPropagation = openOnce(async (engine: SearchEngine): Promise<Pr
   const { release } = engine;
   const neighbours = await openGraph(engine);
   const signed = await readWalksCard(release.directory, neighbours.id);
-  if (signed === undefined) {
-    throw new Refusal(
-      'propagation_unavailable',
-      `Release ${release.id} has no null of walks over its graph of neighbours, so that propagation has no ` +
-        'E-values; "gloaming index propagation" makes one.',
-      { release_id: release.id },
-    );
-  }
+  if (signed === undefined) throw withoutWalks(release.id);
   return {
     neighbours,
     walksId: signed.id,

@@ -1,14 +1,17 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import type { PresentedPropagation } from '../../contract/search/propagation.js';
 import type { RunRow } from '../../store/tables/runs.js';
 import type { UsageEntry } from '../../store/tables/usage.js';
 import type { ParquetColumn } from './parquet.js';
 
-/** A candidate of a run, with its query. */
+/** A candidate or propagated hit of a run, with its query. */
 export interface CandidateRow {
   readonly queryIndex: number;
   readonly queryId?: string;
   readonly releaseId?: string;
-  readonly candidate: HomologyCandidate;
+  /** Absent for a target that only propagation reaches. */
+  readonly candidate?: HomologyCandidate;
+  readonly hit?: PresentedPropagation['hits'][number];
 }
 
 /** Members that summaries of runs may have, over all run endpoints. */
@@ -21,6 +24,7 @@ export interface RunSummary {
   readonly candidate_count?: number;
   readonly result_sha256?: string;
   readonly receipt?: { readonly id?: string };
+  readonly propagation?: PresentedPropagation;
 }
 
 const summaryOf = (run: RunRow): RunSummary => (run.summary ?? {}) as RunSummary;
@@ -74,47 +78,47 @@ const alignment = (
 ): ParquetColumn<CandidateRow> => ({
   name: name === 'cigar' ? name : `alignment_${name}`,
   type,
-  read: ({ candidate }) => candidate.alignment?.[name],
+  read: ({ candidate }) => candidate?.alignment?.[name],
 });
 const judgement = (name: keyof Judgement & string): ParquetColumn<CandidateRow> => ({
   name,
   type: 'number',
-  read: ({ candidate }) => candidate.significance.measurements[name],
+  read: ({ candidate }) => candidate?.significance.measurements[name],
 });
 
 export const CANDIDATE_COLUMNS: readonly ParquetColumn<CandidateRow>[] = [
   { name: 'query_index', type: 'int32', read: ({ queryIndex }) => queryIndex },
   { name: 'query_id', type: 'string', read: ({ queryId }) => queryId },
-  { name: 'rank', type: 'int32', read: ({ candidate }) => candidate.rank },
+  { name: 'rank', type: 'int32', read: ({ candidate }) => candidate?.rank },
   { name: 'release_id', type: 'string', read: ({ releaseId }) => releaseId },
-  { name: 'target_id', type: 'string', read: ({ candidate }) => candidate.target.id },
+  { name: 'target_id', type: 'string', read: ({ candidate, hit }) => candidate?.target.id ?? hit?.target_id },
   {
     name: 'maxsim_bidirectional',
     type: 'number',
-    read: ({ candidate }) => candidate.measurements.maxsim.bidirectional,
+    read: ({ candidate }) => candidate?.measurements.maxsim.bidirectional,
   },
   {
     name: 'maxsim_query_to_target',
     type: 'number',
-    read: ({ candidate }) => candidate.measurements.maxsim.query_to_target,
+    read: ({ candidate }) => candidate?.measurements.maxsim.query_to_target,
   },
   {
     name: 'maxsim_target_to_query',
     type: 'number',
-    read: ({ candidate }) => candidate.measurements.maxsim.target_to_query,
+    read: ({ candidate }) => candidate?.measurements.maxsim.target_to_query,
   },
   {
     name: 'affine_raw_score',
     type: 'number',
-    read: ({ candidate }) => candidate.measurements.affine.raw_score,
+    read: ({ candidate }) => candidate?.measurements.affine.raw_score,
   },
   {
     name: 'affine_normalized_score',
     type: 'number',
-    read: ({ candidate }) => candidate.measurements.affine.normalized_score,
+    read: ({ candidate }) => candidate?.measurements.affine.normalized_score,
   },
-  { name: 'significance_status', type: 'string', read: ({ candidate }) => candidate.significance.status },
-  { name: 'significance_reason', type: 'string', read: ({ candidate }) => candidate.significance.reason },
+  { name: 'significance_status', type: 'string', read: ({ candidate }) => candidate?.significance.status },
+  { name: 'significance_reason', type: 'string', read: ({ candidate }) => candidate?.significance.reason },
   judgement('expected_false_hits'),
   judgement('log_expected_false_hits'),
   judgement('q_value'),
@@ -136,4 +140,6 @@ export const CANDIDATE_COLUMNS: readonly ParquetColumn<CandidateRow>[] = [
   alignment('query_coverage_ratio', 'number'),
   alignment('target_coverage_ratio', 'number'),
   alignment('cigar', 'string'),
+  { name: 'propagation_expected_false_hits', type: 'number', read: ({ hit }) => hit?.expected_false_hits },
+  { name: 'propagation_bridge', type: 'string', read: ({ hit }) => hit?.bridge?.target_id },
 ];

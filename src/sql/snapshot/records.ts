@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import type { PresentedPropagation } from '../../contract/search/propagation.js';
+import { canonicalSha256 } from '../../canonical.js';
 import { isFinal } from '../../contract/runs/run-states.js';
 import { RUN_LIST_MAX_SCANNED, SQL_TIMEOUT_MAX_SECONDS, SQL_USAGE_SEGMENT_ROWS } from '../../limits.js';
 import { openControlStore, type ControlStore } from '../../store/control-store.js';
@@ -80,6 +82,9 @@ async function writeRuns(folder: string, below: string, runs: readonly RunRow[])
 /** Endpoints whose rows are candidates, or queries with candidates. */
 const RANKING_ENDPOINTS = new Set(['homology.search', 'homology.batch_search']);
 
+/** Files of one folder have the same columns. Those of an earlier version are removed with it. */
+const CANDIDATES_FOLDER = `candidates-${canonicalSha256(CANDIDATE_COLUMNS.map(({ name }) => name)).slice(0, 8)}`;
+
 /**
  * Writes the candidates of a run. The folder name contains the run id, so that a question about one run opens one file
  * only.
@@ -90,7 +95,7 @@ async function writeCandidates(
   runs: readonly RunRow[],
   table: RunTable,
 ): Promise<string[]> {
-  const fileOf = (name: string): string => join(below, 'candidates', `run_id=${name}`, 'rows.parquet');
+  const fileOf = (name: string): string => join(below, CANDIDATES_FOLDER, `run_id=${name}`, 'rows.parquet');
   const files = [fileOf('none')];
   for (const run of runs) {
     if (!RANKING_ENDPOINTS.has(run.endpoint)) continue;
@@ -110,23 +115,54 @@ interface QueryRow {
   readonly query_index: number;
   readonly query_id: string;
   readonly candidates: readonly HomologyCandidate[];
+  readonly propagation?: PresentedPropagation;
 }
 
 /** Yields the candidates. A row of a run is a candidate or a query with its candidates. */
 async function* candidatesOf(run: RunRow, table: RunTable): AsyncGenerator<CandidateRow> {
-  const releaseId = (run.summary as RunSummary | undefined)?.database?.release_id;
+  const summary = run.summary as RunSummary | undefined;
+  const releaseId = summary?.database?.release_id;
+  const propagated = new Propagated(summary?.propagation);
   for (let next = 0; next < run.rowCount;) {
     const block = await table.rows.blockAt(run.id, next);
     if (block === undefined) return;
     for (const row of block.rows as readonly (QueryRow | HomologyCandidate)[]) {
       if (!('candidates' in row)) {
-        yield { queryIndex: 0, releaseId, candidate: row };
+        yield { queryIndex: 0, releaseId, candidate: row, hit: propagated.take(row) };
         continue;
       }
       const { query_index: queryIndex, query_id: queryId } = row;
-      for (const candidate of row.candidates) yield { queryIndex, queryId, releaseId, candidate };
+      const ofQuery = new Propagated(row.propagation);
+      for (const candidate of row.candidates) {
+        yield { queryIndex, queryId, releaseId, candidate, hit: ofQuery.take(candidate) };
+      }
+      for (const hit of ofQuery.rest()) yield { queryIndex, queryId, releaseId, hit };
     }
     next = block.firstRow + block.rows.length;
+  }
+  for (const hit of propagated.rest()) yield { queryIndex: 0, releaseId, hit };
+}
+
+type PropagatedHit = PresentedPropagation['hits'][number];
+
+/** Propagated hits of one query, by target. */
+class Propagated {
+  readonly #hits: Map<string, PropagatedHit>;
+
+  constructor(propagation: PresentedPropagation | undefined) {
+    this.#hits = new Map(propagation?.hits.map((hit) => [hit.target_id, hit]));
+  }
+
+  /** Removes and returns the hit of a candidate. */
+  take({ target }: HomologyCandidate): PropagatedHit | undefined {
+    const hit = this.#hits.get(target.id);
+    this.#hits.delete(target.id);
+    return hit;
+  }
+
+  /** Hits that are no candidates, by E-value. */
+  rest(): Iterable<PropagatedHit> {
+    return this.#hits.values();
   }
 }
 

@@ -126,7 +126,7 @@ describe('gloaming search --propagation', () => {
   }, 60_000);
 
   it.each([
-    [['--format', 'html'], '--propagation goes with --format tsv or --format json.'],
+    [['--format', 'html'], '--propagation goes with --format tsv, json or arrow.'],
     [['--format', 'tsv', '--significance', 'not_requested'], 'Leave out one of the two.'],
     [['--format', 'tsv', '--evidence', 'candidate_measurement'], '--propagation needs alignments'],
   ])('refuses %j', async (words, message) => {

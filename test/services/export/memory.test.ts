@@ -21,8 +21,8 @@ const DIGESTS = {
   fasta: 'b8bc29e5e445bcfb2f1023089d3437507d63184d6694c455b0c0e5a82407e3da',
   m8: 'f3b5e3f695299ff6348ba012a3417dd404a9c78bdacf960ee36a8ae8aae1fca5',
   tsv: 'e59ecf66ee57aefa5d30f7b623e03115b95247295174ce30dfda085bea956b36',
-  parquet: 'bb043ed5437ab98a5a4e6b7ac81d5c46d6b62169bbbf8953bd5afbb6fea598b5',
-  arrow: 'c7ce21a50778771c698721a30743edc86deabe53e8d6c8821ad0a9b699b971b6',
+  parquet: '57d573fb0f5ac56055d004e048119a7b74d9afa21a6f5e99e21e4598a133d064',
+  arrow: '1025dfad7ee212e3b70ed0ff62e391e343ef6b8ef0f7a20b21e9d750b86240e5',
 };
 
 it.skipIf(!isLinux).each(Object.keys(DIGESTS) as (keyof typeof DIGESTS)[])(
