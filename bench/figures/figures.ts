@@ -12,6 +12,7 @@ import { withTables, type FigureTable } from './tables.js';
  *   npm run bench -- figures                                        writes all of these anew
  *   npm run bench -- peers x --json > peers.txt
  *   npm run bench -- figures add peers peers.txt [member …]         records the figures, or those of these members
+ *   npm run bench -- figures add growth growth.txt tables           records the tables that the bench returns
  *
  * A record takes its command, machine, date and commit from the output of the bench. A record replaces an earlier one
  * of the same question, name, command and machine.
@@ -55,6 +56,8 @@ const PAGES = [
 const ADDED_MAX_COUNT = 40;
 /** Of a figure that is no integer. */
 const DIGITS = 4;
+/** Member of a bench's figures with tables for the manual, which lack only their origin. */
+const TABLES = 'tables';
 const COLUMNS = ['what', 'figure', 'command', 'machine', 'date', 'commit'] as const;
 
 const HEAD = `# Measured figures
@@ -74,7 +77,11 @@ export const run: Bench = async ([verb, question, path, ...members]) => {
   let figures = JSON.parse(readFileSync(FIGURES_PATH, 'utf8')) as Figures;
   if (verb === 'add') {
     assert(question !== undefined && path !== undefined, 'figures add <question> <file> [member …]');
-    figures = withRecords(figures, recordsOf(question, readFileSync(path, 'utf8'), members));
+    const output = readFileSync(path, 'utf8');
+    const others = members.filter((member) => member !== TABLES);
+    if (others.length < members.length) figures = withNewTables(figures, tablesOf(question, output));
+    if (others.length > 0 || members.length === 0)
+      figures = withRecords(figures, recordsOf(question, output, others));
     writeFileSync(FIGURES_PATH, `${JSON.stringify(figures, null, 2)}\n`);
   }
   for (const [path, text] of writtenFiles(figures)) writeFileSync(path, text);
@@ -103,16 +110,40 @@ export function writtenFiles(figures: Figures): ReadonlyMap<string, string> {
  * Errors  assertion where the output is of another question, or has no figures, or too many
  */
 export function recordsOf(question: string, output: string, members: readonly string[] = []): FigureRecord[] {
-  const last = output.trimEnd().split('\n').at(-1) ?? '';
-  const { figures, command, machine, date, commit, ...bench } = JSON.parse(last) as BenchOutput;
-  assert(bench.question === question, `the output is of the bench ${bench.question}`);
-  const leaves = leavesOf(figures).filter(
+  const { figures, command, machine, date, commit } = outputOf(question, output);
+  const { [TABLES]: _, ...measured } = figures;
+  const leaves = leavesOf(measured).filter(
     ([name]) =>
       members.length === 0 || members.some((member) => name === member || name.startsWith(`${member}.`)),
   );
   assert(leaves.length > 0 && leaves.length <= ADDED_MAX_COUNT, `${leaves.length} figures: name the members`);
   const origin = { command, machine, date, commit, source: 'program' } as const;
   return leaves.map(([what, figure]) => ({ question, what, figure, ...origin }));
+}
+
+/**
+ * Tables of a bench's output with their origin.
+ * Errors  assertion where the output is of another question or has no tables
+ */
+export function tablesOf(question: string, output: string): readonly FigureTable[] {
+  const { figures, ...bench } = outputOf(question, output);
+  const tables = figures[TABLES] as readonly FigureTable[] | undefined;
+  assert(tables !== undefined && tables.length > 0, `the output of ${question} has tables`);
+  return tables.map((table) => ({ ...table, ...bench, source: 'program' }));
+}
+
+/** All figures with the new tables in the places of those with the same ids, or behind the others. */
+export function withNewTables(figures: Figures, added: readonly FigureTable[]): Figures {
+  const { tables = [] } = figures;
+  const addedOf = new Map(added.map((table) => [table.id, table]));
+  const known = new Set(tables.map(({ id }) => id));
+  return {
+    ...figures,
+    tables: [
+      ...tables.map((table) => addedOf.get(table.id) ?? table),
+      ...added.filter(({ id }) => !known.has(id)),
+    ],
+  };
 }
 
 /** All figures with the new records in the places of those that they replace. */
@@ -138,6 +169,13 @@ export function renderFigures({ questions, records }: Figures): string {
     return `## ${question}: ${title}\n\n${header}${rows.join('')}`;
   });
   return `${HEAD}\n${sections.join('\n')}\n<!-- prettier-ignore-end -->\n`;
+}
+
+function outputOf(question: string, output: string): BenchOutput {
+  const last = output.trimEnd().split('\n').at(-1) ?? '';
+  const bench = JSON.parse(last) as BenchOutput;
+  assert(bench.question === question, `the output is of the bench ${bench.question}`);
+  return bench;
 }
 
 function rowOf(record: FigureRecord): string {

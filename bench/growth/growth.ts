@@ -10,7 +10,8 @@ import { spaced } from '../tools/proteins.js';
 import { recallOf, readAnswer, type Answer, type Recall } from './answers.js';
 import { measured } from './commands.js';
 import { openGrowth, type GrowthDatabase, type GrowthFolder } from './databases.js';
-import { exhaustive, METHODS, type Method } from './methods.js';
+import { exhaustive, METHODS, STAGED, type Method } from './methods.js';
+import { STAGES, stagesOf, type StageTimes } from './stages.js';
 
 /*
  * How do the costs of a search grow with the database? The same queries are searched in nested databases of real
@@ -28,6 +29,10 @@ import { exhaustive, METHODS, type Method } from './methods.js';
  *
  * Recall is against the exhaustive search with 10,000 candidates, for a few of the queries, as the mean over queries:
  * of the pairs with E ≤ 0.001, and of the ten smallest E-values. A program's list is what its command writes.
+ *
+ * The time of a coded query is divided among the stages of the search, in this process and with one thread.
+ * `growth.json` in the folder has the rows, the stages, and a table of each for the manual; `growth.svg` is the plot.
+ * `figures add growth <output> tables` records the tables.
  */
 
 interface Row {
@@ -39,6 +44,12 @@ interface Row {
   readonly memory_mib: number;
   /** Undefined without E-values. */
   readonly recall: Recall | undefined;
+}
+
+/** Milliseconds of processor time a coded query, by stage. */
+interface StageRow {
+  readonly proteins: number;
+  readonly times: StageTimes;
 }
 
 interface Work {
@@ -59,6 +70,7 @@ export const run: Bench = async ([path, counts = '27915,100000,400000', ...rest]
   const methods = METHODS.filter(({ name }) => parts.some((part) => name.includes(part)));
   const folder = await openGrowth(resolve(path), counts.split(',').map(Number), queryCount);
   const rows: Row[] = [];
+  const staged: StageRow[] = [];
   for (const count of counts.split(',').map(Number)) {
     const database = await folder.database(count);
     if (database === undefined) {
@@ -77,15 +89,23 @@ export const run: Bench = async ([path, counts = '27915,100000,400000', ...rest]
       if (row === undefined) continue;
       rows.push(row);
       console.log(inWords(row));
+      if (method !== STAGED) continue;
+      const times = await stagesOf(folder.path, database.slug, folder.queries);
+      staged.push({ proteins: database.proteins, times });
+      console.log(stagesInWords(times));
     }
   }
-  const table = tableOf(rows);
-  await writeFile(join(folder.path, 'growth.json'), `${JSON.stringify({ rows, table }, null, 2)}\n`);
-  for (const [name, svg] of plotsOf([table])) await writeFile(join(folder.path, name), svg);
-  console.log(`The rows, their table and its plot are in ${folder.path}.`);
-  return Object.fromEntries(
-    rows.map(({ method, proteins, recall, ...row }) => [`${method}, ${proteins}`, { ...row, ...recall }]),
-  );
+  const tables = [tableOf(rows), ...(staged.length > 0 ? [stageTableOf(staged)] : [])];
+  const stages = staged.map(({ proteins, times }) => ({ proteins, ...Object.fromEntries(times) }));
+  await writeFile(join(folder.path, 'growth.json'), `${JSON.stringify({ rows, stages, tables }, null, 2)}\n`);
+  for (const [name, svg] of plotsOf(tables)) await writeFile(join(folder.path, name), svg);
+  console.log(`The rows, their tables and the plot are in ${folder.path}.`);
+  const rowFigures = rows.map(({ method, proteins, recall, ...row }) => [
+    `${method}, ${proteins}`,
+    { ...row, ...recall },
+  ]);
+  const stageFigures = stages.map(({ proteins, ...times }) => [`ms by stage, ${proteins}`, times]);
+  return { ...Object.fromEntries([...rowFigures, ...stageFigures]), tables };
 };
 
 /** Undefined if the program is not installed. */
@@ -137,11 +157,39 @@ function inWords({ method, proteins, start_s, marginal_ms, memory_mib, recall }:
   );
 }
 
-/** The table of the manual. Origin is filled in where it is recorded. */
+function stagesInWords(times: StageTimes): string {
+  const sum = [...times.values()].reduce((all, time) => all + time, 0);
+  const shares = [...times].map(
+    ([stage, time]) => `${stage} ${time.toFixed(1)} ms (${((100 * time) / sum).toFixed(0)} %)`,
+  );
+  return `        by stage, ${sum.toFixed(1)} ms a query: ${shares.join(', ')}`;
+}
+
+function stageTableOf(staged: readonly StageRow[]): FigureTable {
+  return {
+    ...ORIGIN,
+    id: 'growth-stages',
+    title: 'Milliseconds of processor time a coded query with E-values, by stage',
+    columns: ['stage', ...staged.map(({ proteins }) => `${proteins.toLocaleString('en')} proteins`)],
+    rows: STAGES.map((stage) => [stage, ...staged.map(({ times }) => (times.get(stage) ?? 0).toFixed(1))]),
+  };
+}
+
+/** Origins are filled in where a table is recorded. */
+const ORIGIN = {
+  question: 'growth',
+  command: 'npm run bench -- growth',
+  machine: '',
+  date: '',
+  commit: '',
+  source: 'program',
+} as const;
+
+/** The table of the manual. */
 function tableOf(rows: readonly Row[]): FigureTable {
   return {
+    ...ORIGIN,
     id: 'growth',
-    question: 'growth',
     title: 'Costs and recall of a search, by size of the database',
     columns: ['method, proteins', 'ms a query', 'start', 'memory, MiB', 'E ≤ 0.001', 'ten best'],
     rows: rows.map(({ method, proteins, start_s, marginal_ms, memory_mib, recall }) => [
@@ -152,11 +200,6 @@ function tableOf(rows: readonly Row[]): FigureTable {
       shareOf(recall?.evident),
       shareOf(recall?.ten_best),
     ]),
-    command: 'npm run bench -- growth',
-    machine: '',
-    date: '',
-    commit: '',
-    source: 'program',
     plot: {
       kind: 'bars',
       file: 'growth.svg',

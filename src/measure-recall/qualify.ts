@@ -51,8 +51,8 @@ const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
   },
   coded: {
     nearestCounts: [100, 200, 400, 800],
-    localShares: [1 / 2, 1],
-    poolCounts: [300, 600, 1_200, 2_400, 4_800],
+    localShares: [1 / 4, 1 / 2, 1],
+    poolCounts: [300, 450, 600, 900, 1_200, 1_800, 2_400, 3_600, 4_800],
     largestShare: 1 / 20,
     wanted: { nearest: CODED_WANTED_RECALL, evident: CODED_WANTED_EVIDENT_RECALL },
     required: {

@@ -37,8 +37,8 @@ export interface PolicyDefinition {
   /** Sampled policy: the first sweep passes this multiple of the two counts to the second, which has more rows. */
   readonly pool_factor?: number;
   /**
-   * Codebook policy: the codebook passes this many targets to the only sweep, the best ones by excess and by votes in
-   * turn. The number does not depend on the size of the release.
+   * Codebook policy: the codebook passes this many targets to the only sweep, the best ones by excess and by votes. The
+   * number does not depend on the size of the release.
    */
   readonly pool_count?: number;
 }
@@ -104,7 +104,7 @@ export const CODED_WANTED_EVIDENT_RECALL = 0.9;
 
 /** Identifiers of the method of this version. A change of meaning needs a new identifier. */
 const SAMPLING_ID = 'rows_32_then_64/2';
-const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_with_votes_then_rows_32/4';
+const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_with_votes_then_rows_32/5';
 const FRONTIER_ID = 'best_evidence/1';
 
 /** Returns the definition of the sampled policy with these numbers of rescored candidates. */

@@ -323,26 +323,8 @@ export function ascending({
  * Errors  none
  * @param eligible  targets of the excesses, ascending; undefined for all
  */
-export function bestLocal(
+export async function bestLocal(
   queryExcess: Int32Array,
-  eligible: Uint32Array | undefined,
-  count: number,
-  release: Pick<Release, 'targets'>,
-): Promise<readonly number[]> {
-  return bestLocalBy(Math.sqrt, queryExcess, eligible, count, release);
-}
-
-/**
- * Targets with the greatest excess divided by `chanceOf(length)`; targets without excess are left out.
- * Shape   excess: one element per eligible target
- * Unit    as the excess
- * Range   target indices, best first, at most `count`
- * Errors  none
- * @param chanceOf  excess, up to a factor, that a target of this length has by chance
- */
-export async function bestLocalBy(
-  chanceOf: (length: number) => number,
-  excess: Int32Array | Uint32Array,
   eligible: Uint32Array | undefined,
   count: number,
   { targets }: Pick<Release, 'targets'>,
@@ -350,11 +332,11 @@ export async function bestLocalBy(
   const targetAt = (place: number): number => (eligible === undefined ? place : eligible[place]);
   const valuesOf: ValuesOf = (values, start, end) => {
     for (let place = start; place < end; place += 1) {
-      values[place - start] = excess[place] / chanceOf(targets.length(targetAt(place)));
+      values[place - start] = queryExcess[place] / Math.sqrt(targets.length(targetAt(place)));
     }
   };
-  const places = await greatest(excess.length, valuesOf, count);
-  return places.filter((place) => excess[place] > 0).map(targetAt);
+  const places = await greatest(queryExcess.length, valuesOf, count);
+  return places.filter((place) => queryExcess[place] > 0).map(targetAt);
 }
 
 /** Dot product above which a row counts as excess. With `gloaming-1`, one of fourteen best dot products is above. */

@@ -114,12 +114,7 @@ describe('qualifyRelease', () => {
         local,
         pool,
       ]),
-    ).toEqual([
-      [100, 50, 300],
-      [100, 50, 600],
-      [100, 100, 300],
-      [100, 100, 600],
-    ]);
+    ).toEqual([25, 50, 100].flatMap((local) => [300, 450, 600].map((pool) => [100, local, pool])));
     const means = card.tried.map(({ nearest_10: ten }) => ten.mean);
     const least = Math.min(0.95, Math.max(...means) - 0.01);
     const first = card.tried[means.findIndex((mean) => mean >= least)]!;

@@ -8,6 +8,8 @@ import {
   README_PATH,
   recordsOf,
   renderFigures,
+  tablesOf,
+  withNewTables,
   withRecords,
   writtenFiles,
   type Figures,
@@ -64,6 +66,23 @@ describe('the measured figures', () => {
     expect(withTables(page, [measured])).toContain(
       '`npm run bench -- peers demo`, a CPU, 2026-11-24, commit',
     );
+  });
+
+  it('tables of an output are recorded with its origin, in the place of those with their ids', () => {
+    const table = { id: 't', question: 'peers', title: 'T', columns: ['program'], rows: [['new']] };
+    const added = tablesOf('peers', outputOf({ rate: 1, tables: [{ ...table, ...ORIGIN, machine: '' }] }));
+    expect(added).toEqual([{ ...table, ...ORIGIN, source: 'program' }]);
+    const others = [
+      { ...added[0]!, id: 's' },
+      { ...added[0]!, rows: [['old']] },
+    ];
+    const before = { questions: [], records: [], tables: others };
+    expect(withNewTables(before, added).tables).toEqual([others[0], added[0]]);
+    expect(withNewTables({ questions: [], records: [] }, added).tables).toEqual(added);
+    expect(() => tablesOf('peers', outputOf({ rate: 1 }))).toThrow('the output of peers has tables');
+    expect(() => tablesOf('growth', outputOf({ rate: 1 }))).toThrow('of the bench peers');
+    const records = recordsOf('peers', outputOf({ rate: 1, tables: added }));
+    expect(records.map(({ what }) => what)).toEqual(['rate']);
   });
 
   it('a plot refuses a cell that is no number', () => {

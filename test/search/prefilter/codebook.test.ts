@@ -33,6 +33,8 @@ console.log(`codebook seed ${seed}`);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-coded-'));
 const { proteins, write } = makeHomologs(seededRandom(seed), { homologSets: 40, members: 10 });
 const queries = [3, 217, 399].map((at) => ({ sequence: proteins[at]!.sequence, normalizationId: 'test' }));
+/** Of a long protein, the homologs alone are too many of the 40 families' residues to be rare. */
+const shortest = proteins.reduce((a, b) => (b.sequence.length < a.sequence.length ? b : a));
 const policy = codebookDefinition(15, 10, 60);
 const FLOOR = 100;
 let release: Release;
@@ -111,29 +113,32 @@ describe('the codebook prefilter', () => {
     engine.store.close();
   });
 
-  it('selects the best by excess above chance for their length and the best by votes in turn', async () => {
-    // A target 16 times as long has 8 times the excess by chance.
-    const lengths = [100, 1_600, 100, 1_600];
+  it('selects by the product of two ranks, of excess and of votes above chance for the length', async () => {
+    // By chance, a target 16 times as long has 4 times the excess and twice the votes.
+    const lengths = [100, 1_600, 100, 1_600, 100];
     const targets = { length: (target: number) => lengths[target]! } as Release['targets'];
-    const sums = { excess: Uint32Array.of(10, 79, 0, 81), votes: Uint32Array.of(7, 7, 9, 0) };
+    // Ranks by excess 2, 3, 5, 1, 5; by votes 3, 3, 1, 5, 5: equal values share the last rank.
+    const sums = { excess: Uint32Array.of(10, 39, 0, 41, 0), votes: Uint32Array.of(7, 14, 9, 0, 0) };
     const best = (count: number, eligible?: Uint32Array) =>
       bestByCodebook(sums, eligible, count, { targets });
-    expect(await best(1)).toEqual([3]);
-    expect(await best(2)).toEqual([3, 2]);
-    expect(await best(3)).toEqual([3, 2, 0]);
-    expect(await best(4)).toEqual([3, 2, 0, 1]);
-    const nothing = { excess: Uint32Array.of(0, 0), votes: Uint32Array.of(0, 0) };
-    expect(await bestByCodebook(nothing, undefined, 2, { targets })).toEqual([]);
+    expect(await best(1)).toEqual([2]);
+    expect(await best(3)).toEqual([2, 3, 0]);
+    expect(await best(5), 'the last target has nothing').toEqual([2, 3, 0, 1]);
     const longer = { length: () => 100 } as unknown as Release['targets'];
-    expect(await bestByCodebook(sums, Uint32Array.of(5, 6, 8, 9), 3, { targets: longer })).toEqual([9, 8, 6]);
+    expect(await best(5)).not.toEqual(await bestByCodebook(sums, undefined, 5, { targets: longer }));
+    expect(await bestByCodebook(sums, Uint32Array.of(5, 6, 8, 9, 11), 2, { targets: longer })).toEqual([
+      6, 9,
+    ]);
   });
 
   it('gives the same scores by every table of kernels, with any number of threads and any other queries', async () => {
     const engine = await engineOf('reference');
-    const tokens = await engine.encoder.encode(queries.map(({ sequence }) => sequence));
+    const sequences = [shortest, ...queries].map(({ sequence }) => sequence);
+    const tokens = await engine.encoder.encode(sequences);
     const lengths = (of: typeof tokens) => Uint32Array.from(of, ({ length }) => length);
     const expected = await engine.codebook!.sweep(tokens, lengths(tokens), undefined, FLOOR);
-    expect(Math.max(...expected[0]!.votes), `seed ${seed}`).toBeGreaterThan(0);
+    const votes = expected.map((sums) => Math.max(...sums.votes));
+    expect(Math.max(...votes), `seed ${seed}`).toBeGreaterThan(0);
     const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
     for (const [threads, { name: variant }] of [
       ...runnable.map((one) => [3, one] as const),
@@ -157,9 +162,9 @@ describe('the codebook prefilter', () => {
 
   it('ranks most homologs of a query first by votes', async () => {
     const engine = await engineOf();
-    const [tokens] = await engine.encoder.encode([queries[0]!.sequence]);
+    const [tokens] = await engine.encoder.encode([shortest.sequence]);
     const [sums] = await engine.codebook!.sweep([tokens!], Uint32Array.of(tokens!.length), undefined, FLOOR);
-    const family = homologsOf(proteins, queries[0]!.sequence);
+    const family = homologsOf(proteins, shortest.sequence);
     const order = [...sums!.votes.keys()].sort((a, b) => sums!.votes[b]! - sums!.votes[a]!);
     const best = new Set(order.slice(0, 3 * family.length));
     expect(family.filter((target) => best.has(target)).length, `seed ${seed}`).toBeGreaterThanOrEqual(
