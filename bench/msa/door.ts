@@ -24,7 +24,7 @@ const COMPLEX_SHARE = 10;
 const CHAINS = { from: 2, to: 6 };
 const CLIENTS = 8;
 const PORT = 18_240;
-const IDLE_SEARCHES = 60;
+const IDLE_SEARCHES = 20;
 /** Pause of the person between an answer and the next search. */
 const READING_MS = 1_000;
 const POLL_MS = 2_000;
