@@ -1,3 +1,4 @@
+import { RETAINED_MAX_CANDIDATES } from '../../src/limits.js';
 import { seededRandom, sampleDistinct } from '../../src/random.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import type { Appliance } from '../../src/appliance.js';
@@ -13,8 +14,7 @@ import { createTally, type Tally } from './tally.js';
 
 /*
  * Measures how accurate E-values of whole proteins are. The queries are reversed and shuffled proteins, so that every
- * hit
- * is false. Whole proteins cause more false hits than domains, by low complexity, repeats and coiled coils.
+ * hit is false. Whole proteins cause more false hits than domains, by low complexity, repeats and coiled coils.
  *
  *   npm run bench -- calibration --decoys [queries] [targets] [folder to keep the database in]
  */
@@ -49,7 +49,8 @@ export function decoysOf(queries: readonly BenchProtein[]): Decoys {
 }
 
 /**
- * Searches exhaustively and without a cut-off, and passes the candidates of each query to `take`.
+ * Searches exhaustively and without a cut-off, and passes the candidates of each query to `take`: those of all targets,
+ * or the nearest 10,000 of more.
  * Errors  those of `searchMany`
  */
 export async function eachResult(
@@ -60,7 +61,7 @@ export async function eachResult(
 ): Promise<void> {
   const settings = {
     targetSpace,
-    limit: Math.max(1, targetSpace.searchedTargetCount),
+    limit: Math.min(RETAINED_MAX_CANDIDATES, Math.max(1, targetSpace.searchedTargetCount)),
     evidence: 'candidate_measurement',
     guarantee: 'exhaustive',
     significance: 'if_available',

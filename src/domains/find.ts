@@ -1,11 +1,5 @@
 import { searchMany } from '../search/search.js';
-import type {
-  Candidate,
-  NamedQuery,
-  PairwiseAlignment,
-  SearchEngine,
-  SearchSettings,
-} from '../search/search-types.js';
+import type { Candidate, NamedQuery, SearchEngine, SearchSettings } from '../search/search-types.js';
 import type { Release } from '../release/release.js';
 import { chooseDomains, uncovered, type AnnotatedProtein, type Domain, type FamilyName } from './domain.js';
 
@@ -70,29 +64,34 @@ async function searchStretches(
   const found = new Map<number, readonly Domain[]>();
   for (const [index, { candidates }] of results.entries()) {
     const { protein, start } = stretches[index];
-    const hits = candidates.flatMap((candidate) => domainsOf(candidate, engine.release, start, round));
-    const chosen = chooseDomains(hits.filter(({ logEValue }) => logEValue <= Math.log(maxEValue)));
+    const hits = candidates.flatMap((candidate) => {
+      const domain = domainOf(candidate, engine.release, start, round);
+      return domain !== undefined && domain.logEValue <= Math.log(maxEValue) ? [domain] : [];
+    });
+    const chosen = chooseDomains(hits);
     if (chosen.length > 0) found.set(protein, [...(found.get(protein) ?? []), ...chosen]);
   }
   return found;
 }
 
-/** Domains of one family. The list of alignments is where several alignments of a pair will come in. */
-function domainsOf(candidate: Candidate, release: Release, offset: number, round: number): readonly Domain[] {
-  const { significance, alignment, targetIndex } = candidate;
-  if (significance.kind !== 'supported' || alignment === undefined) return [];
-  const alignments: readonly PairwiseAlignment[] = [alignment];
-  const { logEValue, bitScore } = significance;
-  return alignments.map(({ queryStart, queryEnd, targetStart, targetEnd }) => ({
+/** Returns the domain of a family in a protein; undefined if the pair has no alignment or no E-value. */
+function domainOf(
+  { significance, alignment, targetIndex }: Candidate,
+  release: Release,
+  offset: number,
+  round: number,
+): Domain | undefined {
+  if (significance.kind !== 'supported' || alignment === undefined) return undefined;
+  return {
     family: familyOf(release, targetIndex),
-    start: offset + queryStart,
-    end: offset + queryEnd,
-    familyStart: targetStart,
-    familyEnd: targetEnd,
-    logEValue,
-    bitScore,
+    start: offset + alignment.queryStart,
+    end: offset + alignment.queryEnd,
+    familyStart: alignment.targetStart,
+    familyEnd: alignment.targetEnd,
+    logEValue: significance.logEValue,
+    bitScore: significance.bitScore,
     round,
-  }));
+  };
 }
 
 function familyOf({ targets }: Release, target: number): FamilyName {

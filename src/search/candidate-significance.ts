@@ -52,14 +52,25 @@ export interface SupportedSignificance {
   readonly tangent: TailJudgement['tangent'];
 }
 
-/**
- * Judgement of a further alignment of a pair by its own score. The mean closest cosine belongs to the whole pair, which
- * has a better alignment already. It therefore counts at most as much as that of an unrelated pair.
- */
+/** Judgement of a further alignment of a pair, as if its stretches were whole proteins. */
 export type AlignmentSignificance = Pick<SupportedSignificance, 'eValue' | 'logEValue' | 'bitScore'>;
 
-/** Judges a further alignment of a candidate by its score; undefined if the candidate has no E-value. */
-export type JudgeAlignment = (targetIndex: number, rawScore: number) => AlignmentSignificance | undefined;
+/** Lengths of a stretch of the query and one of the target, and their mean closest cosine. */
+export interface JudgedStretches {
+  readonly queryLength: number;
+  readonly targetLength: number;
+  readonly meanClosestCosine: number;
+}
+
+/**
+ * Judges a further alignment of a candidate by its score in its stretches. Without stretches it is judged by the values
+ * of the whole pair. Returns undefined if the candidate has no E-value.
+ */
+export type JudgeAlignment = (
+  targetIndex: number,
+  rawScore: number,
+  stretches?: JudgedStretches,
+) => AlignmentSignificance | undefined;
 
 /** Id and card of a calibration, without its large tables. */
 export type CalibrationIdentity = Pick<Calibration, 'id' | 'card'>;

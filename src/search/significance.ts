@@ -23,7 +23,6 @@ import { promiscuityOf, targetPromiscuity } from '../significance/promiscuity.js
 import { homologyProbability } from '../significance/probability.js';
 import { tailCoordinate, type NullPair } from '../significance/pair-null.js';
 import {
-  expectedClosestCosine,
   hubnessContribution,
   hubnessesOf,
   createHubnessTable,
@@ -220,29 +219,44 @@ async function judgeQuery(
   return { judgements, judgeAlignment: alignmentJudge(controlled, calibration, population.logCount) };
 }
 
-/** Judges further alignments by the null of their pairs (`AlignmentSignificance`). */
+/**
+ * Judges further alignments by the null of their stretches. Moments, hubness and the reversed-query control stay those
+ * of the whole pair. Stretches whose lengths the calibration does not cover get the bin of the pair.
+ */
 function alignmentJudge(
   places: readonly (Place | UnsupportedReason)[],
-  { card, pairNull, hubness, logLevel }: Calibration,
+  { card, bins, pairNull, logLevel }: Calibration,
   logCount: number,
 ): JudgeAlignment {
   const placeOf = new Map<number, Place>();
   for (const place of places) if (typeof place !== 'string') placeOf.set(place.targetIndex, place);
-  return (targetIndex, rawScore) => {
+  return (targetIndex, rawScore, stretches) => {
     const place = placeOf.get(targetIndex);
     if (place === undefined) return undefined;
-    const { pair, controlScore, bin } = place;
-    const expected = expectedClosestCosine(hubness, pairNull.shape, pair);
-    const meanClosestCosine = Math.min(place.meanClosestCosine, expected);
+    const { queryLength, targetLength, meanClosestCosine } = stretches ?? { ...place.pair, ...place };
+    const pair = { ...place.pair, queryLength, targetLength };
+    const ownBin = binOf(bins, card, queryLength, targetLength);
+    const bin = ownBin.card.status === 'qualified' ? ownBin : place.bin;
     const coordinateOf = (affineScore: number): number =>
       tailCoordinate(pairNull, pair, { affineScore, meanClosestCosine });
     const plain = coordinateOf(rawScore);
+    const { controlScore } = place;
     const coordinate =
       controlScore === undefined ? plain : controlledCoordinate(plain, coordinateOf(controlScore));
     const { logProbability } = judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor);
     const logEValue = Math.min(0, logProbability + logLevel) + logCount;
     return { eValue: Math.exp(logEValue), logEValue, bitScore: 0 - logProbability / Math.LN2 };
   };
+}
+
+/** Bin of pairs with these lengths. */
+function binOf(
+  bins: Calibration['bins'],
+  { stratum_edges: edges }: CalibrationCard,
+  queryLength: number,
+  targetLength: number,
+): Bin {
+  return bins[stratumOf(queryLength, edges)][stratumOf(targetLength, edges)];
 }
 
 /** Similarity of the query to the reference set beyond what its length and moments explain, by component. */
@@ -297,7 +311,7 @@ function placeCandidate(
   if (targetLength < card.supported.target_minimum_residues) return 'target_too_short';
   if (targetLength > card.supported.target_maximum_residues) return 'target_too_long';
   if (affine.rawScore === 0) return 'no_affine_score';
-  const bin = bins[stratumOf(queryLength, card.stratum_edges)][stratumOf(targetLength, card.stratum_edges)];
+  const bin = binOf(bins, card, queryLength, targetLength);
   if (bin.card.status !== 'qualified') return bin.card.status;
   const { meanCosine, cosineSpread, logProfileMean, logProfileSpread, logEffective } = pairMoments(
     projected,

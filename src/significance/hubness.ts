@@ -121,16 +121,6 @@ export function hubnessesOf(
   };
 }
 
-/**
- * Returns the expected mean closest cosine of an unrelated pair: that of its shape, and the hubness of both proteins.
- * Unit   cosine
- * Range  any finite number near −1..1
- */
-export function expectedClosestCosine(model: HubnessModel, scales: ShapeScales, pair: NullPair): number {
-  shapeTerms(pair, scales, scratch);
-  return expectedOf(model.weights, scratch) + pair.queryHubness + pair.targetHubness;
-}
-
 /** Returns the product of the hubness components of two proteins, one per direction. */
 export function hubnessComponentsOf(first: ProteinHubness, second: ProteinHubness): readonly number[] {
   return first.hubnessComponents.map((value, at) => value * second.hubnessComponents[at]);

@@ -71,6 +71,7 @@ be compressed by gzip or bgzf, and by zstd or xz where these programs are instal
                noise_cutoff (each also as _domain) and member_count
   a3m          one family in a file <id>.a3m, or a folder or tar of such files
   hh-suite     <name>_a3m.ffdata and <name>_a3m.ffindex; <name> alone will do
+  mmseqs       <name>, <name>.index and <name>.dbtype, as mmseqs result2msa --msa-format-mode 6 writes them
   hmmer3       profile HMMs: match emissions are the profile, the consensus line is the sequence
 
 Every protein gets its length. With -, standard input is copied below TMPDIR first:

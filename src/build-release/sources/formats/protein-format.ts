@@ -13,6 +13,7 @@ export type FormatName =
   | 'a3m'
   | 'hmmer3'
   | 'hh-suite'
+  | 'mmseqs'
   | 'tar';
 
 /** A file format for proteins. */

@@ -5,6 +5,7 @@ import { A3M } from './families/a3m.js';
 import { HH_SUITE } from './families/hh-suite.js';
 import { HMMER3 } from './families/hmmer3.js';
 import { familiesNamed } from './families/locate.js';
+import { MMSEQS } from './families/mmseqs.js';
 import { STOCKHOLM } from './families/stockholm.js';
 import { TAR } from './families/tar.js';
 import { FASTA } from './fasta.js';
@@ -24,6 +25,7 @@ export const FORMATS: readonly ProteinFormat[] = [
   A3M,
   HMMER3,
   HH_SUITE,
+  MMSEQS,
   TAR,
 ];
 
@@ -54,7 +56,7 @@ const OTHERS: readonly { readonly begins: RegExp; readonly is: string; readonly 
 
 /** Format and compression of a file. */
 export interface Recognised {
-  /** The given path, or that of the data of an HH-suite database. */
+  /** The given path, or that of the data of a database. */
   readonly path: string;
   readonly format: ProteinFormat;
   readonly packing: ReturnType<typeof packingOf>;

@@ -1,50 +1,13 @@
 // @module-tag fast
 
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { SourceProtein } from '#src/build-release/sources/protein-source.js';
-import { filesInput, inputBytes } from '#src/build-release/sources/input-files.js';
-import type { Refusal } from '#src/errors.js';
 import { FAMILY_MAX_ROWS } from '#src/limits.js';
 import { seededRandom } from '#src/random.js';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';
-import { scratchFiles } from '../../scratch-files.js';
-
-const { folder, file } = scratchFiles('families');
-
-let places = 0;
-/** Writes a file below a new folder and returns its path. */
-function named(name: string, content: string | Buffer): string {
-  places += 1;
-  const path = join(folder, `place-${places}`, name);
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, content);
-  return path;
-}
-
-async function read(...paths: readonly string[]): Promise<readonly SourceProtein[]> {
-  const input = await filesInput({ proteins: paths });
-  const source = await input.open(folder);
-  const proteins: SourceProtein[] = [];
-  for await (const protein of source.proteins()) proteins.push(protein);
-  source.close();
-  return proteins;
-}
-
-async function refusal(...paths: readonly string[]): Promise<Refusal> {
-  return read(...paths).then(
-    () => {
-      throw new Error('nothing was refused');
-    },
-    (cause: Refusal) => cause,
-  );
-}
-
-function homologsOf({ family }: SourceProtein) {
-  return family !== undefined && 'homologs' in family ? family.homologs : undefined;
-}
+import { A3M, file, homologsOf, named, read, refusal } from './family-files.js';
 
 /** r2 and r3 differ from each other; column 6 has a residue in one row of three. */
 const STOCKHOLM =
@@ -155,10 +118,6 @@ describe('a Stockholm file', () => {
   });
 });
 
-const A3M =
-  '#PF00085.25 ; Thio ; Thioredoxin fold\n>ss_pred a\nCCCCCC\n>Thio_consensus\nMKTAYI\n>m1 x\nMKTAYI\n>m2\nMRggTGYV\n' +
-  '>m3\nLRTG-V\n';
-
 describe('an A3M file', () => {
   it('gives the consensus of its match columns under the name of the file', async () => {
     for (const path of [named('fam-1.a3m', A3M), named('fam-1.a3m.gz', gzipSync(A3M))]) {
@@ -248,53 +207,6 @@ describe('a tar archive', () => {
     damaged[512 * 2] ^= 1;
     expect((await refusal(file(damaged))).message).toContain('a header is damaged');
     expect((await refusal(file(tarEntry('README', 'x')))).message).toContain('no file of it ends with .a3m');
-  });
-});
-
-/** Writes an HH-suite database and returns the common name of its two files. */
-function hhSuite(data: Buffer | string, index: string): string {
-  const path = named('db_a3m.ffdata', data);
-  writeFileSync(path.replace('ffdata', 'ffindex'), index);
-  return path.replace('_a3m.ffdata', '');
-}
-
-const ENTRY = `${A3M}\0`;
-
-describe('an HH-suite database', () => {
-  it('gives its families by any of its names, in the order of the data', async () => {
-    const index = `z\t0\t${ENTRY.length}\na.a3m\t${ENTRY.length}\t${ENTRY.length}\n`;
-    const name = hhSuite(ENTRY + ENTRY, index);
-    for (const path of [name, `${name}_a3m.ffdata`, `${name}_a3m.ffindex`]) {
-      const families = await read(path);
-      expect(families.map(({ id }) => id)).toEqual(['z', 'a']);
-      expect(homologsOf(families[1])).toHaveLength(2);
-      expect(await inputBytes({ proteins: [path] })).toBe(2 * ENTRY.length);
-    }
-  });
-
-  it('has another digest if its index changes', async () => {
-    const digestOf = async (index: string): Promise<string> =>
-      (await filesInput({ proteins: [hhSuite(ENTRY, index)] })).digest;
-    expect(await digestOf(`a\t0\t${ENTRY.length}\n`)).not.toBe(await digestOf(`b\t0\t${ENTRY.length}\n`));
-  });
-
-  it.each([
-    ['points behind the data', `a\t${ENTRY.length * 9}\t10\n`, 'ends at byte'],
-    ['ends behind the data', `a\t0\t${ENTRY.length + 1}\n`, 'and the data have'],
-    ['has entries that overlap', `a\t0\t${ENTRY.length}\nb\t5\t9\n`, '"b" begins within the entry before it'],
-    ['has a negative offset', 'a\t-5\t9\n', 'line 1 is not a name, an offset and a length'],
-    ['has no entry', '\n', 'the index has no entry'],
-  ])('is refused if its index %s', async (_, index, message) => {
-    const error = await refusal(hhSuite(ENTRY, index));
-    expect(error.code).toBe('invalid_alignment');
-    expect(error.message).toContain(message);
-  });
-
-  it('is refused without its index, and for files without A3M', async () => {
-    const name = hhSuite(ENTRY, 'a\t0\t9\n');
-    renameSync(`${name}_a3m.ffindex`, `${name}_gone`);
-    expect((await refusal(name)).code).toBe('file_not_found');
-    expect((await refusal(named('db_hhm.ffdata', 'x'))).message).toContain('ends with _a3m.ffdata');
   });
 });
 

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { Refusal } from '../../../../errors.js';
 import { A3M } from './a3m.js';
 import { HH_SUITE } from './hh-suite.js';
+import { MMSEQS, requireAlignments } from './mmseqs.js';
 import type { ProteinFormat } from '../protein-format.js';
 
 /** A file whose format its name tells. */
@@ -11,9 +12,10 @@ export interface NamedFamilies {
 }
 
 /**
- * Recognises families by the name of their file: an A3M alignment, one of the two files of an HH-suite database, or the
- * name that both have in common. Returns undefined for any other name.
- * Errors  Refusal `invalid_alignment` for a file of an HH-suite database that has no A3M alignments
+ * Recognises families by the name of their file: an A3M alignment, one of the two files of an HH-suite database, the
+ * name that both have in common, or the data of an MMseqs2 database. Returns undefined for any other name.
+ * Errors  Refusal `invalid_alignment` for a file of an HH-suite database that has no A3M alignments, and those of
+ *         `requireAlignments`
  */
 export async function familiesNamed(path: string): Promise<NamedFamilies | undefined> {
   if (/\.a3m(\.(gz|bgz|zst|xz))?$/i.test(path)) return { path, format: A3M };
@@ -26,6 +28,10 @@ export async function familiesNamed(path: string): Promise<NamedFamilies | undef
   }
   if (/\.ff(data|index)$/.test(path))
     return { path: path.replace(/\.ffindex$/, '.ffdata'), format: HH_SUITE };
+  if ((await isThere(`${path}.index`)) && (await isThere(`${path}.dbtype`))) {
+    await requireAlignments(path);
+    return { path, format: MMSEQS };
+  }
   const data = `${path}_a3m.ffdata`;
   return !(await isThere(path)) && (await isThere(data)) ? { path: data, format: HH_SUITE } : undefined;
 }
