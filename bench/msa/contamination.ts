@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
 import { mergeRounds, searchEachRound } from '../../src/find-homologs/rounds.js';
+import { openHomologRows } from '../../src/find-homologs/source-rows.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import { eValueOf } from '../../src/search/candidate-significance.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
@@ -14,7 +15,8 @@ import { roundSettings } from './round-settings.js';
 
 /*
  * How many rows of an alignment are of another fold? Development domains search a database of labelled domains of the
- * appliance: ours after one, two and three rounds, and mmseqs after one and three rounds among the same sequences.
+ * appliance: ours after one, two and three rounds, also with rows of a homolog source, and mmseqs after one and three
+ * rounds among the same sequences.
  */
 
 const RULES = { maxEvalue: 1e-3, minCoverage: 0.5, maxSequences: 1_000 };
@@ -26,10 +28,14 @@ interface Row {
   readonly target: string;
 }
 
-/** @param options  slug of the database, path of the labels, number of queries */
-export async function measureContamination([database, labelsPath, count]: readonly (string | undefined)[]) {
+/** @param options  slug of the database, path of the labels, number of queries, name of a homolog source */
+export async function measureContamination([database, labelsPath, count = '100', source]: readonly (
+  string | undefined
+)[]) {
   if (database === undefined || labelsPath === undefined) {
-    console.log('Skipped: npm run bench -- msa contamination <database of domains> <labels.tsv> [queries]');
+    console.log(
+      'Skipped: npm run bench -- msa contamination <database of domains> <labels.tsv> [queries] [source]',
+    );
     return { skipped: 'no database or no labels' };
   }
   const labels = readLabels(labelsPath);
@@ -48,10 +54,20 @@ export async function measureContamination([database, labelsPath, count]: readon
     }));
     console.log(`${queries.length} development domains against ${targets.count} of ${database}`);
     const ways: Record<string, readonly Row[]> = await rowsByRounds(queries, engine);
+    if (source !== undefined) {
+      const rules = { maxEValue: RULES.maxEvalue, minCoverage: RULES.minCoverage };
+      const list = await openHomologRows(appliance.config, source, rules);
+      const rows = [...ways[`rounds_${ROUNDS}`]];
+      for (const { id: query, sequence } of queries) {
+        const listed = await list(sequence, RULES.maxSequences);
+        rows.push(...listed.map(({ id: target }) => ({ query, target })));
+      }
+      ways[`rounds_${ROUNDS}_with_source`] = distinct(rows);
+    }
     for (const rounds of [1, ROUNDS]) {
       const homologs = await searchWithMmseqs(queries, engine.release, { ...RULES, rounds }, folder);
-      ways[`mmseqs_${rounds}`] = queries.flatMap(({ id: query }, at) =>
-        [...new Set(homologs[at].map(({ id }) => id))].map((target) => ({ query, target })),
+      ways[`mmseqs_${rounds}`] = distinct(
+        queries.flatMap(({ id: query }, at) => homologs[at].map(({ id: target }) => ({ query, target }))),
       );
     }
     const measured = Object.entries(ways).map(([name, rows]) => [name, measureRows(rows, labels)] as const);
@@ -83,6 +99,10 @@ async function rowsByRounds(
     }
   }
   return Object.fromEntries(rows.map((list, index) => [`rounds_${index + 1}`, list]));
+}
+
+function distinct(rows: readonly Row[]): readonly Row[] {
+  return [...new Map(rows.map((row) => [`${row.query} ${row.target}`, row])).values()];
 }
 
 /** Counts rows without the query itself. Rows without a label count as rows only. */

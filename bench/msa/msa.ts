@@ -7,6 +7,8 @@ import type { HomologyCandidate } from '../../src/contract/search/candidate-set.
 import type { ProteinRelative as ProteinHomolog } from '../../src/contract/runs/run-relatives.js';
 import { assert } from '../../src/errors.js';
 import { mergeRounds, searchEachRound } from '../../src/find-homologs/rounds.js';
+import { openHomologRows } from '../../src/find-homologs/source-rows.js';
+import type { ListHomologs } from '../../src/homologs/finder.js';
 import { seededRandom } from '../../src/random.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
@@ -16,6 +18,7 @@ import { presentCandidate } from '../../src/services/search/present-candidates.j
 import type { Bench } from '../main.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { measureContamination } from './contamination.js';
+import { measureDoor } from './door.js';
 import { effectiveDepth } from './depth.js';
 import { childrenSeconds, searchWithMmseqs } from './mmseqs.js';
 import { roundSettings } from './round-settings.js';
@@ -27,14 +30,17 @@ import { roundSettings } from './round-settings.js';
  *
  *   rounds_1 to rounds_3        hits after one, two and three rounds
  *   rounds_3_with_background    with the homologs of the database's homolog source
+ *   rounds_3_with_source        with rows of the named homolog source, as `--homolog-rows` adds them
  *   mmseqs_1, mmseqs_3          hits of mmseqs after one and three rounds among the same sequences
  *   rounds_3_and_mmseqs_3       rows of both, each protein once
  *
- *   npm run bench -- msa <database> <FASTA> [proteins, 20] [first protein, 0]
- *   npm run bench -- msa contamination <database of domains> <labels.tsv> [queries, 100]
+ *   npm run bench -- msa <database> <FASTA> [proteins, 20] [first protein, 0] [homolog source]
+ *   npm run bench -- msa contamination <database of domains> <labels.tsv> [queries, 100] [homolog source]
+ *   npm run bench -- msa door <database> <FASTA> [tickets, 100] [rounds, 3] [homolog source]
  */
 
 const RULES = { maxEvalue: 1e-3, minCoverage: 0.5, maxSequences: 3_000 };
+const RULES_OF_SOURCE = { maxEValue: RULES.maxEvalue, minCoverage: RULES.minCoverage };
 const SEED = 20;
 const ROUNDS = 3;
 
@@ -49,16 +55,32 @@ interface FoundHomologs {
   readonly relatives?: readonly ProteinHomolog[];
 }
 
-export const run: Bench = async ([database, fasta, count = '20', first = '0']) => {
-  if (database === 'contamination') return measureContamination([fasta, count, first]);
+export const run: Bench = async ([first, ...rest]) => {
+  if (first === 'contamination') return measureContamination(rest);
+  if (first === 'door') return measureDoor(rest);
+  const [fasta, count = '20', from = '0', source] = rest;
+  return measureDepth(first, fasta, { count: Number(count), from: Number(from), source });
+};
+
+/** Which proteins are drawn, and the name of a homolog source; undefined for none. */
+interface DepthOptions {
+  readonly count: number;
+  readonly from: number;
+  readonly source: string | undefined;
+}
+
+async function measureDepth(
+  database: string | undefined,
+  fasta: string | undefined,
+  { count, from, source }: DepthOptions,
+): ReturnType<Bench> {
   if (database === undefined || fasta === undefined) {
     console.log(
       'Skipped: name a database of the appliance and a FASTA file: npm run bench -- msa mylab some.fasta',
     );
     return { skipped: 'no database or no FASTA' };
   }
-  const drawn = draw((await readProteins(fasta)).list, Number(first) + Number(count));
-  const proteins = drawn.slice(Number(first));
+  const proteins = draw((await readProteins(fasta)).list, from + count).slice(from);
   const appliance = await openAppliance(loadConfig(process.env));
   const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-msa-'));
   try {
@@ -68,6 +90,10 @@ export const run: Bench = async ([database, fasta, count = '20', first = '0']) =
       `${proteins.length} proteins against ${engine.release.targets.count} of ${database}, ${releaseId}`,
     );
     const { ways, candidates } = await searchHere(proteins, engine);
+    if (source !== undefined) {
+      const list = await openHomologRows(appliance.config, source, RULES_OF_SOURCE);
+      ways['rounds_3_with_source'] = await withSource(proteins, candidates, list, ways['rounds_3'].seconds);
+    }
     for (const rounds of [1, 3]) {
       const before = childrenSeconds();
       const homologs = await searchWithMmseqs(proteins, engine.release, { ...RULES, rounds }, folder);
@@ -84,7 +110,7 @@ export const run: Bench = async ([database, fasta, count = '20', first = '0']) =
     await appliance.close();
     await rm(folder, { recursive: true, force: true });
   }
-};
+}
 
 function draw(list: readonly BenchProtein[], count: number): readonly BenchProtein[] {
   const random = seededRandom(SEED);
@@ -134,6 +160,26 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
   );
   if (both.length > 0) ways['rounds_3_with_background'] = { alignments: both, seconds: 0 };
   return { ways, candidates: candidatesOfAll };
+}
+
+/**
+ * Adds the rows of a homolog source, of which each protein is searched alone, as by the interface.
+ * @param secondsHere  processor time of our own search of a protein
+ */
+async function withSource(
+  proteins: readonly BenchProtein[],
+  candidates: readonly (readonly HomologyCandidate[])[],
+  list: ListHomologs,
+  secondsHere: number,
+): Promise<Way> {
+  const before = childrenSeconds();
+  const alignments: Alignment[] = [];
+  for (const [at, protein] of proteins.entries()) {
+    const listed = await list(protein.sequence, RULES.maxSequences);
+    const relatives = listed.map((homolog) => presentHomolog(homolog, protein.sequence));
+    alignments.push(await alignmentOf(protein, { candidates: candidates[at], relatives }));
+  }
+  return { alignments, seconds: secondsHere + (childrenSeconds() - before) / proteins.length };
 }
 
 /** Builds the block of the interface and parses it like a client. */

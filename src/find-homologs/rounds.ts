@@ -5,6 +5,7 @@ import type { FoundHomolog } from '../homologs/homolog-set.js';
 import { HOMOLOG_RULES, type HomologRules } from '../homologs/rules.js';
 import { MSA_PROFILE_EXPECTED_FALSE_HITS } from '../limits.js';
 import { PROFILE_SCALE } from '../release/profile-affine.js';
+import { longestListing } from '../recall/policy-card.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import { openRowReader } from '../release/rows/row-reader.js';
 import { eValueOf } from '../search/candidate-significance.js';
@@ -28,6 +29,9 @@ const ROUND_RULES: HomologRules = Object.freeze({
   maxEValue: MSA_PROFILE_EXPECTED_FALSE_HITS,
   vectorCount: HOMOLOG_RULES.profileCount,
 });
+
+/** Share of a list that could be rows, from which on a longer list is searched. */
+const FULL_SHARE = 0.5;
 
 /** Settings of a search in rounds. */
 export interface RoundSettings extends SearchSettings {
@@ -65,24 +69,73 @@ export async function searchEachRound(
   engine: SearchEngine,
   signal?: AbortSignal,
 ): Promise<readonly (readonly SearchResult[])[]> {
-  const lists = (await searchMany(queries, settings, engine, signal)).map((result) => [result]);
+  const first: SearchSome = (some, bounds) =>
+    searchMany(
+      some.map((index) => queries[index]),
+      bounds,
+      engine,
+      signal,
+    );
+  const all = queries.map((_, index) => index);
+  const lists = (await searchWidening(all, first, settings, engine)).map((result) => [result]);
   let names = queries.map(() => '');
   for (let round = 2; round <= rounds; round += 1) {
     const last = lists.map((results) => results[results.length - 1]);
     const sets = await profilesOf(queries, last, engine);
-    const next = sets.map(({ homologs }) => homologs.map(({ id, cigar }) => `${id} ${cigar}`).join('\n'));
+    const nextNames = sets.map(({ homologs }) =>
+      homologs.map(({ id, cigar }) => `${id} ${cigar}`).join('\n'),
+    );
     // The profile of equal alignments is the same, and so is its result.
-    const changed = next.flatMap((name, index) => (name === names[index] ? [] : [index]));
-    names = next;
+    const changed = nextNames.flatMap((name, index) => (name === names[index] ? [] : [index]));
+    names = nextNames;
     const encoded = await encodeProfiles(
       changed.map((index) => ({ query: queries[index], homologSet: sets[index] })),
       engine,
       signal,
     );
-    const results = await searchEncoded(encoded, settings, engine, signal);
+    const next: SearchSome = (some, bounds) =>
+      searchEncoded(
+        some.map((place) => encoded[place]),
+        bounds,
+        engine,
+        signal,
+      );
+    const results = await searchWidening([...encoded.keys()], next, settings, engine);
     for (const [place, index] of changed.entries()) lists[index].push(results[place]);
   }
   return lists;
+}
+
+/** Searches with the queries at these places, in their order. */
+type SearchSome = (places: readonly number[], settings: SearchSettings) => Promise<readonly SearchResult[]>;
+
+/**
+ * Searches with the longest list for which the approximate policy of the release was measured. A query of which half of
+ * that list could be rows gets the whole list of the settings, whose policy may be the exhaustive one. Settings without a largest E-value of
+ * aligned candidates ask for the whole list at once.
+ */
+async function searchWidening(
+  places: readonly number[],
+  searchSome: SearchSome,
+  settings: SearchSettings,
+  { qualification }: Pick<SearchEngine, 'qualification'>,
+): Promise<readonly SearchResult[]> {
+  const { guarantee, limit, alignedMaxEValue: maxEValue } = settings;
+  const measured = qualification === undefined ? Infinity : longestListing(qualification.card);
+  if (guarantee !== 'approximate' || limit <= measured || maxEValue === undefined)
+    return searchSome(places, settings);
+  const results = [...(await searchSome(places, { ...settings, limit: measured }))];
+  const full = [...results.keys()].filter((index) => {
+    const isRow = (candidate: Candidate): boolean => (eValueOf(candidate) ?? Infinity) <= maxEValue;
+    return results[index].candidates.filter(isRow).length >= FULL_SHARE * measured;
+  });
+  if (full.length === 0) return results;
+  const wider = await searchSome(
+    full.map((index) => places[index]),
+    settings,
+  );
+  for (const [at, index] of full.entries()) results[index] = wider[at];
+  return results;
 }
 
 /** Merges the results of all rounds of a query, as `searchRounds` describes it. */

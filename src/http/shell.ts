@@ -34,7 +34,7 @@ export interface Readiness {
 
 /** Services of ColabFold's MSA interface. */
 export interface ColabfoldDoor {
-  readonly settings: Pick<ColabfoldSettings, 'path' | 'keyHeader' | 'anonymousOrganization'>;
+  readonly settings: ColabfoldSettings;
   readonly tickets: ColabfoldTickets;
 }
 

@@ -6,6 +6,7 @@ import { listByRounds, mergeRounds, searchEachRound, searchRounds } from '#src/f
 import { calibrateRelease } from '#src/fit-significance/fit-significance.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import type { QueryTokens } from '#src/kernels/kernels.js';
+import type { PolicyCard } from '#src/recall/policy-card.js';
 import { seededRandom } from '#src/random.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { openRelease } from '#src/release/open.js';
@@ -32,6 +33,9 @@ const NEAR_NOISE = 1.4;
 const FAR_NOISE = 2.4;
 const ROUNDS = 3;
 const MAX_EVALUE = 1e-3;
+
+const RECALL = { query_count: 1, wanted_count: 1, found_count: 1, mean: 1, low: 1, high: 1 };
+const RECALLS = { nearest_10: RECALL, nearest_100: RECALL, evident: RECALL };
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-rounds-'));
 const backend = nativeBackend();
@@ -200,6 +204,22 @@ describe('a search in rounds', () => {
         alone!.map(({ candidates }) => candidates),
       );
     }
+  });
+
+  it('searches the whole list only for a query of which half of the measured list could be rows', async () => {
+    const limits = async (measured: number): Promise<readonly number[]> => {
+      const card = { policy: { nearest_count: measured, striking_count: 8 }, tried: [], recalls: RECALLS };
+      const qualified = {
+        ...engine,
+        qualification: { id: 'qual_test', card: card as unknown as PolicyCard },
+      };
+      const wide = { ...settings(), guarantee: 'approximate', alignedMaxEValue: MAX_EVALUE } as const;
+      const [results] = await searchEachRound([queryOf(near[0]!)], wide, ROUNDS, qualified);
+      return results!.map(({ candidates }) => candidates.length);
+    };
+    // The family has 14 members: more than half of 10, and less than half of 60.
+    expect(new Set(await limits(60))).toEqual(new Set([60]));
+    expect(new Set(await limits(10))).toEqual(new Set([targets.length]));
   });
 
   it('gives a query that finds no other protein the result of a single search', async () => {

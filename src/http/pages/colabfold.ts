@@ -8,6 +8,7 @@ import { discardBody, readBody } from '../body/body.js';
 import { TIMEOUTS } from '../listener.js';
 import { failureOf } from '../steps/failure.js';
 import type { InternalPage } from '../internal-page.js';
+import { colabfoldPage } from './colabfold-page.js';
 import { requireScope } from '../steps/scopes.js';
 import type { ColabfoldDoor, Shell, ShellContext } from '../shell.js';
 
@@ -49,6 +50,7 @@ export function colabfoldPages(shell: Shell): readonly InternalPage[] {
       } else sendState(context, state);
     };
   return [
+    colabfoldPage(shell, door),
     page('submit', 'POST', '/ticket/msa', submit('msa')),
     page('submit_pair', 'POST', '/ticket/pair', submit('pair')),
     page('status', 'GET', '/ticket/{ticket}', async (context, request) => {

@@ -37,7 +37,7 @@ interface ColabfoldDependencies {
   readonly catalog: Pick<Catalog, 'defaultRelease'>;
   readonly receipts: Pick<Receipts, 'get'>;
   readonly runs: Pick<Runs, 'create'>;
-  readonly table: Pick<RunTable, 'get' | 'rows'>;
+  readonly table: Pick<RunTable, 'get' | 'rows' | 'unfinished'>;
   readonly budgets: Pick<Budgets, 'requireFunds'>;
   readonly idempotency: IdempotencyTable;
   readonly now: () => Date;
@@ -52,6 +52,19 @@ export interface TicketState {
   /** Human-readable reason of an error. */
   readonly reason?: string;
 }
+
+/** Work of all tickets, over all organizations. */
+export interface TicketLoad {
+  readonly waitingRuns: number;
+  readonly runsAtWork: number;
+  /** Archives that wait or are in the making. */
+  readonly archives: number;
+  /** Age of the run that has waited longest. Unit  ms. Range  0 without one */
+  readonly longestWaitMs: number;
+}
+
+/** Marks the runs of tickets among the runs of an organization. */
+const RUN_LABEL = 'colabfold';
 
 /** File names that clients look for. */
 const MAIN_FILE = 'uniref.a3m';
@@ -141,6 +154,20 @@ export class ColabfoldTickets {
     return this.#queue.wait({ key, organizationId, make }, context.signal);
   }
 
+  /** Counts what waits and what is at work. Time  some ms for thousands of waiting runs */
+  load(): TicketLoad {
+    const { table, now } = this.#dependencies;
+    const runs = table.unfinished().filter(({ label }) => label === RUN_LABEL);
+    const waiting = runs.filter(({ status }) => status === 'queued');
+    const first = waiting.at(0);
+    return {
+      waitingRuns: waiting.length,
+      runsAtWork: runs.length - waiting.length,
+      archives: this.#queue.count,
+      longestWaitMs: first === undefined ? 0 : Math.max(0, now().getTime() - Date.parse(first.createdAt)),
+    };
+  }
+
   /** Rows are paired by the taxa of the database's proteins. Proteins of its homolog source have no taxa. */
   async #searchOf(
     query: NamedQuery,
@@ -208,7 +235,7 @@ export class ColabfoldTickets {
       database_release_id: releaseId,
       limit: settings.maxSequences,
     } as const;
-    const common = { label: 'colabfold', priority: 'normal', background: true } as const;
+    const common = { label: RUN_LABEL, priority: 'normal', background: true } as const;
     const request =
       endpoint === 'homology.search'
         ? ({ endpoint, input: { ...input, ...SEARCHED }, ...common } as const)
