@@ -6,7 +6,6 @@ import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import type { TargetSpace } from '../../src/release/release.js';
 import { openTokenReader } from '../../src/release/rows/token-reader.js';
 import type { AffineAlignment } from '../../src/kernels/kernels.js';
-import { readBackwards } from '../../src/search/control.js';
 import { findPaths } from '../../src/search/rescore.js';
 import { chooseMany, searchMany } from '../../src/search/search.js';
 import type { Candidate, EncodedQuery, QueryHomologs, SearchEngine } from '../../src/search/search-types.js';
@@ -97,34 +96,18 @@ export function targetPacks(members: Members): SearchPack {
   return queryPacks(members, members.targets);
 }
 
-/** Searches proteins of a release with some of them, read backwards with their homologs. @param drawn  positions */
-export function reversedPacks(members: Members, drawn: Uint32Array): SearchPack {
-  const { encoder, release } = members.engine;
-  const queries = drawn.map((position) => members.targets[position]);
-  return queryPacks(members, queries, async (query) => ({
-    ...query,
-    ...(await readBackwards(query, { encoder, release }, {})),
-  }));
-}
-
 /** Searches proteins of a release with some of its targets, whose tokens and profiles it has. */
-function queryPacks(
-  members: Members,
-  queryTargets: Uint32Array,
-  change: (query: EncodedQuery) => EncodedQuery | Promise<EncodedQuery> = (query) => query,
-): SearchPack {
+function queryPacks(members: Members, queryTargets: Uint32Array): SearchPack {
   const { release } = members.engine;
   const positions = positionsOf(members);
   return async (start, end) => {
     const reader = await openTokenReader(release);
     const queries = await Promise.all(
-      Array.from(queryTargets.subarray(start, end), async (target) =>
-        change({
-          sequence: release.targets.sequence(target),
-          normalizationId: NORMALIZATION_ID,
-          tokens: await reader.read(target),
-        }),
-      ),
+      Array.from(queryTargets.subarray(start, end), async (target) => ({
+        sequence: release.targets.sequence(target),
+        normalizationId: NORMALIZATION_ID,
+        tokens: await reader.read(target),
+      })),
     ).finally(() => reader.close());
     return (await searchEncoded(members, queries)).map((hits) => placed(hits, positions));
   };

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
-import { walkLogEValue, type WalkNull } from '../../src/propagation/null.js';
-import { createWalk, MASS_ONE, type Walk } from '../../src/propagation/walk.js';
+import type { WalkNull } from '../../src/propagation/null.js';
+import { createWalk, type Walk } from '../../src/propagation/walk.js';
 import { WALK_PARAMETERS } from '../../src/propagation/weights.js';
 import { sampleDistinct, seededRandom } from '../../src/random.js';
 import { reversed } from '../../src/significance/control.js';
@@ -18,7 +18,6 @@ import { readTruths, type Truths } from '../tools/truth.js';
 import {
   amongFirst,
   graphOf,
-  reversedPacks,
   searchPacks,
   sequencePacks,
   targetPacks,
@@ -26,7 +25,6 @@ import {
   type SearchPack,
 } from './lists.js';
 import { fitNull, rankWalk } from './ranked.js';
-import { drawFamilies, fitMirrored } from './mirror.js';
 import { timeWalks } from './cost.js';
 import { openWorld, type WorldKind } from './world.js';
 
@@ -36,13 +34,12 @@ import { openWorld, type WorldKind } from './world.js';
  * The largest listed E-value was chosen with the other half ("shown") in view, too. There are three rankings: by the
  * E-value of the direct comparison, by the weight of the walk, and by the smaller of both E-values ("merged").
  *
- *   npm run bench -- propagation FOLDER [seconds] [every] [plain | whole | …] [backwards]
+ *   npm run bench -- propagation FOLDER [seconds] [every] [plain | whole | …]
  *
  * The hit lists of all domains take a quarter of an hour on one core. They are made in parts: a call stops after so
  * many seconds, and the next one goes on. Until all lists are made, the world that is measured has the first domains
  * of the file. `every` 4 takes the domains of every fourth fold group and a fourth of the reversed domains: there are
- * fewer unrelated targets, and superfamilies stay whole. The fourth word names a source of homologs (relatives bench).
- * `backwards` is a number of domains that are searched backwards in whole families, for a second null (mirror.ts).
+ * fewer unrelated targets, and superfamilies stay whole. The last word names a source of homologs (relatives bench).
  */
 
 const REVERSED_COUNT = 1_024;
@@ -57,17 +54,9 @@ interface World {
   readonly lists: readonly HitList[];
   readonly walk: Walk;
   readonly walkNull: WalkNull;
-  /** Null of families that are read backwards; undefined without them. */
-  readonly companyNull: WalkNull | undefined;
 }
 
-export const run: Bench = async ([
-  folder = 'propagation',
-  seconds = '280',
-  every = '1',
-  kind = 'plain',
-  backwards = '0',
-]) => {
+export const run: Bench = async ([folder = 'propagation', seconds = '280', every = '1', kind = 'plain']) => {
   const untilMs = performance.now() + 1_000 * Number(seconds);
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const data = join(shared, 'data');
@@ -109,15 +98,6 @@ export const run: Bench = async ([
     const graph = graphOf(known);
     const walk = createWalk(graph, WALK_PARAMETERS);
     const walkNull = fitNull(walk, decoyLists.map(among), count);
-    const drawn = drawFamilies(graph, Math.min(count, Number(backwards)), seededRandom(3));
-    const mirror = reversedPacks(members, drawn);
-    const found = await search(mirror, drawn.length, `backwards-${count}-${drawn.length}`);
-    const lengths = first.map(({ sequence }) => sequence.length);
-    const chanceHits = found.map(among);
-    const companyNull =
-      found.length === 0
-        ? undefined
-        : fitMirrored({ graph, lists: known, lengths, drawn: drawn.subarray(0, found.length), chanceHits });
     // The halves of any world are parts of those of all domains.
     const world = {
       targets: first,
@@ -127,7 +107,6 @@ export const run: Bench = async ([
       lists: known,
       walk,
       walkNull,
-      companyNull,
     };
     return {
       domains: count,
@@ -160,16 +139,6 @@ function halvesOf(labels: ReadonlyMap<string, DomainLabel>): ReadonlyMap<string,
   return new Map(groups.map((group) => [group, random.below(2)]));
 }
 
-/** ln E of walk scores, which are given with their signs changed, by a null. */
-function judge(masses: ReadonlyMap<number, number>, walkNull: WalkNull, count: number): Map<number, number> {
-  return new Map(
-    [...masses].flatMap(([target, minusScore]) => {
-      const log = walkLogEValue(Math.exp(-minusScore) * MASS_ONE, count, walkNull);
-      return log === undefined ? [] : [[target, log] as const];
-    }),
-  );
-}
-
 function measureHalves(world: World): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     ['tuned', 'shown'].map((name, half) => {
@@ -188,7 +157,7 @@ function measureQueries(
   queries: readonly number[],
   world: World,
 ): Readonly<Record<string, unknown>> {
-  const { targets, labels, truths, lists, companyNull } = world;
+  const { targets, labels, truths, lists } = world;
   const rankings: Record<string, Hit[]> = { direct: [], walk: [], merged: [] };
   const tally = createTally();
   const domains = createDomainTally(tally, truths);
@@ -213,9 +182,6 @@ function measureQueries(
     observe('direct', direct);
     observe('propagated', propagated);
     observe('merged', merged);
-    if (companyNull !== undefined) {
-      observe('propagated, families backwards', judge(masses, companyNull, targets.length));
-    }
   }
   console.log(`\n${name}: ${queries.length} queries`);
   const ids = new Set(queries.map((query) => targets[query].id));

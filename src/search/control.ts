@@ -13,36 +13,19 @@ import type { EncodedQuery, SearchEngine } from './search-types.js';
  * Cost    one alignment per target, and one more encoding of a query without profile
  */
 export async function controlScores(
-  query: Backwards,
+  { sequence, tokens, hasMeanTokens = false }: AlignedProtein & Pick<EncodedQuery, 'hasMeanTokens'>,
   targets: Uint32Array,
   { encoder, backend, store, release }: Pick<SearchEngine, 'encoder' | 'backend' | 'store' | 'release'>,
   options: KernelOptions,
 ): Promise<Int32Array> {
-  const backwards = await readBackwards(query, { encoder, release }, options);
-  const parameters = affineParameters(release, backwards, targets);
-  const { scores } = await backend.affineScores(store, backwards.tokens, targets, parameters, options);
-  return scores;
-}
-
-type Backwards = AlignedProtein & Pick<EncodedQuery, 'hasMeanTokens'>;
-
-/**
- * Reads a query backwards. Its sequence is encoded anew. Tokens of homologs keep their values in reverse order, because
- * the homologs are reversed with the query.
- * Shape   that of the query
- * Errors  Fault of the encoder; the signal's reason
- */
-export async function readBackwards(
-  { sequence, tokens, hasMeanTokens = false }: Backwards,
-  { encoder, release }: Pick<SearchEngine, 'encoder' | 'release'>,
-  { signal }: Pick<KernelOptions, 'signal'>,
-): Promise<AlignedProtein> {
   const backwards = reversed(sequence);
   const [encoded] =
     tokens.profile === undefined && !hasMeanTokens
-      ? await encoder.encode([backwards], { signal })
+      ? await encoder.encode([backwards], { signal: options.signal })
       : [reversedTokens(tokens, release.manifest.encoder.dimension)];
-  return { sequence: backwards, tokens: encoded };
+  const parameters = affineParameters(release, { sequence: backwards, tokens: encoded }, targets);
+  const { scores } = await backend.affineScores(store, encoded, targets, parameters, options);
+  return scores;
 }
 
 function reversedTokens(tokens: QueryTokens, dimension: number): QueryTokens {
