@@ -15,8 +15,8 @@ import { roundSettings } from './round-settings.js';
 
 /*
  * How many rows of an alignment are of another fold? Development domains search a database of labelled domains of the
- * appliance: ours after one, two and three rounds, also with rows of a homolog source, and mmseqs after one and three
- * rounds among the same sequences.
+ * appliance. Ours are the rows after one, two and three rounds, and those with rows of a homolog source. Those of
+ * mmseqs are from one and three rounds among the same sequences.
  */
 
 const RULES = { maxEvalue: 1e-3, minCoverage: 0.5, maxSequences: 1_000 };

@@ -110,9 +110,9 @@ export async function searchEachRound(
 type SearchSome = (places: readonly number[], settings: SearchSettings) => Promise<readonly SearchResult[]>;
 
 /**
- * Searches with the longest list for which the approximate policy of the release was measured. A query of which half of
- * that list could be rows gets the whole list of the settings, whose policy may be the exhaustive one. Settings without a largest E-value of
- * aligned candidates ask for the whole list at once.
+ * Searches with the longest list for which the approximate policy of the release was measured. If half of that list
+ * could be rows, the query gets the whole list of the settings, whose policy may be the exhaustive one. Settings
+ * without a largest E-value of aligned candidates ask for the whole list at once.
  */
 async function searchWidening(
   places: readonly number[],

@@ -95,7 +95,7 @@ function warningLine({ code, message }: Warning): string {
 }
 
 /** Columns of a table of our own, by what the options ask for. */
-export function columnsOf({
+function columnsOf({
   hasAlignments,
   hasProbability,
 }: Pick<Layout, 'hasAlignments' | 'hasProbability'>): readonly ExportColumn[] {
