@@ -214,7 +214,7 @@ describe('gloaming annotate', () => {
 
   it.each([
     ['a database that is not there', ['-d', 'nope'], /There are: demo/],
-    ['an E-value that is no number', ['-d', 'demo', '--max-evalue', 'x'], /positive number/],
+    ['an E-value that is no number', ['-d', 'demo', '--max-evalue', 'x'], /Expected a number above 0/],
   ])('refuses %s, and writes nothing', async (_, words, message) => {
     const output = join(folder, 'refused');
     await expect(run(fasta, '-o', output, ...words)).rejects.toThrow(message);
