@@ -69,15 +69,9 @@ export async function searchEachRound(
   engine: SearchEngine,
   signal?: AbortSignal,
 ): Promise<readonly (readonly SearchResult[])[]> {
-  const first: SearchSome = (some, bounds) =>
-    searchMany(
-      some.map((index) => queries[index]),
-      bounds,
-      engine,
-      signal,
-    );
-  const all = queries.map((_, index) => index);
-  const lists = (await searchWidening(all, first, settings, engine)).map((result) => [result]);
+  const first: SearchSome<ProteinQuery> = (some, bounds) => searchMany(some, bounds, engine, signal);
+  const next: SearchSome<EncodedQuery> = (some, bounds) => searchEncoded(some, bounds, engine, signal);
+  const lists = (await searchWidening(queries, first, settings, engine)).map((result) => [result]);
   let names = queries.map(() => '');
   for (let round = 2; round <= rounds; round += 1) {
     const last = lists.map((results) => results[results.length - 1]);
@@ -93,45 +87,41 @@ export async function searchEachRound(
       engine,
       signal,
     );
-    const next: SearchSome = (some, bounds) =>
-      searchEncoded(
-        some.map((place) => encoded[place]),
-        bounds,
-        engine,
-        signal,
-      );
-    const results = await searchWidening([...encoded.keys()], next, settings, engine);
+    const results = await searchWidening(encoded, next, settings, engine);
     for (const [place, index] of changed.entries()) lists[index].push(results[place]);
   }
   return lists;
 }
 
-/** Searches with the queries at these places, in their order. */
-type SearchSome = (places: readonly number[], settings: SearchSettings) => Promise<readonly SearchResult[]>;
+/** Searches with some of the queries of a round, in their order. */
+type SearchSome<Query> = (
+  queries: readonly Query[],
+  settings: SearchSettings,
+) => Promise<readonly SearchResult[]>;
 
 /**
  * Searches with the longest list for which the approximate policy of the release was measured. If half of that list
  * could be rows, the query gets the whole list of the settings, whose policy may be the exhaustive one. Settings
  * without a largest E-value of aligned candidates ask for the whole list at once.
  */
-async function searchWidening(
-  places: readonly number[],
-  searchSome: SearchSome,
+async function searchWidening<Query>(
+  queries: readonly Query[],
+  searchSome: SearchSome<Query>,
   settings: SearchSettings,
   { qualification }: Pick<SearchEngine, 'qualification'>,
 ): Promise<readonly SearchResult[]> {
   const { guarantee, limit, alignedMaxEValue: maxEValue } = settings;
   const measured = qualification === undefined ? Infinity : longestListing(qualification.card);
   if (guarantee !== 'approximate' || limit <= measured || maxEValue === undefined)
-    return searchSome(places, settings);
-  const results = [...(await searchSome(places, { ...settings, limit: measured }))];
+    return searchSome(queries, settings);
+  const results = [...(await searchSome(queries, { ...settings, limit: measured }))];
   const full = [...results.keys()].filter((index) => {
     const isRow = (candidate: Candidate): boolean => (eValueOf(candidate) ?? Infinity) <= maxEValue;
     return results[index].candidates.filter(isRow).length >= FULL_SHARE * measured;
   });
   if (full.length === 0) return results;
   const wider = await searchSome(
-    full.map((index) => places[index]),
+    full.map((index) => queries[index]),
     settings,
   );
   for (const [at, index] of full.entries()) results[index] = wider[at];

@@ -8,7 +8,6 @@ import {
   type QueryTokens,
 } from '../kernels/kernels.js';
 import { openInMemory } from '../kernels/memory-store.js';
-import type { Release } from '../release/release.js';
 import { openTokenReader } from '../release/rows/token-reader.js';
 import { CigarWriter } from '../sequence/cigar.js';
 import { PAIR_ALIGNMENTS_MAX_COUNT } from '../limits.js';
@@ -77,17 +76,24 @@ export async function alignFurther(
   const count = Math.min(maxCount + 1, PAIR_ALIGNMENTS_MAX_COUNT);
   const lists = await findAllPaths(query, searched, count, engine, options);
   const furtherOf = new Map<number, FurtherAlignments>();
-  for (const [at, { targetIndex }] of searched.entries()) {
-    const paths = lists[at].alignments;
-    if (paths.length === 1) continue;
-    const judged = await judgeFurther(query, targetIndex, paths, judge, engine, options);
-    const isSignificant = (each: FurtherAlignment | undefined): boolean =>
-      each !== undefined && each.significance.eValue <= maxEValue;
-    const significant = judged.filter(isSignificant);
-    furtherOf.set(targetIndex, {
-      alignments: significant.slice(0, maxCount - 1),
-      isCut: significant.length >= maxCount || (lists[at].isCut && isSignificant(judged.at(-1))),
-    });
+  const isSignificant = (each: FurtherAlignment | undefined): boolean =>
+    each !== undefined && each.significance.eValue <= maxEValue;
+  const several = searched
+    .map(({ targetIndex }, at) => ({ targetIndex, ...lists[at] }))
+    .filter(({ alignments }) => alignments.length > 1);
+  const reader = several.length > 0 ? await openTokenReader(engine.release) : undefined;
+  try {
+    for (const { targetIndex, alignments: paths, isCut } of several) {
+      const target = await reader!.read(targetIndex);
+      const judged = await judgeFurther(query, { targetIndex, target, paths }, judge, engine, options);
+      const significant = judged.filter(isSignificant);
+      furtherOf.set(targetIndex, {
+        alignments: significant.slice(0, maxCount - 1),
+        isCut: significant.length >= maxCount || (isCut && isSignificant(judged.at(-1))),
+      });
+    }
+  } finally {
+    await reader?.close();
   }
   return candidates.map((candidate) => {
     if (candidate.alignment === undefined) return candidate;
@@ -103,17 +109,22 @@ const NO_FURTHER: FurtherAlignments = Object.freeze({ alignments: [], isCut: fal
  */
 const SEARCHED_E_VALUE_FACTOR = 1_000;
 
+/** Target of a pair, and the paths of its alignments, the best first. */
+interface JudgedPair {
+  readonly targetIndex: number;
+  readonly target: QueryTokens;
+  readonly paths: readonly AffineAlignment[];
+}
+
 /** Traces and judges the paths of a pair after the best one. */
 async function judgeFurther(
   query: EncodedQuery,
-  targetIndex: number,
-  paths: readonly AffineAlignment[],
+  { targetIndex, target, paths }: JudgedPair,
   judge: JudgeAlignment,
   { backend, release }: SearchEngine,
   options: KernelOptions,
 ): Promise<readonly FurtherAlignment[]> {
   const { inverse_step: inverseStep, dimension } = release.manifest.encoder;
-  const target = await readTokens(release, targetIndex);
   const stretchOf = ({ values }: QueryTokens, start: number, end: number): QueryTokens => ({
     values: values.subarray(start * dimension, end * dimension),
     length: end - start,
@@ -126,27 +137,17 @@ async function judgeFurther(
     const targetPart = stretchOf(target, free.targetStart, free.targetEnd);
     const sums = await maxsimOfPair(backend, dimension, queryPart, targetPart, options);
     const { bidirectional } = maxsimDistances(sums, queryPart.length, targetPart.length, inverseStep);
-    const [queryLength, targetLength] = [queryPart.length, targetPart.length];
     judged.push({
       ...tracePath(path, query.sequence, release.targets.sequence(targetIndex)),
       rawScore: path.score,
       significance: judge(targetIndex, path.score, {
-        queryLength,
-        targetLength,
+        queryLength: queryPart.length,
+        targetLength: targetPart.length,
         meanClosestCosine: 1 - bidirectional,
       })!,
     });
   }
   return judged;
-}
-
-async function readTokens(release: Release, targetIndex: number): Promise<QueryTokens> {
-  const reader = await openTokenReader(release);
-  try {
-    return await reader.read(targetIndex);
-  } finally {
-    await reader.close();
-  }
 }
 
 async function maxsimOfPair(

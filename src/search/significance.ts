@@ -233,7 +233,8 @@ function alignmentJudge(
   return (targetIndex, rawScore, stretches) => {
     const place = placeOf.get(targetIndex);
     if (place === undefined) return undefined;
-    const { queryLength, targetLength, meanClosestCosine } = stretches ?? { ...place.pair, ...place };
+    const { queryLength, targetLength } = stretches ?? place.pair;
+    const { meanClosestCosine } = stretches ?? place;
     const pair = { ...place.pair, queryLength, targetLength };
     const ownBin = binOf(bins, card, queryLength, targetLength);
     const bin = ownBin.card.status === 'qualified' ? ownBin : place.bin;

@@ -6,9 +6,9 @@ import { alignmentFileName } from '../../services/export/alignment-files.js';
 import { ArrowEncoder } from '../../services/export/arrow.js';
 import {
   PROBABILITY_COLUMN,
-  PROPAGATION_COLUMNS,
   WIDE_ALIGNMENT_COLUMNS,
   WIDE_COLUMNS,
+  columnsOfSearch,
   type ExportColumn,
 } from '../../services/export/columns.js';
 import type { ExportFormat } from '../../services/export/formats.js';
@@ -28,13 +28,7 @@ export function formatTsv(reports: AsyncIterable<SearchReport>, layout: Layout):
 
 /** An Arrow IPC file with the columns of the TSV. An absent value is null. */
 export function formatArrow(reports: AsyncIterable<SearchReport>, layout: Layout): SearchOutput {
-  return encoded(reports, (search) => {
-    const columns = columnsOf(layout);
-    return new ArrowEncoder(
-      search,
-      search.isPropagated === true ? [...columns, ...PROPAGATION_COLUMNS] : columns,
-    );
-  });
+  return encoded(reports, (search) => new ArrowEncoder(search, columnsOfSearch(search, columnsOf(layout))));
 }
 
 /** Writes a format of the exports. Warnings about the file go to standard error. */

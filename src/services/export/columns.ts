@@ -1,7 +1,7 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { assert } from '../../errors.js';
 import { EXPORT_GROUP_MAX_BYTES, EXPORT_GROUP_MAX_ROWS } from '../../limits.js';
-import type { ColumnRow } from './rows.js';
+import type { ColumnRow, ExportedSearch } from './rows.js';
 
 /** A column of Gloaming's own tables and files. undefined becomes null. */
 export interface ExportColumn {
@@ -118,11 +118,18 @@ export const PROBABILITY_COLUMN = column(
   ({ significance: { measurements } }) => measurements.homology_probability,
 );
 
-/** Columns of text formats that a propagated search has beside the others. */
-export const PROPAGATION_COLUMNS: readonly ExportColumn[] = [
+const PROPAGATION_COLUMNS: readonly ExportColumn[] = [
   renamed('propagation.expected_false_hits', 'propagation_expected_false_hits'),
   renamed('propagation.bridge', 'propagation_bridge'),
 ];
+
+/** Returns the columns of a table of our own, with those of propagation if the search was propagated. */
+export function columnsOfSearch(
+  { isPropagated = false }: Pick<ExportedSearch, 'isPropagated'>,
+  direct: readonly ExportColumn[],
+): readonly ExportColumn[] {
+  return isPropagated ? [...direct, ...PROPAGATION_COLUMNS] : direct;
+}
 
 /** A column that is absent if no part of the pair is aligned. */
 function ofAligned({ value, ...column }: ExportColumn): ExportColumn {

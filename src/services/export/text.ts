@@ -2,7 +2,7 @@ import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { Refusal } from '../../errors.js';
 import { EXPORT_FASTA_MAX_TARGETS } from '../../limits.js';
 import { AlignedRow } from './aligned-row.js';
-import { PROPAGATION_COLUMNS, type ExportColumn } from './columns.js';
+import { columnsOfSearch, type ExportColumn } from './columns.js';
 import { cellText, idText } from './fields.js';
 import { columnRows } from './propagated.js';
 import {
@@ -42,7 +42,7 @@ export function fastaEncoder(search: ExportedSearch): ExportEncoder {
  * an empty cell.
  */
 export function wideEncoder(search: ExportedSearch, direct: readonly ExportColumn[]): ExportEncoder {
-  const columns = search.isPropagated === true ? [...direct, ...PROPAGATION_COLUMNS] : direct;
+  const columns = columnsOfSearch(search, direct);
   const head = `${columns.map(({ name }) => name).join('\t')}\n`;
   const line = (row: ColumnRow): string =>
     `${columns.map(({ value }) => cellText(String(value(row) ?? ''))).join('\t')}\n`;
