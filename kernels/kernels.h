@@ -24,6 +24,9 @@
  *                its best band of diagonals
  *                Shape  table [kCodeCount], codes [rows]; two uint32 a query
  *                Range  0..65,535 × 255, and 0..65,535     Unit  128ths of int8 products; votes     referenceCodedRows
+ *     kmers      best ungapped score of a target with up to kCodedQueries queries around a pair of similar k-mers
+ *                Shape  letters [rows]; one uint32 a query     Range  0, or kKmerLeast..65,535 × 11
+ *                Unit   BLOSUM62 scores     referenceKmerRows; engine/kmer_search.h
  *     moments    sum of the outer products of a protein's tokens, upper triangle
  *                Shape  rows [count × dimension]; int32 [dimension × (dimension + 1) ÷ 2]
  *                Range  ±65,535 × 2^14     Unit  int8 products     referenceSecondMoments
@@ -79,6 +82,11 @@
  * four, and the weight of a vote in four. A look-up per row sums the excess of kCodedQueries queries at once. 65,535
  * rows × 255 fits in 32 bits. Few rows of a target have a weight. Such a row votes for its diagonal, which is its place
  * less the middle of the group. Homologous rows share diagonals, and rows that are near by chance do not.
+ *
+ * K-mers. A table of up to kCodedQueries queries lists, for each k-mer of amino acids, the places of the queries that are
+ * similar to it: whose BLOSUM62 score with it is at least kKmerLeast. Every kKmerStep-th k-mer of a target is looked up.
+ * From each listed place, the pair is extended along its diagonal in both directions, until the score is more than
+ * kKmerDrop below the best one (X-drop). A letter that is no amino acid, and the end of a protein, end the extension.
  */
 #ifndef GLOAMING_KERNELS_H
 #define GLOAMING_KERNELS_H
@@ -108,6 +116,22 @@ constexpr uint32_t kCodeCount = 65'536;
 constexpr uint32_t kCodedQueries = 32;
 /** Groups of neighbouring rows of a query. */
 constexpr uint32_t kRowGroups = 16;
+/** Residues of a k-mer. */
+constexpr uint32_t kKmerLength = 5;
+/** A target's k-mers are looked up at its rows 0, kKmerStep, 2 × kKmerStep … */
+constexpr uint32_t kKmerStep = 2;
+/** Least BLOSUM62 score of two similar k-mers. In unrelated proteins, 3 of a million pairs of k-mers have it. */
+constexpr int32_t kKmerLeast = 24;
+/** X-drop: most that an extension loses before it ends. It must be less than kKmerLeast (kmers.h). */
+constexpr int32_t kKmerDrop = 16;
+/** Letters of k-mers: the twenty amino acids in BLOSUM62's order, then kNoAminoAcid. */
+constexpr uint32_t kKmerLetters = 21;
+constexpr uint8_t kNoAminoAcid = 20;
+constexpr uint32_t kKmerCount = kKmerLetters * kKmerLetters * kKmerLetters * kKmerLetters * kKmerLetters;
+/** Columns of a table of scores. */
+constexpr uint32_t kKmerWidth = 32;
+/** Stretches that a thread remembers. */
+constexpr uint32_t kStretchCount = 4'096;
 /** Arrays with one value per query token are padded to a multiple of this, so that kernels may access whole vectors. */
 constexpr uint32_t kTokenRound = 64;
 
@@ -187,6 +211,29 @@ struct Diagonals {
   uint32_t shifts[kCodedQueries];
 };
 
+/** Places of up to kCodedQueries queries by similar k-mer. The number of a k-mer has its letters as digits to the base
+ * kKmerLetters. Places of a k-mer that is the n-th one with places are places[starts[n]] … places[starts[n + 1] − 1]. */
+struct KmerTable {
+  /** A bit for each k-mer that has places, [⌈kKmerCount ÷ 64⌉]. */
+  const uint64_t* bits;
+  /** K-mers with places below each value of bits. */
+  const uint32_t* before;
+  const uint32_t* starts;
+  /** Indices in letters, ascending for each k-mer. */
+  const uint32_t* places;
+  /** All queries, with kNoAminoAcid before the first and after each. */
+  const uint8_t* letters;
+  /** Query of each letter. */
+  const uint8_t* queries;
+  /** [kKmerLetters × kKmerWidth]: BLOSUM62. With kNoAminoAcid below −kKmerDrop. */
+  const int8_t* scores;
+};
+
+/** The last extended stretch of a diagonal: rows of the target up to its end, which is the last row. */
+struct Stretch {
+  uint32_t diagonal, end;
+};
+
 /** Kinds of runs, seen from the query: a pair, query residues facing a gap, target residues facing a gap. */
 enum Run : uint32_t { kPair = 0, kInsertion = 1, kDeletion = 2 };
 
@@ -249,6 +296,13 @@ struct Kernels {
   void (*codedRows)(const TableRow* table, const uint16_t* codes, uint32_t count, uint8_t floor,
                     const Diagonals& diagonals, uint16_t* halves, uint32_t halfCount, uint32_t* excess,
                     uint32_t* votes);
+
+  /* Writes the best ungapped score of a target with each query, [kCodedQueries]; 0 where no k-mers are similar.
+   * letters: 1..kMaxLength of a target, with kNoAminoAcid before the first and after the last. first: rows before it in
+   * the call of a chunk, each target with one more. stretches [kStretchCount]: zeros at the start of a chunk, which its
+   * targets share in ascending order of `first` */
+  void (*kmerRows)(const KmerTable& table, const uint8_t* letters, uint32_t count, uint32_t first, Stretch* stretches,
+                   uint32_t* best);
 };
 
 extern const Kernels referenceKernels;

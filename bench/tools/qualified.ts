@@ -27,7 +27,7 @@ export async function qualifiedEngine(
     `${policy}: ${verdict} with ${queryCount} queries; recall of ${counts}: ${means} (nearest 10, nearest 100, ` +
       `evident); ${((user + system) / 1e6).toFixed(0)} s of CPU time for the card and its codebook`,
   );
-  const codebook = await openCodebookOf(release.directory, card.codes, release.tokens);
+  const codebook = await openCodebookOf(release.directory, card.codes, release);
   const qualification = { id: qualificationId(card), card };
   return { ...engine, codebook, qualification };
 }

@@ -26,6 +26,9 @@ void avx2BatchPack(const AffineQuery& query, void* packed);
 void avx2CodedRows(const TableRow* table, const uint16_t* codes, uint32_t count, uint8_t floor,
                    const Diagonals& diagonals, uint16_t* halves, uint32_t halfCount, uint32_t* excess, uint32_t* votes);
 
+void avx2KmerRows(const KmerTable& table, const uint8_t* letters, uint32_t count, uint32_t first, Stretch* stretches,
+                  uint32_t* best);
+
 }  // namespace gloaming
 
 #endif

@@ -21,6 +21,7 @@ class Workspace {
     kQueues,
     kPart,
     kHalves,
+    kStretches,
     kSlotCount
   };
 

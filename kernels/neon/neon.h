@@ -14,6 +14,8 @@ size_t neonAffinePackedBytes(uint32_t length, uint32_t dimension);
 void neonAffinePack(const AffineQuery& query, void* packed);
 int32_t neonAffineScore(const AffineTask& task);
 AffineAlignment neonAffineAlign(const AffineTask& task);
+void neonKmerRows(const KmerTable& table, const uint8_t* letters, uint32_t count, uint32_t first, Stretch* stretches,
+                  uint32_t* best);
 
 }  // namespace gloaming
 

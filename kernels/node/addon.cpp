@@ -18,6 +18,8 @@
  *   openCodes(variant, starts, dimension, words, path)  the centroids, and the centroid ids of a release
  *   codeTable(codes, queries, threads, isLowPriority, callback)                            a search: a table
  *   codeSums(codes, table, lengths, eligible, floor, threads, isLowPriority, callback)     a search by such a table
+ *   openLetters(variant, starts, text)                 the amino acids of a release, a character per residue
+ *   kmerScores(letters, texts, eligible, threads, isLowPriority, callback)                 a search by k-mers
  *   assign(dimension, parents, children, rows, threads, isLowPriority, callback)          a search:
  *   nearest centroids cancel(search)
  *   limitMemory(bytes)                                 limits the resident bytes of later mappings
@@ -296,6 +298,35 @@ Napi::Value codeSums(const Napi::CallbackInfo& info) {
   return submit(info.Env(), std::move(search), threads, priorityOf(info[6]));
 }
 
+struct OpenLetters {
+  std::shared_ptr<const TargetLetters> letters;
+  const Kernels* kernels;
+};
+
+Napi::Value openLetters(const Napi::CallbackInfo& info) {
+  const Kernels& kernels = kernelsNamed(info[0]);
+  const auto text = typedArray<Napi::Uint8Array>(info[2], napi_uint8_array, "the letters");
+  auto letters = std::make_shared<TargetLetters>(copyIndices(info[1], "the residue starts"), text.Data(),
+                                                 text.ElementLength());
+  auto* held = new OpenLetters{std::move(letters), &kernels};
+  return Napi::External<OpenLetters>::New(info.Env(), held, [](Napi::Env, OpenLetters* open) { delete open; });
+}
+
+Napi::Value kmerScores(const Napi::CallbackInfo& info) {
+  if (!info[0].IsExternal()) throw ShapeError("the letters are not some that these kernels opened");
+  const auto& [letters, kernels] = *info[0].As<Napi::External<OpenLetters>>().Data();
+  const auto list = info[1].As<Napi::Array>();
+  std::vector<std::vector<uint8_t>> texts;
+  for (uint32_t query = 0; query < list.Length(); ++query) {
+    texts.push_back(copyArray<Napi::Uint8Array, uint8_t>(list[query], napi_uint8_array, "the letters of a query"));
+  }
+  std::optional<std::vector<uint32_t>> eligible = copyEligible(info[2]);
+  const uint32_t threads = threadCount(info[3]);
+  auto done = callOnLoop(info.Env(), info[5], kmersToValue);
+  auto search = std::make_shared<KmerSearch>(*kernels, letters, std::move(texts), std::move(eligible), std::move(done));
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[4]));
+}
+
 Napi::Value assign(const Napi::CallbackInfo& info) {
   const auto values = [&info](int at, const char* what) {
     return copyArray<Napi::Int8Array, int8_t>(info[at], napi_int8_array, what);
@@ -346,6 +377,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["openCodes"] = Napi::Function::New(env, guarded<openCodes>);
   exports["codeTable"] = Napi::Function::New(env, guarded<codeTable>);
   exports["codeSums"] = Napi::Function::New(env, guarded<codeSums>);
+  exports["openLetters"] = Napi::Function::New(env, guarded<openLetters>);
+  exports["kmerScores"] = Napi::Function::New(env, guarded<kmerScores>);
   exports["assign"] = Napi::Function::New(env, guarded<assign>);
   exports["limitMemory"] = Napi::Function::New(env, guarded<limitMemory>);
   exports["cancel"] = Napi::Function::New(env, guarded<cancel>);

@@ -8,6 +8,7 @@
 
 #include "cuda/host/fleet_search.h"
 #include "engine/coded_search.h"
+#include "engine/kmer_search.h"
 #include "engine/search.h"
 
 namespace gloaming {
@@ -92,6 +93,13 @@ inline Napi::Value codedToValue(Napi::Env env, const Search& search) {
     sums["votes"] = copyOut<Napi::Uint32Array>(env, all[q].votes);
     list[q] = sums;
   }
+  return list;
+}
+
+inline Napi::Value kmersToValue(Napi::Env env, const Search& search) {
+  const auto& all = static_cast<const KmerSearch&>(search).scores;
+  Napi::Array list = Napi::Array::New(env, all.size());
+  for (uint32_t q = 0; q < all.size(); ++q) list[q] = copyOut<Napi::Uint32Array>(env, all[q]);
   return list;
 }
 

@@ -7,6 +7,7 @@
 
 #include "test/case.h"
 #include "test/coded_case.h"
+#include "test/kmer_case.h"
 
 namespace gloaming {
 namespace {
@@ -71,6 +72,7 @@ int main(int argc, char** argv) {
   for (; Clock::now() < end; ++count) {
     gloaming::checkCase(gloaming::randomCase(random));
     if (count % 16 == 0) gloaming::checkCoded(random(), gloaming::edgyLength(random));
+    if (count % 16 == 8) gloaming::checkKmers(random());
   }
   std::printf("kernels-fuzz: %u random cases agree\n", count);
   return 0;

@@ -12,6 +12,7 @@
 #include "engine/coded_search.h"
 #include "engine/listed_search.h"
 #include "test/clock.h"
+#include "test/kmer_searches.h"
 #include "test/search_case.h"
 
 namespace gloaming {
@@ -366,6 +367,7 @@ void checkAll(uint64_t seed) {
       checkListed(pool, *table, data, threads);
       checkCoded(pool, *table, data, coded, threads);
       checkAssign(pool, *table, random, threads);
+      checkKmerSearch(pool, *table, random, threads);
     }
     checkMaxSim(pool, *table, data, 2, std::vector<uint32_t>{});
     checkListedFailures(pool, *table, data);

@@ -90,8 +90,7 @@ export async function withEvidence<Engine extends Pick<SearchEngine, 'release'>>
 ): Promise<Engine & Pick<SearchEngine, 'calibration' | 'qualification' | 'codebook'>> {
   const { release } = engine;
   const { calibration, qualification } = await openEvidence(directory, knownOf(release));
-  const codebook =
-    qualification && (await openCodebookOf(directory, qualification.card.codes, release.tokens));
+  const codebook = qualification && (await openCodebookOf(directory, qualification.card.codes, release));
   return Object.freeze({ ...engine, calibration, qualification, codebook });
 }
 

@@ -22,6 +22,7 @@ import type {
 declare const handle: unique symbol;
 export type StoreHandle = { readonly [handle]: 'store' };
 export type CodesHandle = { readonly [handle]: 'codes' };
+export type LettersHandle = { readonly [handle]: 'letters' };
 export type SearchHandle = { readonly [handle]: 'search' };
 export type Callback<Result> = (error: Error | undefined, result: Result) => void;
 
@@ -106,7 +107,16 @@ export interface Addon {
     floor: number,
     threads: number | undefined,
     isLowPriority: boolean,
-    callback: Callback<readonly CodebookSums[]>,
+    callback: Callback<readonly Omit<CodebookSums, 'kmers'>[]>,
+  ): SearchHandle;
+  openLetters(variant: string, starts: Uint32Array, text: Uint8Array): LettersHandle;
+  kmerScores(
+    letters: LettersHandle,
+    texts: readonly Uint8Array[],
+    eligible: Uint32Array | undefined,
+    threads: number | undefined,
+    isLowPriority: boolean,
+    callback: Callback<readonly Uint32Array[]>,
   ): SearchHandle;
   assign(
     dimension: number,

@@ -1,9 +1,16 @@
-import { loadAddon, run, withShapes, type CodesHandle as CodebookHandle } from './addon.js';
+import {
+  loadAddon,
+  run,
+  withShapes,
+  type CodesHandle as CodebookHandle,
+  type LettersHandle,
+} from './addon.js';
 import type { CodebookSums, KernelOptions, QueryTokens } from './kernels.js';
 
 /*
  * Search by the centroid ids of residues. Centroids are rows on two levels, 4,096 parents with 16 children each. The
- * centroid id of a residue names its closest child. The CPU computes all of it, with any backend.
+ * centroid id of a residue names its closest child. Amino acids are read beside the centroid ids: what shares similar
+ * k-mers with a query is an evident homolog. The CPU computes all of it, with any backend.
  */
 
 /** Centroids in all: every value of 16 bits. */
@@ -22,18 +29,20 @@ export interface CodebookSource {
   /** [CENTROID_COUNT × dimension], squared norm of each row ≤ 32,767. */
   readonly centroids: Int8Array;
   readonly path: string;
+  /** Returns an ASCII character per residue, one target after the other. The first sweep calls it once. */
+  readonly text: () => Promise<Uint8Array>;
 }
 
 export interface Codebook {
   /**
    * One result per query, in order.
-   * Shape   lengths: residues of each whole query, of which `queries` has evenly spread rows
+   * Shape   sequences: of each whole query, of which `queries` has evenly spread rows
    * Range   1..CODED_QUERIES queries; floor 0..255, a dot product >> TABLE_SHIFT
    * Errors  those of a KernelBackend
    */
   sweep(
     queries: readonly QueryTokens[],
-    lengths: Uint32Array,
+    sequences: readonly string[],
     eligible: Uint32Array | undefined,
     floor: number,
     options?: KernelOptions,
@@ -41,26 +50,43 @@ export interface Codebook {
 }
 
 /**
- * Opens the centroid ids of a release. The file stays mapped until the last reference is gone.
+ * Opens the centroid ids of a release. The file stays mapped until the last reference is gone. From the first sweep on,
+ * the amino acids of all targets are in memory, a byte per residue.
  * Default  variant: GLOAMING_KERNELS of the environment, then the fastest that runs here; the result is the same
  * Errors   Fault if the file cannot be read or is too short; an assertion for a wrong shape
  */
 export function openCodebook(
-  { dimension, residueStarts, centroids, path }: CodebookSource,
+  { dimension, residueStarts, centroids, path, text }: CodebookSource,
   variant = process.env.GLOAMING_KERNELS,
 ): Codebook {
   const addon = loadAddon();
+  const name = addon.choose(variant);
   const codebook: CodebookHandle = withShapes(() =>
-    addon.openCodes(addon.choose(variant), residueStarts, dimension, centroids, path),
+    addon.openCodes(name, residueStarts, dimension, centroids, path),
   );
+  let letters: Promise<LettersHandle> | undefined;
+  const openLetters = async (): Promise<LettersHandle> => {
+    const characters = await text();
+    return withShapes(() => addon.openLetters(name, residueStarts, characters));
+  };
   return {
-    async sweep(queries, lengths, eligible, floor, options = {}) {
+    async sweep(queries, sequences, eligible, floor, options = {}) {
+      const opened = await (letters ??= openLetters());
+      const texts = sequences.map((sequence) => Buffer.from(sequence, 'latin1'));
+      const kmers = await run<readonly Uint32Array[]>(addon, options, (threads, isLowPriority, callback) =>
+        addon.kmerScores(opened, texts, eligible, threads, isLowPriority, callback),
+      );
       const table = await run<Uint16Array>(addon, options, (threads, isLowPriority, callback) =>
         addon.codeTable(codebook, queries, threads, isLowPriority, callback),
       );
-      return run<readonly CodebookSums[]>(addon, options, (threads, isLowPriority, callback) =>
-        addon.codeSums(codebook, table, lengths, eligible, floor, threads, isLowPriority, callback),
+      const lengths = Uint32Array.from(sequences, ({ length }) => length);
+      const sums = await run<readonly Omit<CodebookSums, 'kmers'>[]>(
+        addon,
+        options,
+        (threads, isLowPriority, callback) =>
+          addon.codeSums(codebook, table, lengths, eligible, floor, threads, isLowPriority, callback),
       );
+      return sums.map((ofQuery, query) => ({ ...ofQuery, kmers: kmers[query] }));
     },
   };
 }

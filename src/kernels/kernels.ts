@@ -84,7 +84,8 @@ export interface SweptSums extends MaxSimSums {
 }
 
 /**
- * Coarse scores of each target by the centroid ids of its residues, in the order of the eligible list.
+ * Coarse scores of each target by the centroid ids and the amino acids of its residues, in the order of the eligible
+ * list.
  * Range 0 and more
  */
 export interface CodebookSums {
@@ -95,6 +96,11 @@ export interface CodebookSums {
    * is closest to its centroid. Unit: octaves of rarity, summed. Range: at most 65,535
    */
   readonly votes: Uint32Array;
+  /**
+   * Best ungapped BLOSUM62 score around a pair of similar k-mers of five amino acids. Unit: half bits. Range: 0 without
+   * such a pair, 24 and more with one
+   */
+  readonly kmers: Uint32Array;
 }
 
 /**

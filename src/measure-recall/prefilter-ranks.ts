@@ -85,13 +85,17 @@ async function measureAll(
   for (let start = 0; start < targets.length; start += BATCH_QUERIES) {
     onProgress?.({ stage: 'qualify', done: start, total: targets.length });
     const batch = targets.slice(start, start + BATCH_QUERIES);
-    const sequences = batch.map((target) => release.targets.sequence(target));
     const tokens = await Promise.all(batch.map((target) => reader.read(target)));
+    const queries = batch.map((target, at) => ({
+      sequence: release.targets.sequence(target),
+      normalizationId: '',
+      tokens: tokens[at],
+    }));
     const isMeasured = engine.calibration !== undefined && aligned.length === release.targets.count;
     const compared = isMeasured ? [] : await backend.maxsim(store, tokens, undefined, kernelOptions);
-    const ordersOf = await sweepAll(tokens, engine, kernelOptions);
+    const ordersOf = await sweepAll(queries, engine, kernelOptions);
     for (const [at, target] of batch.entries()) {
-      const query = { sequence: sequences[at], normalizationId: '', tokens: tokens[at] };
+      const query = queries[at];
       const ranksOfTarget = await ranksOf(query.tokens, ordersOf(at), target, options, kernelOptions);
       const scored = await scoreAligned(query, aligned, options, kernelOptions);
       const sums = scored !== undefined && isMeasured ? scored : compared[at];
@@ -116,18 +120,18 @@ type Best = (most: RescoreCounts) => Promise<Orders>;
 
 /** Scans all targets with the prefilter: by the codebook if the engine has one, else by a few rows of each query. */
 async function sweepAll(
-  tokens: readonly QueryTokens[],
+  queries: readonly EncodedQuery[],
   { backend, store, release, codebook }: SearchEngine,
   options: KernelOptions,
 ): Promise<(query: number) => Best> {
   if (codebook !== undefined) {
-    const sums = await lookUp(tokens, undefined, { codebook, release }, options);
+    const sums = await lookUp(queries, undefined, { codebook, release }, options);
     return (query) => async (most) => ({
       nearest: await bestByCodebook(sums[query], undefined, most.nearestCount, release),
       local: [],
     });
   }
-  const sampled = tokens.map((query) => sampleTokens(query, COARSE_ROWS));
+  const sampled = queries.map(({ tokens }) => sampleTokens(tokens, COARSE_ROWS));
   const swept = await backend.sweep(store, sampled, undefined, excessFloor(release), options);
   return (query) => (most) => bestOf(swept[query], undefined, sampled[query].length, most, release);
 }

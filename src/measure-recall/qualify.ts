@@ -141,7 +141,7 @@ async function withCodebook({
   if (policy !== 'coded') return { engine: { ...engine, codebook: undefined } };
   const files = await writeCodebook(release, { signal, threads });
   return {
-    engine: { ...engine, codebook: await openCodebookOf(release.directory, files, release.tokens) },
+    engine: { ...engine, codebook: await openCodebookOf(release.directory, files, release) },
     codebook: files,
   };
 }

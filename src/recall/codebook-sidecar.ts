@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Fault } from '../errors.js';
 import { CENTROID_COUNT, openCodebook, type Codebook } from '../kernels/codebook.js';
-import type { TokenSource } from '../kernels/kernels.js';
 import { TOKEN_MAX_SQUARED_NORM } from '../limits.js';
+import type { Release } from '../release/release.js';
 import { calibrationDirectory, type FileCard } from '../significance/card.js';
+import { Slice } from '../turns.js';
 import { CODEBOOK_FILE_NAME, type PolicyCard } from './policy-card.js';
 
 const CODE_BYTES = 2;
@@ -16,15 +17,17 @@ const CODE_BYTES = 2;
  * Opens the codebook that a policy card names. Returns undefined if its policy has none. The centroids are read and
  * their digest is checked. The centroid ids are mapped into memory without a check, because every 16-bit id is valid:
  * a changed file lowers the recall only. `verifyCodebook` detects it.
+ * @param releaseDirectory  of a copy of the release; its sidecar folder has the files
  * Errors  Fault if a file is missing or has another size, if the centroids have changed, or if one is longer than a
  *         token may be
  */
 export async function openCodebookOf(
   releaseDirectory: string,
   files: PolicyCard['codes'],
-  { dimension, residueStarts }: Pick<TokenSource, 'dimension' | 'residueStarts'>,
+  { tokens, targets }: Pick<Release, 'tokens' | 'targets'>,
 ): Promise<Codebook | undefined> {
   if (files === undefined) return undefined;
+  const { dimension, residueStarts } = tokens;
   const [centroids, centroidIds] = [files.words, files.codes].map((file) => pathOf(releaseDirectory, file));
   await checkSize(centroids, files.words, CENTROID_COUNT * dimension);
   await checkSize(centroidIds, files.codes, CODE_BYTES * residueStarts[residueStarts.length - 1]);
@@ -34,7 +37,22 @@ export async function openCodebookOf(
   }
   const values = new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length);
   checkNorms(values, dimension, centroids);
-  return openCodebook({ dimension, residueStarts, centroids: values, path: centroidIds });
+  const text = (): Promise<Uint8Array> => textOf(targets, residueStarts);
+  return openCodebook({ dimension, residueStarts, centroids: values, path: centroidIds, text });
+}
+
+/** Returns the sequences of all targets, one after the other. */
+async function textOf(
+  { count, sequence }: Release['targets'],
+  residueStarts: Uint32Array,
+): Promise<Uint8Array> {
+  const text = Buffer.alloc(residueStarts[count]);
+  const slice = new Slice();
+  for (let target = 0; target < count; target += 1) {
+    text.write(sequence(target), residueStarts[target], 'latin1');
+    if (slice.isOver) await slice.pause();
+  }
+  return text;
 }
 
 /**

@@ -104,7 +104,7 @@ export const CODED_WANTED_EVIDENT_RECALL = 0.9;
 
 /** Identifiers of the method of this version. A change of meaning needs a new identifier. */
 const SAMPLING_ID = 'rows_32_then_64/2';
-const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_with_votes_then_rows_32/5';
+const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_with_votes_and_kmers_5_then_rows_32/6';
 const FRONTIER_ID = 'best_evidence/1';
 
 /** Returns the definition of the sampled policy with these numbers of rescored candidates. */

@@ -1,10 +1,16 @@
 import { CODED_QUERIES, TABLE_SHIFT } from '../kernels/codebook.js';
-import type { CodebookSums, KernelOptions, QueryTokens } from '../kernels/kernels.js';
+import type { CodebookSums, KernelOptions } from '../kernels/kernels.js';
 import { assert } from '../errors.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import { allHits, EMPTY_PARTIAL, excessFloor, prefilteredPlan } from './prefiltered.js';
 import { COARSE_ROWS, TABLE_ROWS, sampleTokens } from './sampling.js';
-import type { ResolvedPolicy, SearchEngine, SearchPlan, SearchSettings } from './search-types.js';
+import type {
+  EncodedQuery,
+  ResolvedPolicy,
+  SearchEngine,
+  SearchPlan,
+  SearchSettings,
+} from './search-types.js';
 import { greatest, tailRanks, type ValuesOf } from './shortlist.js';
 
 /**
@@ -20,15 +26,14 @@ export function codebookPlan(policy: ResolvedPolicy, settings: SearchSettings): 
     rowCount: COARSE_ROWS,
     partial: EMPTY_PARTIAL,
     async hitsOf(queries, _, { engine, options }) {
-      const tokens = queries.map((query) => query.tokens);
-      return { hits: await sweepByCodebook(tokens, poolCount, targetSpace, engine, options) };
+      return { hits: await sweepByCodebook(queries, poolCount, targetSpace, engine, options) };
     },
   });
 }
 
-/** Prefilter hits of each query: the best targets by centroid ids, ascending. */
+/** Prefilter hits of each query: the best targets by centroid ids and k-mers, ascending. */
 async function sweepByCodebook(
-  queries: readonly QueryTokens[],
+  queries: readonly LookedUp[],
   poolCount: number,
   targetSpace: Pick<TargetSpace, 'eligible' | 'searchedTargetCount'>,
   { codebook, release }: Pick<SearchEngine, 'codebook' | 'release'>,
@@ -47,8 +52,11 @@ async function sweepByCodebook(
   return hits;
 }
 
+/** What a look-up reads of a query. */
+type LookedUp = Pick<EncodedQuery, 'sequence' | 'tokens'>;
+
 /**
- * Coarse scores of every eligible target for at most CODED_QUERIES queries, by table look-up.
+ * Coarse scores of every eligible target for at most CODED_QUERIES queries, by look-up of centroid ids and k-mers.
  * Shape   one value per query; its arrays have one element per eligible target
  * Unit    as of `CodebookSums`
  * Range   0 and more
@@ -56,37 +64,45 @@ async function sweepByCodebook(
  * @param eligible  target indices, ascending; undefined for all
  */
 export function lookUp(
-  queries: readonly QueryTokens[],
+  queries: readonly LookedUp[],
   eligible: Uint32Array | undefined,
   { codebook, release }: Required<Pick<SearchEngine, 'codebook' | 'release'>>,
   options: KernelOptions,
 ): Promise<readonly CodebookSums[]> {
-  const sampled = queries.map((query) => sampleTokens(query, TABLE_ROWS));
-  const lengths = Uint32Array.from(queries, ({ length }) => length);
-  return codebook.sweep(sampled, lengths, eligible, excessFloor(release) >> TABLE_SHIFT, options);
+  const sampled = queries.map(({ tokens }) => sampleTokens(tokens, TABLE_ROWS));
+  const sequences = queries.map(({ sequence }) => sequence);
+  return codebook.sweep(sampled, sequences, eligible, excessFloor(release) >> TABLE_SHIFT, options);
 }
 
 /**
- * Returns the targets with the least product of two ranks: by excess, and by votes for one band of diagonals. The
- * excess finds what is similar everywhere, the votes what is similar in one stretch. The product adds the logarithms of
- * two tails: what is rare in both orders comes first.
+ * Ungapped BLOSUM62 score up to which k-mers count nothing. Of targets with E > 10, fewer than one in a thousand exceed
+ * it. With a lower one, the prefilter hits had fewer of the nearest targets.
+ */
+const CHANCE_KMERS = 52;
+
+/**
+ * Returns the targets with the least product of three ranks: by excess, by votes for one band of diagonals, and by
+ * k-mers. The excess finds what is similar everywhere, the votes what is similar in one stretch, the k-mers what has
+ * similar amino acids. The product adds the logarithms of three tails: what is rare in all orders comes first. Targets
+ * without a score above chance share the last rank by k-mers, so that the two other ranks order them.
  *
- * Both are divided by what a target of that length has by chance, up to a factor. A long target has more bands, of
- * which the best one counts. The two exponents, ½ and ¼, were measured together. With ¾ and 0, the prefilter hits had
- * fewer of the nearest targets.
+ * Excess and votes are divided by what a target of that length has by chance, up to a factor. A long target has more
+ * bands, of which the best one counts. The two exponents, ½ and ¼, were measured together. With ¾ and 0, the prefilter
+ * hits had fewer of the nearest targets.
  * Shape   sums: one element per eligible target
  * Unit    target indices
- * Range   at most `count`, best first, equal ones ascending; a target without excess and votes is left out
+ * Range   at most `count`, best first, equal ones ascending; a target without excess, votes and k-mers is left out
  * Errors  none
  * @param eligible  targets of the sums, ascending; undefined for all
  */
 export async function bestByCodebook(
-  { excess, votes }: CodebookSums,
+  { excess, votes, kmers }: CodebookSums,
   eligible: Uint32Array | undefined,
   count: number,
   { targets }: Pick<Release, 'targets'>,
 ): Promise<readonly number[]> {
   const targetAt = (place: number): number => (eligible === undefined ? place : eligible[place]);
+  const kmersAt = (place: number): number => Math.max(0, kmers[place] - CHANCE_KMERS);
   const excessOf: ValuesOf = (values, start, end) => {
     for (let place = start; place < end; place += 1)
       values[place - start] = excess[place] / Math.sqrt(targets.length(targetAt(place)));
@@ -95,12 +111,19 @@ export async function bestByCodebook(
     for (let place = start; place < end; place += 1)
       values[place - start] = votes[place] / Math.sqrt(Math.sqrt(targets.length(targetAt(place))));
   };
+  const kmersOf: ValuesOf = (values, start, end) => {
+    for (let place = start; place < end; place += 1) values[place - start] = kmersAt(place);
+  };
   const byExcess = await tailRanks(excess.length, excessOf);
   const byVotes = await tailRanks(votes.length, votesOf);
+  const byKmers = await tailRanks(kmers.length, kmersOf);
   const productsOf: ValuesOf = (values, start, end) => {
     for (let place = start; place < end; place += 1)
-      values[place - start] = -byExcess.tails[byExcess.places[place]] * byVotes.tails[byVotes.places[place]];
+      values[place - start] =
+        -byExcess.tails[byExcess.places[place]] *
+        byVotes.tails[byVotes.places[place]] *
+        byKmers.tails[byKmers.places[place]];
   };
   const places = await greatest(excess.length, productsOf, count);
-  return places.filter((place) => excess[place] > 0 || votes[place] > 0).map(targetAt);
+  return places.filter((place) => excess[place] > 0 || votes[place] > 0 || kmersAt(place) > 0).map(targetAt);
 }

@@ -41,7 +41,7 @@ beforeAll(async () => {
     sampled: { qualification: qualifiedFor(policyDefinition(40, 20)) },
     codebook: {
       qualification: qualifiedFor(codebookDefinition(15, 10, 60), files),
-      codebook: await openCodebookOf(release.directory, files, release.tokens),
+      codebook: await openCodebookOf(release.directory, files, release),
     },
   };
 });

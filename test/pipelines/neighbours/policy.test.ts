@@ -46,7 +46,7 @@ beforeAll(async () => {
     ...plain,
     calibration,
     qualification: qualifiedFor(codebookDefinition(20, 10, 90), files),
-    codebook: await openCodebookOf(release.directory, files, release.tokens),
+    codebook: await openCodebookOf(release.directory, files, release),
   };
   reader = await openTokenReader(release);
 }, 300_000);

@@ -139,7 +139,7 @@ describe('a search over partitions of a calibrated release', () => {
     const files = await writeCodebook(release, {});
     coded = {
       qualification: qualifiedFor(codebookDefinition(20, 10, 90), files),
-      codebook: await openCodebookOf(release.directory, files, release.tokens),
+      codebook: await openCodebookOf(release.directory, files, release),
     };
   }, 300_000);
   afterAll(() => sampled.store.close());

@@ -16,6 +16,7 @@ import { codebookDefinition, policyId, type CodebookCard, type PolicyCard } from
 import { openQualification, writePolicyCard, type Qualification } from '#src/recall/policy-sidecar.js';
 import { Fault } from '#src/errors.js';
 import { CENTROID_COUNT, openCodebook } from '#src/kernels/codebook.js';
+import type { CodebookSums } from '#src/kernels/kernels.js';
 import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
 import { writeCodebook } from '#src/measure-recall/codebook.js';
 import { seededRandom } from '#src/random.js';
@@ -72,12 +73,19 @@ async function engineOf(variant?: string, threads?: number): Promise<SearchEngin
       ...release.tokens,
       centroids: new Int8Array(centroids.buffer, centroids.byteOffset, centroids.length),
       path: join(calibrationDirectory(release.directory), files.codes.path),
+      text: () => Promise.resolve(Buffer.from(proteins.map(({ sequence }) => sequence).join(''), 'latin1')),
     },
     variant,
   );
   const qualification: Qualification = { id: 'qual_test', card: cardOf() };
   return { release, encoder: contextEncoder(), backend, store, threads, qualification, codebook };
 }
+
+const mapValues = (sums: CodebookSums, of: (values: Uint32Array) => Uint32Array): CodebookSums => ({
+  excess: of(sums.excess),
+  votes: of(sums.votes),
+  kmers: of(sums.kmers),
+});
 
 const settings = {
   evidence: 'candidate_measurement',
@@ -113,12 +121,16 @@ describe('the codebook prefilter', () => {
     engine.store.close();
   });
 
-  it('selects by the product of two ranks, of excess and of votes above chance for the length', async () => {
+  it('selects by the product of three ranks, of excess, votes and k-mers above chance', async () => {
     // By chance, a target 16 times as long has 4 times the excess and twice the votes.
     const lengths = [100, 1_600, 100, 1_600, 100];
     const targets = { length: (target: number) => lengths[target]! } as Release['targets'];
-    // Ranks by excess 2, 3, 5, 1, 5; by votes 3, 3, 1, 5, 5: equal values share the last rank.
-    const sums = { excess: Uint32Array.of(10, 39, 0, 41, 0), votes: Uint32Array.of(7, 14, 9, 0, 0) };
+    // Ranks by excess 2, 3, 5, 1, 5; by votes 3, 3, 1, 5, 5: equal values share the last rank. None has k-mers.
+    const sums = {
+      excess: Uint32Array.of(10, 39, 0, 41, 0),
+      votes: Uint32Array.of(7, 14, 9, 0, 0),
+      kmers: Uint32Array.of(0, 30, 0, 52, 0),
+    };
     const best = (count: number, eligible?: Uint32Array) =>
       bestByCodebook(sums, eligible, count, { targets });
     expect(await best(1)).toEqual([2]);
@@ -129,43 +141,46 @@ describe('the codebook prefilter', () => {
     expect(await bestByCodebook(sums, Uint32Array.of(5, 6, 8, 9, 11), 2, { targets: longer })).toEqual([
       6, 9,
     ]);
+    // Ranks by k-mers 2, 5, 5, 5, 1.
+    const evident = { ...sums, kmers: Uint32Array.of(60, 30, 0, 52, 90) };
+    expect(await bestByCodebook(evident, undefined, 5, { targets })).toEqual([0, 2, 3, 4, 1]);
   });
 
   it('gives the same scores by every table of kernels, with any number of threads and any other queries', async () => {
     const engine = await engineOf('reference');
     const sequences = [shortest, ...queries].map(({ sequence }) => sequence);
     const tokens = await engine.encoder.encode(sequences);
-    const lengths = (of: typeof tokens) => Uint32Array.from(of, ({ length }) => length);
-    const expected = await engine.codebook!.sweep(tokens, lengths(tokens), undefined, FLOOR);
-    const votes = expected.map((sums) => Math.max(...sums.votes));
-    expect(Math.max(...votes), `seed ${seed}`).toBeGreaterThan(0);
+    const expected = await engine.codebook!.sweep(tokens, sequences, undefined, FLOOR);
+    const most = (of: 'votes' | 'kmers') => Math.max(...expected.map((sums) => Math.max(...sums[of])));
+    expect(Math.min(most('votes'), most('kmers')), `seed ${seed}`).toBeGreaterThan(0);
     const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
     for (const [threads, { name: variant }] of [
       ...runnable.map((one) => [3, one] as const),
       [1, runnable[0]!] as const,
     ]) {
       const other = await engineOf(variant, threads);
-      expect(await other.codebook!.sweep(tokens, lengths(tokens), undefined, FLOOR, { threads })).toEqual(
-        expected,
-      );
-      const alone = await other.codebook!.sweep(
-        tokens.slice(1, 2),
-        lengths(tokens.slice(1, 2)),
-        undefined,
-        FLOOR,
-      );
+      expect(await other.codebook!.sweep(tokens, sequences, undefined, FLOOR, { threads })).toEqual(expected);
+      const alone = await other.codebook!.sweep([tokens[1]!], [sequences[1]!], undefined, FLOOR);
       expect(alone).toEqual([expected[1]]);
+      const some = Uint32Array.of(3, 4, 200, 399);
+      const [first] = await other.codebook!.sweep(tokens, sequences, some, FLOOR);
+      expect(first).toEqual(mapValues(expected[0]!, (values) => Uint32Array.from(some, (at) => values[at]!)));
       other.store.close();
     }
     engine.store.close();
   });
 
-  it('ranks most homologs of a query first by votes', async () => {
+  it.each(['votes', 'kmers'] as const)('ranks most homologs of a query first by %s', async (by) => {
     const engine = await engineOf();
-    const [tokens] = await engine.encoder.encode([shortest.sequence]);
-    const [sums] = await engine.codebook!.sweep([tokens!], Uint32Array.of(tokens!.length), undefined, FLOOR);
-    const family = homologsOf(proteins, shortest.sequence);
-    const order = [...sums!.votes.keys()].sort((a, b) => sums!.votes[b]! - sums!.votes[a]!);
+    const { sequence } = shortest;
+    const [sums] = await engine.codebook!.sweep(
+      await engine.encoder.encode([sequence]),
+      [sequence],
+      undefined,
+      FLOOR,
+    );
+    const family = homologsOf(proteins, sequence);
+    const order = [...sums![by].keys()].sort((a, b) => sums![by][b]! - sums![by][a]!);
     const best = new Set(order.slice(0, 3 * family.length));
     expect(family.filter((target) => best.has(target)).length, `seed ${seed}`).toBeGreaterThanOrEqual(
       0.8 * family.length,
@@ -185,7 +200,7 @@ describe('the codebook prefilter', () => {
 describe('the codebook of a release', () => {
   const pathOf = (file: { readonly path: string }): string =>
     join(calibrationDirectory(release.directory), file.path);
-  const opened = (card = cardOf()) => openCodebookOf(release.directory, card.codes, release.tokens);
+  const opened = (card = cardOf()) => openCodebookOf(release.directory, card.codes, release);
 
   it('is the same each time it is made, and its files are named by their digests', async () => {
     expect(await writeCodebook(release, { threads: 1 })).toEqual(files);

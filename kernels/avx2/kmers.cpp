@@ -1,0 +1,11 @@
+#include "avx2/avx2.h"
+#include "kmers.h"
+
+namespace gloaming {
+
+void avx2KmerRows(const KmerTable& table, const uint8_t* letters, uint32_t count, uint32_t first, Stretch* stretches,
+                  uint32_t* best) {
+  lookUpKmers(table, letters, count, first, stretches, best);
+}
+
+}  // namespace gloaming
