@@ -83,10 +83,11 @@
  * rows × 255 fits in 32 bits. Few rows of a target have a weight. Such a row votes for its diagonal, which is its place
  * less the middle of the group. Homologous rows share diagonals, and rows that are near by chance do not.
  *
- * K-mers. A table of up to kCodedQueries queries lists, for each k-mer of amino acids, the places of the queries that are
- * similar to it: whose BLOSUM62 score with it is at least kKmerLeast. Every kKmerStep-th k-mer of a target is looked up.
- * From each listed place, the pair is extended along its diagonal in both directions, until the score is more than
- * kKmerDrop below the best one (X-drop). A letter that is no amino acid, and the end of a protein, end the extension.
+ * K-mers. A table of up to kCodedQueries queries lists, for each k-mer of amino acids, the places of the queries that
+ * are similar to it: whose BLOSUM62 score with it is at least kKmerLeast. Every kKmerStep-th k-mer of a target is
+ * looked up. From each listed place, the pair is extended along its diagonal in both directions, until the score is
+ * more than kKmerDrop below the best one (X-drop). A letter that is no amino acid ends the extension, as the end of a
+ * protein does.
  */
 #ifndef GLOAMING_KERNELS_H
 #define GLOAMING_KERNELS_H
@@ -212,7 +213,7 @@ struct Diagonals {
 };
 
 /** Places of up to kCodedQueries queries by similar k-mer. The number of a k-mer has its letters as digits to the base
- * kKmerLetters. Places of a k-mer that is the n-th one with places are places[starts[n]] … places[starts[n + 1] − 1]. */
+ * kKmerLetters. The n-th k-mer that has places has places[starts[n]] … places[starts[n + 1] − 1]. */
 struct KmerTable {
   /** A bit for each k-mer that has places, [⌈kKmerCount ÷ 64⌉]. */
   const uint64_t* bits;
@@ -225,7 +226,7 @@ struct KmerTable {
   const uint8_t* letters;
   /** Query of each letter. */
   const uint8_t* queries;
-  /** [kKmerLetters × kKmerWidth]: BLOSUM62. With kNoAminoAcid below −kKmerDrop. */
+  /** [kKmerLetters × kKmerWidth]: BLOSUM62; with kNoAminoAcid less than −kKmerDrop. */
   const int8_t* scores;
 };
 

@@ -1,11 +1,14 @@
 /* Look-ups of k-mers, which the tables of all instruction sets share. Internal to each file that includes it.
  *
  * A stretch is extended once. A pair of k-mers that lies within the last extended stretch of its diagonal is passed
- * over, which cannot change the best score: let c be the last letter of the extended k-mer, c' that of the other one,
- * c ≤ c' ≤ the end of the stretch, and S the score of the rows from c + 1 to c'. To the right, the extension from c'
- * ends where that from c ended, with S less. To the left, it gains S and at most as much as from c, unless it ends
- * between c and c'. There it has S less the score of some rows from c + 1 on, which is at least −kKmerDrop, and thus
- * at most S + kKmerDrop. From c to the left, the k-mer alone has kKmerLeast, which is more. */
+ * over. This cannot change the best score. Let c be the last letter of the extended k-mer, and c' that of the other
+ * one: c ≤ c' ≤ the end of the stretch. Let S be the score of the rows from c + 1 to c'.
+ *
+ * To the right, both extensions end at the same row, and that from c' has S less. To the left, that from c' has S more
+ * at c, and ends no later than that from c. If its best row is after c, it has S less the score of the rows from c + 1
+ * up to there. This score is at least −kKmerDrop, or the stretch had ended there. So it has at most S + kKmerDrop, and
+ * the k-mer at c alone has S + kKmerLeast, which is more.
+ */
 #ifndef GLOAMING_KMERS_H
 #define GLOAMING_KMERS_H
 
@@ -16,8 +19,8 @@ namespace {
 
 static_assert(kKmerDrop < kKmerLeast, "a k-mer must be worth more than what an extension may lose");
 
-/** Rows whose k-mers are looked up together: their arrays stay in the first-level cache. */
-constexpr uint32_t kKmerRows = 256;
+/** K-mers of a target that are looked up together: their arrays stay in the first-level cache. */
+constexpr uint32_t kKmersAtOnce = 128;
 
 inline int32_t pairScore(const KmerTable& table, uint8_t query, uint8_t target) {
   return table.scores[query * kKmerWidth + target];
@@ -45,26 +48,29 @@ inline uint32_t extend(const KmerTable& table, const uint8_t* query, const uint8
 
 /** Places of one k-mer of a target. */
 struct KmerHits {
-  uint32_t row, start, end;
+  /** Number of the k-mer in its block. */
+  uint32_t at;
+  uint32_t start, end;
 };
 
-/* Lists the k-mers of up to kKmerRows rows that have places in the table, and returns how many there are. The loops
- * have no branches and fetch ahead, because the table is larger than the second-level cache.
- * hits [kKmerRows ÷ kKmerStep + 1] */
-inline uint32_t listHits(const KmerTable& table, const uint8_t* letters, uint32_t rowCount, KmerHits* hits) {
-  uint32_t kmers[kKmerRows];
-  for (uint32_t row = 0; row < rowCount; ++row) {
-    uint32_t kmer = letters[row];
-    for (uint32_t k = 1; k < kKmerLength; ++k) kmer = kmer * kKmerLetters + letters[row + k];
-    kmers[row] = kmer;
+/* Lists which of up to kKmersAtOnce k-mers, from these letters on, have places in the table, and returns how many do.
+ * The loops have no branches and fetch ahead, because the table is larger than the second-level cache.
+ * hits [kKmersAtOnce + 1] */
+inline uint32_t listHits(const KmerTable& table, const uint8_t* letters, uint32_t kmerCount, KmerHits* hits) {
+  uint32_t kmers[kKmersAtOnce];
+  for (uint32_t at = 0; at < kmerCount; ++at) {
+    const uint8_t* first = letters + at * kKmerStep;
+    uint32_t kmer = first[0];
+    for (uint32_t k = 1; k < kKmerLength; ++k) kmer = kmer * kKmerLetters + first[k];
+    kmers[at] = kmer;
   }
   uint32_t count = 0;
-  for (uint32_t row = 0; row < rowCount; row += kKmerStep) {
-    hits[count].row = row;
-    count += table.bits[kmers[row] / 64] >> kmers[row] % 64 & 1;
+  for (uint32_t at = 0; at < kmerCount; ++at) {
+    hits[count].at = at;
+    count += table.bits[kmers[at] / 64] >> kmers[at] % 64 & 1;
   }
   for (uint32_t hit = 0; hit < count; ++hit) {
-    const uint32_t kmer = kmers[hits[hit].row];
+    const uint32_t kmer = kmers[hits[hit].at];
     const uint64_t below = table.bits[kmer / 64] & ((uint64_t{1} << kmer % 64) - 1);
     hits[hit].start = table.before[kmer / 64] + static_cast<uint32_t>(__builtin_popcountll(below));
     __builtin_prefetch(table.starts + hits[hit].start);
@@ -82,13 +88,13 @@ inline uint32_t listHits(const KmerTable& table, const uint8_t* letters, uint32_
 inline void lookUpKmers(const KmerTable& table, const uint8_t* letters, uint32_t count, uint32_t first,
                         Stretch* stretches, uint32_t* best) {
   for (uint32_t query = 0; query < kCodedQueries; ++query) best[query] = 0;
-  const uint32_t rowCount = count < kKmerLength ? 0 : count - kKmerLength + 1;
-  for (uint32_t block = 0; block < rowCount; block += kKmerRows) {
-    KmerHits hits[kKmerRows / kKmerStep + 1];
-    const uint32_t rows = rowCount - block < kKmerRows ? rowCount - block : kKmerRows;
-    const uint32_t hitCount = listHits(table, letters + block, rows, hits);
+  const uint32_t kmerCount = count < kKmerLength ? 0 : (count - kKmerLength) / kKmerStep + 1;
+  for (uint32_t block = 0; block < kmerCount; block += kKmersAtOnce) {
+    KmerHits hits[kKmersAtOnce + 1];
+    const uint32_t kmers = kmerCount - block < kKmersAtOnce ? kmerCount - block : kKmersAtOnce;
+    const uint32_t hitCount = listHits(table, letters + block * kKmerStep, kmers, hits);
     for (uint32_t hit = 0; hit < hitCount; ++hit) {
-      const uint32_t row = block + hits[hit].row;
+      const uint32_t row = (block + hits[hit].at) * kKmerStep;
       for (uint32_t at = hits[hit].start; at < hits[hit].end; ++at) {
         const uint32_t place = table.places[at], diagonal = first + row - place;
         Stretch& stretch = stretches[diagonal % kStretchCount];

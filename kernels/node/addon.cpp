@@ -306,8 +306,8 @@ struct OpenLetters {
 Napi::Value openLetters(const Napi::CallbackInfo& info) {
   const Kernels& kernels = kernelsNamed(info[0]);
   const auto text = typedArray<Napi::Uint8Array>(info[2], napi_uint8_array, "the letters");
-  auto letters = std::make_shared<TargetLetters>(copyIndices(info[1], "the residue starts"), text.Data(),
-                                                 text.ElementLength());
+  auto letters =
+      std::make_shared<TargetLetters>(copyIndices(info[1], "the residue starts"), text.Data(), text.ElementLength());
   auto* held = new OpenLetters{std::move(letters), &kernels};
   return Napi::External<OpenLetters>::New(info.Env(), held, [](Napi::Env, OpenLetters* open) { delete open; });
 }

@@ -17,8 +17,8 @@ int32_t bestStretch(const KmerTable& table, const uint8_t* query, const uint8_t*
 
 }  // namespace
 
-/* Writes for each query the best score of two similar k-mers with their extensions: that to the left from the last
- * letter of the k-mers, which thus includes them, and that to the right from the next letter.
+/* Writes for each query the best score of two similar k-mers with their extensions. The left one starts at the last
+ * letter of the k-mers, and thus includes them. The right one starts at the next letter.
  *
  * Shape   letters [count], with kNoAminoAcid before and after; best [kCodedQueries]
  * Range   0, or kKmerLeast and more: at most 65,535 × 11 < 2^20

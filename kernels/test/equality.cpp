@@ -192,7 +192,7 @@ uint32_t checkAll(uint64_t seed) {
   for (const uint32_t count : {1u, 2u, 15u, 16u, 17u, 256u, 257u, 258u, 600u, kMaxLength}) {
     for (int repeat = 0; repeat < 3; ++repeat, ++done) checkCoded(random(), count);
   }
-  for (int repeat = 0; repeat < 25; ++repeat) done += checkKmers(random());
+  for (int repeat = 0; repeat < 60; ++repeat) done += checkKmers(random());
   for (const uint32_t dimension : {1u, 6u, 32u, 33u, 64u, 128u, 256u}) {
     for (const uint32_t count : {0u, 1u, 7u, 8u, 9u, 255u, 256u}) checkMoments(random, count, dimension), ++done;
   }

@@ -42,14 +42,11 @@ export async function openCodebookOf(
 }
 
 /** Returns the sequences of all targets, one after the other. */
-async function textOf(
-  { count, sequence }: Release['targets'],
-  residueStarts: Uint32Array,
-): Promise<Uint8Array> {
-  const text = Buffer.alloc(residueStarts[count]);
+async function textOf(targets: Release['targets'], residueStarts: Uint32Array): Promise<Uint8Array> {
+  const text = Buffer.alloc(residueStarts[targets.count]);
   const slice = new Slice();
-  for (let target = 0; target < count; target += 1) {
-    text.write(sequence(target), residueStarts[target], 'latin1');
+  for (let target = 0; target < targets.count; target += 1) {
+    text.write(targets.sequence(target), residueStarts[target], 'latin1');
     if (slice.isOver) await slice.pause();
   }
   return text;
