@@ -20,6 +20,7 @@ import type { CodebookSums } from '#src/kernels/kernels.js';
 import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
 import { writeCodebook } from '#src/measure-recall/codebook.js';
 import { seededRandom } from '#src/random.js';
+import { AMINO_ACIDS, BLOSUM62 } from '#src/sequence/substitution.js';
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
@@ -86,6 +87,30 @@ const mapValues = (sums: CodebookSums, of: (values: Uint32Array) => Uint32Array)
   votes: of(sums.votes),
   kmers: of(sums.kmers),
 });
+
+/** Best score of two k-mers of five with at least 24, and of what extends them in both directions by an X-drop of 16. */
+function bestUngapped(query: string, target: string): number {
+  const scoreAt = (i: number, j: number): number => {
+    const [a, b] = [AMINO_ACIDS.indexOf(query[i] ?? ' '), AMINO_ACIDS.indexOf(target[j] ?? ' ')];
+    return a < 0 || b < 0 ? -64 : BLOSUM62[a]![b]!;
+  };
+  const extension = (i: number, j: number, step: number): number => {
+    let [score, best] = [0, 0];
+    for (let at = 0; best - score <= 16; at += step) {
+      score += scoreAt(i + at, j + at);
+      best = Math.max(best, score);
+    }
+    return best;
+  };
+  let best = 0;
+  for (let j = 0; j + 5 <= target.length; j += 2) {
+    for (let i = 0; i + 5 <= query.length; i += 1) {
+      const similarity = [0, 1, 2, 3, 4].reduce((sum, k) => sum + scoreAt(i + k, j + k), 0);
+      if (similarity >= 24) best = Math.max(best, extension(i + 4, j + 4, -1) + extension(i + 5, j + 5, 1));
+    }
+  }
+  return best;
+}
 
 const settings = {
   evidence: 'candidate_measurement',
@@ -185,6 +210,17 @@ describe('the codebook prefilter', () => {
     expect(family.filter((target) => best.has(target)).length, `seed ${seed}`).toBeGreaterThanOrEqual(
       0.8 * family.length,
     );
+    engine.store.close();
+  });
+
+  it('scores k-mers as plain loops over BLOSUM62 do', async () => {
+    const engine = await engineOf();
+    const { sequence } = shortest;
+    const tokens = await engine.encoder.encode([sequence]);
+    const some = Uint32Array.from({ length: 40 }, (_, at) => 10 * at + 3);
+    const [sums] = await engine.codebook!.sweep(tokens, [sequence], some, FLOOR);
+    const expected = Array.from(some, (target) => bestUngapped(sequence, proteins[target]!.sequence));
+    expect([...sums!.kmers], `seed ${seed}`).toEqual(expected);
     engine.store.close();
   });
 
