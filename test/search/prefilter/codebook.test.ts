@@ -88,7 +88,7 @@ const mapValues = (sums: CodebookSums, of: (values: Uint32Array) => Uint32Array)
   kmers: of(sums.kmers),
 });
 
-/** Best score of two k-mers of five with at least 24, and of what extends them in both directions by an X-drop of 16. */
+/** Best score of two k-mers of five of 24 and more, extended in both directions by an X-drop of 16. */
 function bestUngapped(query: string, target: string): number {
   const scoreAt = (i: number, j: number): number => {
     const [a, b] = [AMINO_ACIDS.indexOf(query[i] ?? ' '), AMINO_ACIDS.indexOf(target[j] ?? ' ')];
