@@ -10,7 +10,8 @@ import type { Release } from '../../src/release/release.js';
 import { presentHomolog } from '../../src/services/run-kinds/relatives.js';
 import type { BenchProtein } from '../tools/proteins.js';
 
-interface Rules {
+/** Bounds of the rows of an alignment. */
+export interface Rules {
   readonly maxEvalue: number;
   readonly minCoverage: number;
   readonly maxSequences: number;

@@ -7,8 +7,7 @@ import type { HomologyCandidate } from '../../src/contract/search/candidate-set.
 import type { ProteinRelative as ProteinHomolog } from '../../src/contract/runs/run-relatives.js';
 import { assert } from '../../src/errors.js';
 import { mergeRounds, searchEachRound } from '../../src/find-homologs/rounds.js';
-import { openHomologRows } from '../../src/find-homologs/source-rows.js';
-import type { ListHomologs } from '../../src/homologs/finder.js';
+import type { FoundHomolog } from '../../src/homologs/homolog-set.js';
 import { seededRandom } from '../../src/random.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
@@ -22,6 +21,7 @@ import { measureDoor } from './door.js';
 import { effectiveDepth } from './depth.js';
 import { childrenSeconds, searchWithMmseqs } from './mmseqs.js';
 import { roundSettings } from './round-settings.js';
+import { foundInRounds, listFromSource } from './source.js';
 
 /*
  * How deep are the alignments of ColabFold's clients? The bench samples proteins of a FASTA file and searches a
@@ -40,7 +40,6 @@ import { roundSettings } from './round-settings.js';
  */
 
 const RULES = { maxEvalue: 1e-3, minCoverage: 0.5, maxSequences: 3_000 };
-const RULES_OF_SOURCE = { maxEValue: RULES.maxEvalue, minCoverage: RULES.minCoverage };
 const SEED = 20;
 const ROUNDS = 3;
 
@@ -89,10 +88,19 @@ async function measureDepth(
     console.log(
       `${proteins.length} proteins against ${engine.release.targets.count} of ${database}, ${releaseId}`,
     );
-    const { ways, candidates } = await searchHere(proteins, engine);
+    const { ways, candidates, homologs: known } = await searchHere(proteins, engine);
     if (source !== undefined) {
-      const list = await openHomologRows(appliance.config, source, RULES_OF_SOURCE);
-      ways['rounds_3_with_source'] = await withSource(proteins, candidates, list, ways['rounds_3'].seconds);
+      const queries = proteins.map(({ sequence }, at) => ({ sequence, homologs: known[at] }));
+      const { homologs, seconds } = await listFromSource(appliance.config, source, queries, RULES);
+      ways['rounds_3_with_source'] = {
+        alignments: await Promise.all(
+          proteins.map((protein, at) => {
+            const relatives = homologs[at].map((homolog) => presentHomolog(homolog, protein.sequence));
+            return alignmentOf(protein, { candidates: candidates[at], relatives });
+          }),
+        ),
+        seconds: seconds + ways['rounds_3'].seconds,
+      };
     }
     for (const rounds of [1, 3]) {
       const before = childrenSeconds();
@@ -133,6 +141,7 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
   const seconds = new Float64Array(ROUNDS);
   const both: Alignment[] = [];
   const candidatesOfAll: (readonly HomologyCandidate[])[] = [];
+  const homologsOfAll: (readonly FoundHomolog[])[] = [];
   for (const protein of proteins) {
     const settings = roundSettings(engine, RULES.maxSequences, RULES.maxEvalue);
     const query = { sequence: protein.sequence, normalizationId: NORMALIZATION_ID };
@@ -150,6 +159,7 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
     // A query whose profile does not change has fewer rounds, and all its time counts for three.
     seconds[ROUNDS - 1] += (user + system) / 1e6 / proteins.length;
     candidatesOfAll.push(candidates);
+    homologsOfAll.push(foundInRounds(results, RULES.maxEvalue, engine));
     const listed = await engine.profileEncoder?.list?.(protein.sequence, RULES.maxSequences);
     if (listed === undefined) continue;
     const homologs = listed.map((homolog) => presentHomolog(homolog, protein.sequence));
@@ -159,27 +169,7 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
     byRound.map((alignments, index) => [`rounds_${index + 1}`, { alignments, seconds: seconds[index] }]),
   );
   if (both.length > 0) ways['rounds_3_with_background'] = { alignments: both, seconds: 0 };
-  return { ways, candidates: candidatesOfAll };
-}
-
-/**
- * Adds the rows of a homolog source, of which each protein is searched alone, as by the interface.
- * @param secondsHere  processor time of our own search of a protein
- */
-async function withSource(
-  proteins: readonly BenchProtein[],
-  candidates: readonly (readonly HomologyCandidate[])[],
-  list: ListHomologs,
-  secondsHere: number,
-): Promise<Way> {
-  const before = childrenSeconds();
-  const alignments: Alignment[] = [];
-  for (const [at, protein] of proteins.entries()) {
-    const listed = await list(protein.sequence, RULES.maxSequences);
-    const relatives = listed.map((homolog) => presentHomolog(homolog, protein.sequence));
-    alignments.push(await alignmentOf(protein, { candidates: candidates[at], relatives }));
-  }
-  return { alignments, seconds: secondsHere + (childrenSeconds() - before) / proteins.length };
+  return { ways, candidates: candidatesOfAll, homologs: homologsOfAll };
 }
 
 /** Builds the block of the interface and parses it like a client. */
