@@ -10,7 +10,7 @@ import { eValueOf } from '../../src/search/candidate-significance.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { spaced } from '../tools/proteins.js';
-import { searchWithMmseqs } from './mmseqs.js';
+import { proteinsOf, searchWithMmseqs } from './mmseqs.js';
 import { roundSettings } from './round-settings.js';
 import { foundInRounds, listFromSource } from './source.js';
 
@@ -64,7 +64,12 @@ export async function measureContamination([database, labelsPath, count = '100',
       ways[`rounds_${ROUNDS}_with_source`] = distinct([...ways[`rounds_${ROUNDS}`], ...rows]);
     }
     for (const rounds of [1, ROUNDS]) {
-      const homologs = await searchWithMmseqs(queries, engine.release, { ...RULES, rounds }, folder);
+      const homologs = await searchWithMmseqs(
+        queries,
+        proteinsOf(engine.release),
+        { ...RULES, rounds },
+        folder,
+      );
       ways[`mmseqs_${rounds}`] = distinct(
         queries.flatMap(({ id: query }, at) => homologs[at].map(({ id: target }) => ({ query, target }))),
       );

@@ -8,18 +8,18 @@ import type { ProteinRelative as ProteinHomolog } from '../../src/contract/runs/
 import { assert } from '../../src/errors.js';
 import { mergeRounds, searchEachRound } from '../../src/find-homologs/rounds.js';
 import type { FoundHomolog } from '../../src/homologs/homolog-set.js';
-import { seededRandom } from '../../src/random.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import { unpairedBlock } from '../../src/services/colabfold/alignments.js';
 import { presentHomolog } from '../../src/services/run-kinds/relatives.js';
 import { presentCandidate } from '../../src/services/search/present-candidates.js';
 import type { Bench } from '../main.js';
-import { readProteins, type BenchProtein } from '../tools/proteins.js';
+import { draw, readProteins, type BenchProtein } from '../tools/proteins.js';
 import { measureContamination } from './contamination.js';
+import { measureDecoys } from './decoys.js';
 import { measureDoor } from './door.js';
 import { effectiveDepth } from './depth.js';
-import { childrenSeconds, searchWithMmseqs } from './mmseqs.js';
+import { childrenSeconds, proteinsOf, searchWithMmseqs } from './mmseqs.js';
 import { roundSettings } from './round-settings.js';
 import { foundInRounds, listFromSource } from './source.js';
 
@@ -36,11 +36,11 @@ import { foundInRounds, listFromSource } from './source.js';
  *
  *   npm run bench -- msa <database> <FASTA> [proteins, 20] [first protein, 0] [homolog source]
  *   npm run bench -- msa contamination <database of domains> <labels.tsv> [queries, 100] [homolog source]
+ *   npm run bench -- msa decoys <FASTA> [proteins, 20] [first protein, 0]
  *   npm run bench -- msa door <database> <FASTA> [tickets, 100] [rounds, 3] [homolog source]
  */
 
 const RULES = { maxEvalue: 1e-3, minCoverage: 0.5, maxSequences: 3_000 };
-const SEED = 20;
 const ROUNDS = 3;
 
 interface Alignment {
@@ -56,6 +56,7 @@ interface FoundHomologs {
 
 export const run: Bench = async ([first, ...rest]) => {
   if (first === 'contamination') return measureContamination(rest);
+  if (first === 'decoys') return measureDecoys(rest);
   if (first === 'door') return measureDoor(rest);
   const [fasta, count = '20', from = '0', source] = rest;
   return measureDepth(first, fasta, { count: Number(count), from: Number(from), source });
@@ -104,7 +105,12 @@ async function measureDepth(
     }
     for (const rounds of [1, 3]) {
       const before = childrenSeconds();
-      const homologs = await searchWithMmseqs(proteins, engine.release, { ...RULES, rounds }, folder);
+      const homologs = await searchWithMmseqs(
+        proteins,
+        proteinsOf(engine.release),
+        { ...RULES, rounds },
+        folder,
+      );
       const seconds = (childrenSeconds() - before) / proteins.length;
       const rowsOf = (rows: (at: number) => FoundHomologs) =>
         Promise.all(proteins.map((protein, at) => alignmentOf(protein, rows(at))));
@@ -118,15 +124,6 @@ async function measureDepth(
     await appliance.close();
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-function draw(list: readonly BenchProtein[], count: number): readonly BenchProtein[] {
-  const random = seededRandom(SEED);
-  const rest = [...list];
-  return Array.from(
-    { length: Math.min(count, list.length) },
-    () => rest.splice(random.below(rest.length), 1)[0],
-  );
 }
 
 /** Alignments of all proteins by one method, and processor time a protein. Unit: s */
