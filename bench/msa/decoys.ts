@@ -4,20 +4,23 @@ import { join } from 'node:path';
 import { loadConfig } from '../../src/config.js';
 import { addHomologSource, homologSourceDatabase } from '../../src/find-homologs/homolog-sources.js';
 import { keepIndex } from '../../src/find-homologs/kept-index.js';
+import { seededRandom } from '../../src/random.js';
 import { draw, readProteins, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { searchWithMmseqs } from './mmseqs.js';
 import { listFromSource } from './source.js';
 
 /*
- * How many rows of whole proteins are chance? The source has all proteins and, of each, the reversed sequence, which is
- * no homolog. It has the length and the composition of its protein. About as many rows of proteins are chance as there
- * are rows of reversed sequences. The rows of our rounds of profiles begin from the protein alone here.
+ * How many rows of whole proteins are chance? The source has all proteins and, of each, a decoy, which is no homolog: its
+ * residues in the same windows of ten, but in random order. About as many rows of proteins are chance as there are rows
+ * of decoys. The rows of our rounds of profiles begin from the protein alone here. Reversed sequences would be no decoys
+ * for them, because a reversed profile is their control.
  */
 
 const RULES = { maxEvalue: 1e-3, minCoverage: 0.5, maxSequences: 3_000 };
 const ROUNDS = 3;
-const SOURCE = 'with-reversed';
-const REVERSED = 'reversed_';
+const SOURCE = 'with-decoys';
+const DECOY = 'decoy_';
+const SEED = 41;
 
 /** @param options  path of the proteins, number of queries, first query */
 export async function measureDecoys([fasta, count = '20', from = '0']: readonly (string | undefined)[]) {
@@ -27,9 +30,15 @@ export async function measureDecoys([fasta, count = '20', from = '0']: readonly 
   }
   const { list } = await readProteins(fasta);
   const queries = draw(list, Number(from) + Number(count)).slice(Number(from));
+  const random = seededRandom(SEED);
+  const shuffled = (sequence: string): string =>
+    sequence.replaceAll(/.{1,10}/g, (window) => {
+      const rest = [...window];
+      return Array.from(window, () => rest.splice(random.below(rest.length), 1)[0]).join('');
+    });
   const all = list.flatMap(({ id, sequence }) => [
     { id, sequence },
-    { id: `${REVERSED}${id}`, sequence: [...sequence].reverse().join('') },
+    { id: `${DECOY}${id}`, sequence: shuffled(sequence) },
   ]);
   const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-decoys-'));
   try {
@@ -53,15 +62,15 @@ export async function measureDecoys([fasta, count = '20', from = '0']: readonly 
   }
 }
 
-/** Counts rows without the query itself, and prints the queries that have rows of reversed sequences. */
+/** Counts rows without the query itself, and prints the queries that have rows of decoys. */
 function countRows(queries: readonly BenchProtein[], lists: readonly (readonly { readonly id: string }[])[]) {
-  let [proteins, reversed] = [0, 0];
+  let [proteins, decoys] = [0, 0];
   for (const [at, { id }] of queries.entries()) {
     const ids = [...new Set(lists[at].map((row) => row.id))].filter((other) => other !== id);
-    const ofReversed = ids.filter((other) => other.startsWith(REVERSED)).length;
-    if (ofReversed > 0) console.log(`${id}: ${ids.length - ofReversed} proteins, ${ofReversed} reversed`);
-    proteins += ids.length - ofReversed;
-    reversed += ofReversed;
+    const ofDecoys = ids.filter((other) => other.startsWith(DECOY)).length;
+    if (ofDecoys > 0) console.log(`${id}: ${ids.length - ofDecoys} proteins, ${ofDecoys} decoys`);
+    proteins += ids.length - ofDecoys;
+    decoys += ofDecoys;
   }
-  return { proteins, reversed };
+  return { proteins, decoys };
 }

@@ -106,9 +106,9 @@ type SearchSome<Query> = (
 ) => Promise<readonly SearchResult[]>;
 
 /**
- * Limits of the lists that a query of a round may get, ascending: the shortest and the longest list for which the
- * approximate policy of the release was measured, then the whole list of the settings, whose policy may be the
- * exhaustive one. Settings without a largest E-value of aligned candidates have the whole list alone.
+ * Limits of the lists that a query of a round may get, ascending. First come the shortest and the longest list for
+ * which the approximate policy of the release was measured. The whole list of the settings comes last; its policy may be
+ * the exhaustive one. Settings without a largest E-value of aligned candidates have the whole list alone.
  */
 function limitsOf(
   { guarantee, limit, alignedMaxEValue }: SearchSettings,

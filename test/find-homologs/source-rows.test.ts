@@ -11,8 +11,8 @@ import { BACKGROUND } from '#src/sequence/residue-scales.js';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';
 
 /*
- * A source of a family whose members are far from each other, of a protein with near and far homologs and mirror images,
- * and of unrelated proteins.
+ * A source of a family whose members are far from each other, of a protein with near and far homologs and a mirror
+ * image, and of unrelated proteins.
  */
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? 40);

@@ -176,8 +176,8 @@ export class ColabfoldTickets {
   }
 
   /**
-   * Rows are paired by the taxa of the database's proteins. Proteins of its homolog source have no taxa. With rounds, the
-   * second run has the rows of the first round, too, so that the search lists only the best of them.
+   * Rows are paired by the taxa of the database's proteins. Proteins of its homolog source have no taxa. With rounds,
+   * the second run has the rows of the first round, too, so that the search lists only the best of them.
    */
   async #searchOf(
     query: NamedQuery,
