@@ -10,10 +10,10 @@ import { searchWithMmseqs } from './mmseqs.js';
 import { listFromSource } from './source.js';
 
 /*
- * How many rows of whole proteins are chance? The source has all proteins and, of each, a decoy, which is no homolog: its
- * residues in the same windows of ten, but in random order. About as many rows of proteins are chance as there are rows
- * of decoys. The rows of our rounds of profiles begin from the protein alone here. Reversed sequences would be no decoys
- * for them, because a reversed profile is their control.
+ * How many rows of whole proteins are chance? The source has all proteins and, of each, a decoy, which is no homolog:
+ * its residues in the same windows of ten, but in random order. About as many rows of proteins are chance as there are
+ * rows of decoys. The rows of our rounds of profiles begin from the protein alone here. Reversed sequences would be no
+ * decoys for them, because a reversed profile is their control.
  */
 
 const RULES = { maxEvalue: 1e-3, minCoverage: 0.5, maxSequences: 3_000 };

@@ -107,8 +107,8 @@ type SearchSome<Query> = (
 
 /**
  * Limits of the lists that a query of a round may get, ascending. First come the shortest and the longest list for
- * which the approximate policy of the release was measured. The whole list of the settings comes last; its policy may be
- * the exhaustive one. Settings without a largest E-value of aligned candidates have the whole list alone.
+ * which the approximate policy of the release was measured. The whole list of the settings comes last. Its policy may
+ * be the exhaustive one. Settings without a largest E-value of aligned candidates have the whole list alone.
  */
 function limitsOf(
   { guarantee, limit, alignedMaxEValue }: SearchSettings,
