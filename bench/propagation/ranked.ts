@@ -36,9 +36,10 @@ export function rankWalk(
   const direct = new Map(Array.from(list.targets, (target, hit) => [target, list.logEValues[hit]]));
   const masses = new Map<number, number>();
   const propagated = new Map<number, number>();
-  for (const { target, mass } of walk(walkHitsOf(list), (other) => other === query)) {
-    masses.set(target, -walkScore(mass));
-    const log = walkLogEValue(mass, targetCount, walkNull);
+  for (const reached of walk(walkHitsOf(list), (other) => other === query)) {
+    const { target } = reached;
+    masses.set(target, -walkScore(reached.mass));
+    const log = walkLogEValue(reached, targetCount, walkNull);
     if (log !== undefined) propagated.set(target, log);
   }
   const merged = new Map(direct);

@@ -20,6 +20,7 @@ interface ReportFile {
     readonly is_result_limit_reached: boolean;
     readonly result_sha256: string;
     readonly candidates: readonly HomologyCandidate[];
+    readonly propagation?: ResultSet['propagation'];
   }[];
 }
 
@@ -61,6 +62,7 @@ export function readReport(text: string): Report {
         databaseSize: each.database_size,
       },
       isLimitReached: each.is_result_limit_reached,
+      ...(each.propagation && { propagation: each.propagation }),
       resultSha256: each.result_sha256,
       warnings: [],
     })),

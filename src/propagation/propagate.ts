@@ -32,8 +32,9 @@ export function propagate(
   isLeftOut?: (target: number) => boolean,
 ): readonly PropagatedHit[] {
   return walk(walkHits(candidates), isLeftOut)
-    .flatMap(({ target, mass, bridge }) => {
-      const logEValue = walkLogEValue(mass, targetCount, walkNull) ?? Infinity;
+    .flatMap((reached) => {
+      const { target, bridge } = reached;
+      const logEValue = walkLogEValue(reached, targetCount, walkNull) ?? Infinity;
       return logEValue <= Math.log(LARGEST_PROPAGATED_EVALUE) ? [{ target, logEValue, bridge }] : [];
     })
     .sort((a, b) => a.logEValue - b.logEValue || a.target - b.target);

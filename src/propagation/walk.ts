@@ -41,6 +41,8 @@ export interface Reached {
   readonly directMass: number;
   /** Protein from which most mass arrives in one step; undefined if the walk reaches the target only directly. */
   readonly bridge: number | undefined;
+  /** ln E of the weakest hit on the surest path, which is the one whose weakest hit has the least E-value. */
+  readonly weakestLogEValue: number;
 }
 
 /** Walks from the hits of one query. Targets of the result ascend. @param isLeftOut  targets that the walk avoids */
@@ -52,12 +54,14 @@ interface Place {
   readonly start: number;
   readonly end: number;
   mass: number;
+  /** ln E of the weakest hit on the surest path to here. */
+  weakest: number;
   /** The next place of the same protein. */
   readonly next: Place | undefined;
 }
 
 /**
- * Prepares walks over a graph. One walk at a time uses the working memory: 28 bytes for each target.
+ * Prepares walks over a graph. One walk at a time uses the working memory: 36 bytes for each target.
  * Shape   that of the graph
  * Unit    target indices
  * Cost    a division for each edge; a walk: one multiplication and one division for each edge of each place
@@ -68,23 +72,30 @@ export function createWalk(graph: NeighbourGraph, parameters: WalkParameters): W
   const leastPassed = Math.ceil(parameters.least_passed * MASS_ONE);
   const targetCount = graph.offsets.length - 1;
   const weights = Uint16Array.from(graph.logEValues, (logEValue) => quantisedWeight(logEValue, parameters));
-  const mass = new Float64Array(targetCount);
-  const largest = new Float64Array(targetCount);
-  const bridges = new Int32Array(targetCount).fill(NO_BRIDGE);
+  const { mass, largest, bridges, weakest, take } = createMemory(targetCount);
   /** Edges of the row at work that weight leaves by. */
   const passing = new Uint32Array(longestRow(graph.offsets));
   const first: (Place | undefined)[] = Array.from({ length: targetCount }, () => undefined);
 
   /** Adds mass to the place of a target that a stretch overlaps, or to a new one. */
-  const arrive = (places: Place[], target: number, start: number, end: number, amount: number): void => {
+  const arrive = (
+    places: Place[],
+    target: number,
+    start: number,
+    end: number,
+    amount: number,
+    weakestHit: number,
+  ): void => {
+    if (weakestHit < weakest[target]) weakest[target] = weakestHit;
     let count = 0;
     for (let place = first[target]; place !== undefined; place = place.next, count += 1) {
       if (!overlaps(place, start, end, leastOverlap)) continue;
       place.mass = Math.min(MASS_MAX, place.mass + amount);
+      if (weakestHit < place.weakest) place.weakest = weakestHit;
       return;
     }
     if (count === STRETCHES_MAX_COUNT) return;
-    const place: Place = { target, start, end, mass: amount, next: first[target] };
+    const place: Place = { target, start, end, mass: amount, weakest: weakestHit, next: first[target] };
     first[target] = place;
     places.push(place);
   };
@@ -121,7 +132,8 @@ export function createWalk(graph: NeighbourGraph, parameters: WalkParameters): W
         largest[target] = amount;
         bridges[target] = place.target;
       }
-      arrive(places, target, graph.targetStarts[edge], graph.targetEnds[edge], amount);
+      const weakestHit = Math.max(place.weakest, graph.logEValues[edge]);
+      arrive(places, target, graph.targetStarts[edge], graph.targetEnds[edge], amount, weakestHit);
     }
   };
 
@@ -135,7 +147,7 @@ export function createWalk(graph: NeighbourGraph, parameters: WalkParameters): W
       if (mass[target] === 0) touched.push(target);
       mass[target] += amount;
       direct.set(target, amount);
-      arrive(places, target, targetStart, targetEnd, amount);
+      arrive(places, target, targetStart, targetEnd, amount, logEValue);
     }
     for (let step = 0; step < steps; step += 1) {
       for (const { target } of places) first[target] = undefined;
@@ -145,19 +157,28 @@ export function createWalk(graph: NeighbourGraph, parameters: WalkParameters): W
       places = next;
     }
     for (const { target } of places) first[target] = undefined;
-    return touched
-      .sort((a, b) => a - b)
-      .map((target) => {
-        const bridge = bridges[target] === NO_BRIDGE ? undefined : bridges[target];
-        const reached = { target, mass: mass[target], directMass: direct.get(target) ?? 0, bridge };
-        mass[target] = largest[target] = 0;
-        bridges[target] = NO_BRIDGE;
-        return reached;
-      });
+    return touched.sort((a, b) => a - b).map((target) => take(target, direct.get(target) ?? 0));
   };
 }
 
 const NO_BRIDGE = -1;
+
+/** Working memory of one walk at a time: what has reached each target so far. `take` reads and clears one target. */
+function createMemory(targetCount: number) {
+  const mass = new Float64Array(targetCount);
+  const largest = new Float64Array(targetCount);
+  const bridges = new Int32Array(targetCount).fill(NO_BRIDGE);
+  const weakest = new Float64Array(targetCount).fill(Infinity);
+  const take = (target: number, directMass: number): Reached => {
+    const bridge = bridges[target] === NO_BRIDGE ? undefined : bridges[target];
+    const reached = { target, mass: mass[target], directMass, bridge, weakestLogEValue: weakest[target] };
+    mass[target] = largest[target] = 0;
+    bridges[target] = NO_BRIDGE;
+    weakest[target] = Infinity;
+    return reached;
+  };
+  return { mass, largest, bridges, weakest, take };
+}
 
 function longestRow(offsets: Uint32Array): number {
   let longest = 0;

@@ -164,6 +164,48 @@ describe.skipIf(CHROMIUM === undefined)('a report in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('draws and lists the targets that only the neighbours of hits lead to', async () => {
+    const { candidates, ...result } = largeResult();
+    const stretch = { bridge_start: 0, bridge_end: 40, target_start: 10, target_end: 50 };
+    const hitOf = (id: string, bridge: string, logE: number, isDirect: boolean) => ({
+      target_id: id,
+      expected_false_hits: Math.exp(logE),
+      log_expected_false_hits: logE,
+      is_candidate: false,
+      bridge: {
+        target_id: bridge,
+        ...(isDirect && {
+          from_query: { query_start: 3, query_end: 60, bridge_start: 1, bridge_end: 58 },
+        }),
+        to_target: { ...stretch, log_expected_false_hits: logE - 1 },
+      },
+    });
+    // The query reaches F1 and F2 by way of hit T1, and F3 by way of F2.
+    const propagation = {
+      graph_id: 'graph_1',
+      walks_id: 'walks_1',
+      hits: [hitOf('F1', 'T1', -9, true), hitOf('F2', 'T1', -7, true), hitOf('F3', 'F2', -2, false)],
+    };
+    const file = join(folder, 'propagated.html');
+    const propagated = { ...result, candidates: candidates.slice(0, 3), propagation };
+    writeFileSync(file, await textOf(many(propagated as unknown as ReportResult)));
+    const url = pathToFileURL(file).href;
+    const { page, complaints, strays } = await watchedPage(browser, url);
+    await page.goto(url);
+    const section = page.getByRole('region', { name: 'By way of neighbours' });
+    await section.waitFor();
+    expect(await section.locator('tbody tr').count()).toBe(3);
+    const names = await section.locator('svg circle title').allTextContents();
+    expect(names.map((name) => name.split(',')[0]).slice(1)).toEqual(['F1', 'T1', 'F2', 'F3']);
+    // Query and T1, T1 and F1, T1 and F2, F2 and F3.
+    expect(await section.locator('svg .edge').count()).toBe(4);
+    expect(await section.locator('svg .is-hit').count()).toBe(1);
+    expect(await section.locator('svg').getAttribute('aria-label')).toContain('to 3 proteins');
+    if (process.env.GLOAMING_LOOK) await page.screenshot({ path: process.env.GLOAMING_LOOK, fullPage: true });
+    expect(await seriousFindings(page)).toEqual([]);
+    expect({ complaints, strays }).toEqual({ complaints: [], strays: [] });
+  });
+
   it('is what "search --format html" and "runs export --format html" write', async () => {
     const { config } = small.appliance;
     const environment = {

@@ -65,7 +65,7 @@ beforeAll(async () => {
   const reader = await openTokenReader(small);
   tokens = await Promise.all(Array.from({ length: 40 }, (_, target) => reader.read(target)));
   await reader.close();
-}, 120_000);
+}, 60_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('a calibration by the reference null of the encoder', () => {
@@ -240,7 +240,7 @@ describe('the pairs that give the level', () => {
       });
       expect(pairs.size).toBe(plan.pairCount);
       expect(plan.pairCount).toBe(
-        Math.min(1_000, count) * Math.min(120, Math.floor((Math.min(1_000, count) - 1) / 2)),
+        Math.min(1_000, count) * Math.min(60, Math.floor((Math.min(1_000, count) - 1) / 2)),
       );
     }
   });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { fitScores, inCompany, REVERSED_COUNT } from '#src/fit-significance/walks.js';
 import { nullOf, WALKS_FORMAT, type WalksCard } from '#src/propagation/card.js';
 import { walkLogEValue } from '#src/propagation/null.js';
-import { MASS_ONE } from '#src/propagation/walk.js';
+import { MASS_ONE, type Reached } from '#src/propagation/walk.js';
 import { WALK_PARAMETERS } from '#src/propagation/weights.js';
 import { seededRandom } from '#src/random.js';
 
@@ -18,7 +18,7 @@ describe('the null of walks', () => {
       const { walkNull } = fitted(scores);
       const fresh = drawScores(shape, 8).flatMap((walk) => [...walk]);
       for (const score of [-3.5, -3, -2.5]) {
-        const claimed = Math.exp(walkLogEValue(massOf(score), TARGETS, walkNull)!);
+        const claimed = Math.exp(walkLogEValue(reachedWith(score), TARGETS, walkNull)!);
         const observed = fresh.filter((each) => each >= score).length / WALKS;
         expect(observed / claimed, `shape ${shape} at ${score}`).toBeGreaterThan(0.85);
         expect(observed / claimed, `shape ${shape} at ${score}`).toBeLessThan(1.15);
@@ -29,11 +29,11 @@ describe('the null of walks', () => {
   it('has no E-value below its threshold and a smaller one for each larger mass', () => {
     const { walkNull, holdout_distance: distance } = fitted(drawScores(-0.3, 7));
     const { threshold } = walkNull.tail;
-    expect(walkLogEValue(massOf(threshold - 0.01), TARGETS, walkNull)).toBeUndefined();
+    expect(walkLogEValue(reachedWith(threshold - 0.01), TARGETS, walkNull)).toBeUndefined();
     let last = Infinity;
     // To scores that no reversed protein reaches.
     for (let score = threshold; score < 8; score += 0.1) {
-      const log = walkLogEValue(massOf(score + 1e-6), TARGETS, walkNull)!;
+      const log = walkLogEValue(reachedWith(score + 1e-6), TARGETS, walkNull)!;
       expect(log).toBeLessThan(last);
       last = log;
     }
@@ -45,8 +45,8 @@ describe('the null of walks', () => {
     const before = nullOf(cardOf({ tail, least_log_probability }));
     const after = nullOf(cardOf({ tail: inCompany(tail, TARGETS), least_log_probability }));
     for (const score of [-4, -3, -2.5]) {
-      const plain = walkLogEValue(massOf(score), TARGETS, before)!;
-      const corrected = walkLogEValue(massOf(score), TARGETS, after)!;
+      const plain = walkLogEValue(reachedWith(score), TARGETS, before)!;
+      const corrected = walkLogEValue(reachedWith(score), TARGETS, after)!;
       expect(corrected).toBeCloseTo(Math.log(4) + 1.03 * plain, 6);
     }
   });
@@ -85,6 +85,7 @@ function drawScores(shape: number, seed: number): readonly Float64Array[] {
   return Array.from({ length: WALKS }, () => Float64Array.from({ length: 20 }, () => -5 + excess()));
 }
 
-function massOf(score: number): number {
-  return Math.exp(score) * MASS_ONE;
+/** A target that sure hits lead to. */
+function reachedWith(score: number): Pick<Reached, 'mass' | 'weakestLogEValue'> {
+  return { mass: Math.exp(score) * MASS_ONE, weakestLogEValue: -Infinity };
 }

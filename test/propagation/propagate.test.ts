@@ -59,7 +59,7 @@ describe('propagation', () => {
     leastLogProbability: -20,
   };
   const reached = (target: number, share: number, bridge?: number): Reached => {
-    return { target, mass: share * MASS_ONE, directMass: 0, bridge };
+    return { target, mass: share * MASS_ONE, directMass: 0, bridge, weakestLogEValue: -Infinity };
   };
 
   it('returns the reached targets with an E-value of at most 10, by E-value', () => {
@@ -80,6 +80,16 @@ describe('propagation', () => {
       expect.closeTo(0.5, 6),
       expect.closeTo(0.5, 6),
     ]);
+  });
+
+  it('claims no more than the weakest hit on the surest path', () => {
+    const logEValues = [0.01, 0.7, 11].map((weakest) => {
+      const walk = (): readonly Reached[] => [{ ...reached(1, 0.2, 4), weakestLogEValue: Math.log(weakest) }];
+      return propagate([], { walk, walkNull, targetCount: 1_000 }).map(({ logEValue }) =>
+        Math.exp(logEValue),
+      );
+    });
+    expect(logEValues).toEqual([[expect.closeTo(0.5, 6)], [expect.closeTo(0.7, 6)], []]);
   });
 
   it('starts from the candidates with an E-value and an alignment only', () => {

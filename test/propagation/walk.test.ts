@@ -73,6 +73,39 @@ describe('the walk over the graph of neighbours', () => {
     expect(found.map(({ directMass }) => directMass > 0)).toEqual([true, true, true, false]);
   });
 
+  it('knows the weakest hit on the surest path to each protein', () => {
+    // To 3 by way of 1 or of 2, whose paths have 0.2 and 0.03 as their weakest hits; 4 is reached by a step more.
+    const edges = [edge(0, 3, 5), edge(1, 3, 0.2), edge(2, 3, 0.001), edge(3, 4, 0.0001)];
+    const hits = [
+      hitOf(edge(9, 0, 0.001)),
+      hitOf(edge(9, 1, 0.001)),
+      hitOf(edge(9, 2, 0.03)),
+      hitOf(edge(9, 4, 1)),
+    ];
+    const weakest = (steps: number): readonly number[] =>
+      createWalk(graphOf(edges, 5), { ...PARAMETERS, steps })(hits).map((each) =>
+        Math.exp(each.weakestLogEValue),
+      );
+    const close = (values: readonly number[]) => values.map((value): unknown => expect.closeTo(value, 6));
+    expect(weakest(0)).toEqual(close([0.001, 0.001, 0.03, 1]));
+    expect(weakest(1)).toEqual(close([0.001, 0.001, 0.03, 0.03, 1]));
+    expect(weakest(2)).toEqual(close([0.001, 0.001, 0.03, 0.03, 0.03]));
+  });
+
+  it('keeps the surest paths of the stretches of one protein apart', () => {
+    // Protein 1 is reached surely on its domain 0 and weakly on domain 1, by which it resembles protein 2.
+    const walk = createWalk(
+      graphOf([edge(0, 1, 0.001, 0, 0), edge(0, 1, 0.001, 1, 1), edge(1, 2, 0.001, 1, 0)], 3),
+      PARAMETERS,
+    );
+    const hits = [hitOf(edge(9, 1, 0.0001, 0, 0)), hitOf(edge(9, 1, 0.5, 0, 1))];
+    const found = walk(hits).map((each) => [each.target, Math.exp(each.weakestLogEValue)]);
+    expect(found).toEqual([
+      [1, expect.closeTo(0.0001, 6)],
+      [2, expect.closeTo(0.5, 6)],
+    ]);
+  });
+
   it('does not connect strangers by two domains of one protein', () => {
     const edges = [edge(0, 1, 0, 1, 0), edge(0, 2, 0, 0, 0)];
     const walk = createWalk(graphOf(edges, 3), PARAMETERS);

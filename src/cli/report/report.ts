@@ -21,6 +21,8 @@ export interface ReportResult {
   readonly is_result_limit_reached: boolean;
   readonly result_sha256: string;
   readonly candidates: readonly HomologyCandidate[];
+  /** Targets that the neighbours of the candidates lead to; absent if the search did not ask for them. */
+  readonly propagation?: HomologyCandidateSet['propagation'];
 }
 
 export interface ReportHead {

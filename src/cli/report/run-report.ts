@@ -41,25 +41,27 @@ function resultsOf(run: Run, server: Client): AsyncGenerator<ReportResult> {
 async function* batchResults(run: Run, server: Client): AsyncGenerator<ReportResult> {
   const { database } = run.result?.summary as BatchSearchRunSummary;
   for await (const row of server.results(run.id)) {
-    const {
-      query_id: id,
-      receipt,
+    const { query_id: id, receipt, ...result } = row as HomologyQueryResult;
+    const { candidates, is_result_limit_reached, result_sha256, propagation } = result;
+    const request = await requestOfReceipt(receipt.id, id, server);
+    const answer = {
       candidates,
       is_result_limit_reached,
       result_sha256,
-    } = row as HomologyQueryResult;
-    const request = await requestOfReceipt(receipt.id, id, server);
-    yield { ...request, database, candidates, is_result_limit_reached, result_sha256 };
+      ...(propagation && { propagation }),
+    };
+    yield { ...request, database, ...answer };
   }
 }
 
 async function* singleResult(run: Run, server: Client): AsyncGenerator<ReportResult> {
-  const { database, receipt, result_sha256 } = run.result?.summary as SearchRunSummary;
+  const { database, receipt, result_sha256, propagation } = run.result?.summary as SearchRunSummary;
   const candidates: HomologyCandidate[] = [];
   for await (const row of server.results(run.id)) candidates.push(row as HomologyCandidate);
   const request = await requestOfReceipt(receipt.id, run.label ?? 'query', server);
   const is_result_limit_reached = candidates.length === request.limit;
-  yield { ...request, database, candidates, is_result_limit_reached, result_sha256 };
+  const answer = { candidates, is_result_limit_reached, result_sha256, ...(propagation && { propagation }) };
+  yield { ...request, database, ...answer };
 }
 
 /** Reads the query and its settings from the receipt, because a result does not repeat them. */

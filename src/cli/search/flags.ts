@@ -30,7 +30,7 @@ export function addSearchOptions(command: Command): Command {
     )
     .option(
       '--propagation',
-      'tsv, json, arrow: also targets that the hits of the query lead to, with E-values of their own',
+      'tsv, json, arrow, html: also targets that the hits of the query lead to, with E-values of their own',
     )
     .option('-a, --alignments', 'draw the alignments; in tsv, json and arrow: add their columns');
   return addMsaOptions(addFieldOptions(command))

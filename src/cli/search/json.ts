@@ -94,6 +94,7 @@ async function* resultsOf(reports: AsyncIterable<SearchReport>): AsyncGenerator<
       is_result_limit_reached: answer.is_result_limit_reached,
       result_sha256: answer.result_sha256,
       candidates: answer.candidates,
+      ...(report.propagation && { propagation: report.propagation }),
     };
   }
 }

@@ -51,15 +51,17 @@ export async function exportFormatOf(flags: SearchFlags): Promise<ExportFormat |
   return formatOf({ ...exportOptions, ...(isTar && { all_queries: true }) });
 }
 
+/** Formats that have a place for targets that only the neighbours of hits lead to. */
+const PROPAGATED_FORMATS: readonly string[] = ['tsv', 'json', 'arrow', 'html'];
+
 /**
  * Whether the search is propagated.
  * Errors  Refusal `invalid_option` with a format that has no place for it, without E-values, or with a database size
  */
 export function isPropagated(flags: SearchFlags): boolean {
   if (flags.propagation !== true) return false;
-  const format = formatIn(flags);
-  if (format !== 'tsv' && format !== 'json' && format !== 'arrow') {
-    throw new Refusal('invalid_option', '--propagation goes with --format tsv, json or arrow.');
+  if (!PROPAGATED_FORMATS.includes(formatIn(flags))) {
+    throw new Refusal('invalid_option', '--propagation goes with --format tsv, json, arrow or html.');
   }
   if (flags.databaseSize !== undefined) {
     throw new Refusal(

@@ -74,6 +74,9 @@ export interface ResultSet {
   readonly knownLosses?: string;
 }
 
+/** A target that the neighbours of the hits lead to. */
+export type Propagated = NonNullable<ResultSet['propagation']>['hits'][number];
+
 /** Attributes that name the protein, in order of preference, and attributes that name the organism. */
 const NAMES = ['name', 'description', 'protein_name', 'gene'] as const;
 const ORGANISMS = ['organism', 'species'] as const;

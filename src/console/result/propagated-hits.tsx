@@ -1,16 +1,15 @@
 import { counted, eValue } from '../parts/format.js';
 import { PlainTable } from '../parts/plain-table.js';
-import type { ResultSet } from './hits.js';
+import { BridgesChart } from './charts/bridges-chart.js';
+import type { Propagated, ResultSet } from './hits.js';
 import type { ResultTools } from './tools.js';
-
-type PropagatedHit = NonNullable<ResultSet['propagation']>['hits'][number];
 
 interface PropagatedHitsProps {
   readonly result: ResultSet;
   readonly tools: ResultTools;
 }
 
-/** Lists the targets with a smaller E-value by way of neighbours, with both alignments of the bridge. */
+/** Draws and lists the targets with a smaller E-value by way of neighbours, with both alignments of the bridge. */
 export function PropagatedHits({ result, tools }: PropagatedHitsProps) {
   const { propagation, hits } = result;
   if (propagation === undefined) return null;
@@ -35,6 +34,7 @@ export function PropagatedHits({ result, tools }: PropagatedHitsProps) {
           </>
         )}
       </p>
+      {better.length > 0 && <BridgesChart result={result} propagated={better} />}
       {better.length > 0 && (
         <PlainTable head={HEAD}>
           {better.map((hit) => (
@@ -49,7 +49,7 @@ export function PropagatedHits({ result, tools }: PropagatedHitsProps) {
 const HEAD = ['Protein', 'E-value', 'Direct E-value', 'Bridge', 'Query and bridge', 'Bridge and protein'];
 
 interface LineProps {
-  readonly hit: PropagatedHit;
+  readonly hit: Propagated;
   readonly directLogE: number | undefined;
 }
 

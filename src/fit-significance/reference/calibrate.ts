@@ -65,7 +65,7 @@ export function isOfReference({ manifest }: Release, { card }: ReferenceNull): b
  * release unless they contradict it. A killed calibration resumes from its checkpoints.
  * Errors  Refusal `build_running` if another process calibrates the release; Fault of kernels or token file; the
  *         signal's reason; those of the file system
- * Cost    one MaxSim scan of the release for each member of the reference set, and up to 120,000 kernel pairs
+ * Cost    one MaxSim scan of the release for each member of the reference set, and up to 60,000 kernel pairs
  */
 export async function calibrateByReference(
   options: MeasureOptions & { readonly seed?: number },

@@ -125,8 +125,24 @@ describe('gloaming search --propagation', () => {
     expect(reached).not.toContain(self.target.id);
   }, 60_000);
 
+  it('puts what the walk reaches into a report', async () => {
+    const [json, html] = [await search('--format', 'json'), await search('--format', 'html')];
+    const reports = /<script type="application\/json" id="report">(.*)<\/script>\n<script/s.exec(
+      html.stdout,
+    )!;
+    const { results } = JSON.parse(reports[1]) as { results: readonly { propagation: unknown }[] };
+    const answers = json.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { propagation: unknown });
+    expect(results.map(({ propagation }) => propagation)).toEqual(
+      answers.map(({ propagation }) => propagation),
+    );
+    expect(results).toHaveLength(2);
+  }, 60_000);
+
   it.each([
-    [['--format', 'html'], '--propagation goes with --format tsv, json or arrow.'],
+    [['--format', 'm8'], '--propagation goes with --format tsv, json, arrow or html.'],
     [['--format', 'tsv', '--significance', 'not_requested'], 'Leave out one of the two.'],
     [['--format', 'tsv', '--evidence', 'candidate_measurement'], '--propagation needs alignments'],
   ])('refuses %j', async (words, message) => {

@@ -3,10 +3,11 @@ import { counted, eValue } from '../../parts/format.js';
 import { useLoaded } from '../../parts/load.js';
 import { Await } from '../../parts/notice.js';
 import { PlainTable } from '../../parts/plain-table.js';
-import { surprise, SURPRISES } from '../colour.js';
+import { surprise } from '../colour.js';
 import { describedBy } from '../hits.js';
 import type { Neighbourhood, ResultTools } from '../tools.js';
 import { edgeStrength, FRAME, layout, nextPoint } from './neighbourhood-layout.js';
+import { SurpriseLegend } from './surprise-legend.js';
 
 interface NeighbourhoodChartProps {
   /** The protein in the middle at first. */
@@ -197,22 +198,17 @@ function Picture({ neighbourhood, hitIds, onWalk, taxa }: PictureProps) {
 }
 
 function Legend({ colours }: { readonly colours: ReadonlyMap<string, string> | undefined }) {
+  const words = 'A ring marks a hit of the query.';
+  if (colours === undefined) return <SurpriseLegend words={words} />;
   return (
     <p class="dot-legend small muted">
-      {colours === undefined
-        ? SURPRISES.map((words, step) => (
-            <span key={words}>
-              <i class={`dot s${step}`} aria-hidden="true" />
-              &nbsp;{words}
-            </span>
-          ))
-        : [...colours].map(([taxon, colour]) => (
-            <span key={taxon}>
-              <i class="dot" style={{ background: colour }} aria-hidden="true" />
-              &nbsp;{taxon === '' ? 'other, or unknown' : taxon}
-            </span>
-          ))}
-      <span>A ring marks a hit of the query.</span>
+      {[...colours].map(([taxon, colour]) => (
+        <span key={taxon}>
+          <i class="dot" style={{ background: colour }} aria-hidden="true" />
+          &nbsp;{taxon === '' ? 'other, or unknown' : taxon}
+        </span>
+      ))}
+      <span>{words}</span>
     </p>
   );
 }
