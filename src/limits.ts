@@ -222,6 +222,8 @@ export const COLABFOLD_ANSWER_MAX_MS = 5_000;
  */
 export const COLABFOLD_PAIRWISE_IDENTITY = 0.95;
 export const COLABFOLD_DIVERSE_ROWS = 3_000;
+/** Candidates of a ticket's search whose rows a second run finds anew, in rounds. */
+export const COLABFOLD_FIRST_ROUND_LIMIT = 250;
 /** Text of one archive, and bytes of the archives that are cached for later requests of a client. */
 export const COLABFOLD_ARCHIVE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 export const COLABFOLD_ARCHIVES_MAX_BYTES = 64 * MEBIBYTE_BYTES;

@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
 import { mergeRounds, searchEachRound } from '../../src/find-homologs/rounds.js';
-import { openHomologRows } from '../../src/find-homologs/source-rows.js';
+import type { FoundHomolog } from '../../src/homologs/homolog-set.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import { eValueOf } from '../../src/search/candidate-significance.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { spaced } from '../tools/proteins.js';
-import { searchWithMmseqs } from './mmseqs.js';
+import { proteinsOf, searchWithMmseqs } from './mmseqs.js';
 import { roundSettings } from './round-settings.js';
+import { foundInRounds, listFromSource } from './source.js';
 
 /*
  * How many rows of an alignment are of another fold? Development domains search a database of labelled domains of the
@@ -53,19 +54,22 @@ export async function measureContamination([database, labelsPath, count = '100',
       sequence: targets.sequence(targets.find(id)!),
     }));
     console.log(`${queries.length} development domains against ${targets.count} of ${database}`);
-    const ways: Record<string, readonly Row[]> = await rowsByRounds(queries, engine);
+    const { ways, homologs: known } = await rowsByRounds(queries, engine);
     if (source !== undefined) {
-      const rules = { maxEValue: RULES.maxEvalue, minCoverage: RULES.minCoverage };
-      const list = await openHomologRows(appliance.config, source, rules);
-      const rows = [...ways[`rounds_${ROUNDS}`]];
-      for (const { id: query, sequence } of queries) {
-        const listed = await list(sequence, RULES.maxSequences);
-        rows.push(...listed.map(({ id: target }) => ({ query, target })));
-      }
-      ways[`rounds_${ROUNDS}_with_source`] = distinct(rows);
+      const sourceQueries = queries.map(({ sequence }, at) => ({ sequence, homologs: known[at] }));
+      const { homologs } = await listFromSource(appliance.config, source, sourceQueries, RULES);
+      const rows = homologs.flatMap((list, at) =>
+        list.map(({ id: target }) => ({ query: queries[at].id, target })),
+      );
+      ways[`rounds_${ROUNDS}_with_source`] = distinct([...ways[`rounds_${ROUNDS}`], ...rows]);
     }
     for (const rounds of [1, ROUNDS]) {
-      const homologs = await searchWithMmseqs(queries, engine.release, { ...RULES, rounds }, folder);
+      const homologs = await searchWithMmseqs(
+        queries,
+        proteinsOf(engine.release),
+        { ...RULES, rounds },
+        folder,
+      );
       ways[`mmseqs_${rounds}`] = distinct(
         queries.flatMap(({ id: query }, at) => homologs[at].map(({ id: target }) => ({ query, target }))),
       );
@@ -82,13 +86,19 @@ export async function measureContamination([database, labelsPath, count = '100',
 async function rowsByRounds(
   queries: readonly { readonly id: string; readonly sequence: string }[],
   engine: SearchEngine,
-): Promise<Record<string, readonly Row[]>> {
+): Promise<{
+  readonly ways: Record<string, readonly Row[]>;
+  /** Homologs of each query in all rounds. */
+  readonly homologs: readonly (readonly FoundHomolog[])[];
+}> {
   const { targets } = engine.release;
+  const homologs: (readonly FoundHomolog[])[] = [];
   const rows: Row[][] = Array.from({ length: ROUNDS }, () => []);
   for (const { id: query, sequence } of queries) {
     const settings = roundSettings(engine, RULES.maxSequences, RULES.maxEvalue);
     const proteins = [{ sequence, normalizationId: NORMALIZATION_ID }];
     const [results] = await searchEachRound(proteins, settings, ROUNDS, engine);
+    homologs.push(foundInRounds(results, RULES.maxEvalue, engine));
     for (let round = 1; round <= ROUNDS; round += 1) {
       for (const candidate of mergeRounds(results.slice(0, round), RULES.maxEvalue).candidates) {
         const { alignment, targetIndex } = candidate;
@@ -98,7 +108,7 @@ async function rowsByRounds(
       }
     }
   }
-  return Object.fromEntries(rows.map((list, index) => [`rounds_${index + 1}`, list]));
+  return { ways: Object.fromEntries(rows.map((list, index) => [`rounds_${index + 1}`, list])), homologs };
 }
 
 function distinct(rows: readonly Row[]): readonly Row[] {

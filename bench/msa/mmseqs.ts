@@ -10,7 +10,8 @@ import type { Release } from '../../src/release/release.js';
 import { presentHomolog } from '../../src/services/run-kinds/relatives.js';
 import type { BenchProtein } from '../tools/proteins.js';
 
-interface Rules {
+/** Bounds of the rows of an alignment. */
+export interface Rules {
   readonly maxEvalue: number;
   readonly minCoverage: number;
   readonly maxSequences: number;
@@ -21,23 +22,28 @@ interface Rules {
 /** The greatest sensitivity of mmseqs's own presets. ColabFold's server searches with 8. */
 const SENSITIVITY = '7.5';
 
+/** Proteins of a release. */
+export function proteinsOf({ targets }: Pick<Release, 'targets'>): readonly BenchProtein[] {
+  return Array.from({ length: targets.count }, (_, at) => ({
+    id: targets.id(at),
+    sequence: targets.sequence(at),
+  }));
+}
+
 /**
- * Searches each protein among the release's proteins with `mmseqs search --num-iterations`. Returns the hits with
+ * Searches each protein among all others with `mmseqs search --num-iterations`. Returns the hits with
  * mmseqs's alignments.
  */
 export async function searchWithMmseqs(
   proteins: readonly BenchProtein[],
-  { targets }: Pick<Release, 'targets'>,
+  targets: readonly BenchProtein[],
   { maxEvalue, minCoverage, maxSequences, rounds }: Rules,
   folder: string,
 ): Promise<readonly (readonly ProteinHomolog[])[]> {
   const path = (name: string): string => join(folder, `${rounds}-${name}`);
   const run = (...words: readonly string[]): Promise<string> => runMmseqs([...words, '-v', '1'], {});
   const queries = proteins.map(({ sequence }, at) => `>q${at}\n${sequence}\n`);
-  const all = Array.from(
-    { length: targets.count },
-    (_, at) => `>${targets.id(at)}\n${targets.sequence(at)}\n`,
-  );
+  const all = targets.map(({ id, sequence }) => `>${id}\n${sequence}\n`);
   await writeFile(path('queries.fasta'), queries.join(''));
   await writeFile(path('targets.fasta'), all.join(''));
   await run('createdb', path('queries.fasta'), path('queries'));

@@ -7,21 +7,21 @@ import type { HomologyCandidate } from '../../src/contract/search/candidate-set.
 import type { ProteinRelative as ProteinHomolog } from '../../src/contract/runs/run-relatives.js';
 import { assert } from '../../src/errors.js';
 import { mergeRounds, searchEachRound } from '../../src/find-homologs/rounds.js';
-import { openHomologRows } from '../../src/find-homologs/source-rows.js';
-import type { ListHomologs } from '../../src/homologs/finder.js';
-import { seededRandom } from '../../src/random.js';
+import type { FoundHomolog } from '../../src/homologs/homolog-set.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import { unpairedBlock } from '../../src/services/colabfold/alignments.js';
 import { presentHomolog } from '../../src/services/run-kinds/relatives.js';
 import { presentCandidate } from '../../src/services/search/present-candidates.js';
 import type { Bench } from '../main.js';
-import { readProteins, type BenchProtein } from '../tools/proteins.js';
+import { draw, readProteins, type BenchProtein } from '../tools/proteins.js';
 import { measureContamination } from './contamination.js';
+import { measureDecoys } from './decoys.js';
 import { measureDoor } from './door.js';
 import { effectiveDepth } from './depth.js';
-import { childrenSeconds, searchWithMmseqs } from './mmseqs.js';
+import { childrenSeconds, proteinsOf, searchWithMmseqs } from './mmseqs.js';
 import { roundSettings } from './round-settings.js';
+import { foundInRounds, listFromSource } from './source.js';
 
 /*
  * How deep are the alignments of ColabFold's clients? The bench samples proteins of a FASTA file and searches a
@@ -36,12 +36,11 @@ import { roundSettings } from './round-settings.js';
  *
  *   npm run bench -- msa <database> <FASTA> [proteins, 20] [first protein, 0] [homolog source]
  *   npm run bench -- msa contamination <database of domains> <labels.tsv> [queries, 100] [homolog source]
+ *   npm run bench -- msa decoys <FASTA> [proteins, 20] [first protein, 0]
  *   npm run bench -- msa door <database> <FASTA> [tickets, 100] [rounds, 3] [homolog source]
  */
 
 const RULES = { maxEvalue: 1e-3, minCoverage: 0.5, maxSequences: 3_000 };
-const RULES_OF_SOURCE = { maxEValue: RULES.maxEvalue, minCoverage: RULES.minCoverage };
-const SEED = 20;
 const ROUNDS = 3;
 
 interface Alignment {
@@ -57,6 +56,7 @@ interface FoundHomologs {
 
 export const run: Bench = async ([first, ...rest]) => {
   if (first === 'contamination') return measureContamination(rest);
+  if (first === 'decoys') return measureDecoys(rest);
   if (first === 'door') return measureDoor(rest);
   const [fasta, count = '20', from = '0', source] = rest;
   return measureDepth(first, fasta, { count: Number(count), from: Number(from), source });
@@ -89,14 +89,28 @@ async function measureDepth(
     console.log(
       `${proteins.length} proteins against ${engine.release.targets.count} of ${database}, ${releaseId}`,
     );
-    const { ways, candidates } = await searchHere(proteins, engine);
+    const { ways, candidates, homologs: known } = await searchHere(proteins, engine);
     if (source !== undefined) {
-      const list = await openHomologRows(appliance.config, source, RULES_OF_SOURCE);
-      ways['rounds_3_with_source'] = await withSource(proteins, candidates, list, ways['rounds_3'].seconds);
+      const queries = proteins.map(({ sequence }, at) => ({ sequence, homologs: known[at] }));
+      const { homologs, seconds } = await listFromSource(appliance.config, source, queries, RULES);
+      ways['rounds_3_with_source'] = {
+        alignments: await Promise.all(
+          proteins.map((protein, at) => {
+            const relatives = homologs[at].map((homolog) => presentHomolog(homolog, protein.sequence));
+            return alignmentOf(protein, { candidates: candidates[at], relatives });
+          }),
+        ),
+        seconds: seconds + ways['rounds_3'].seconds,
+      };
     }
     for (const rounds of [1, 3]) {
       const before = childrenSeconds();
-      const homologs = await searchWithMmseqs(proteins, engine.release, { ...RULES, rounds }, folder);
+      const homologs = await searchWithMmseqs(
+        proteins,
+        proteinsOf(engine.release),
+        { ...RULES, rounds },
+        folder,
+      );
       const seconds = (childrenSeconds() - before) / proteins.length;
       const rowsOf = (rows: (at: number) => FoundHomologs) =>
         Promise.all(proteins.map((protein, at) => alignmentOf(protein, rows(at))));
@@ -112,15 +126,6 @@ async function measureDepth(
   }
 }
 
-function draw(list: readonly BenchProtein[], count: number): readonly BenchProtein[] {
-  const random = seededRandom(SEED);
-  const rest = [...list];
-  return Array.from(
-    { length: Math.min(count, list.length) },
-    () => rest.splice(random.below(rest.length), 1)[0],
-  );
-}
-
 /** Alignments of all proteins by one method, and processor time a protein. Unit: s */
 interface Way {
   readonly alignments: readonly Alignment[];
@@ -133,6 +138,7 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
   const seconds = new Float64Array(ROUNDS);
   const both: Alignment[] = [];
   const candidatesOfAll: (readonly HomologyCandidate[])[] = [];
+  const homologsOfAll: (readonly FoundHomolog[])[] = [];
   for (const protein of proteins) {
     const settings = roundSettings(engine, RULES.maxSequences, RULES.maxEvalue);
     const query = { sequence: protein.sequence, normalizationId: NORMALIZATION_ID };
@@ -150,6 +156,7 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
     // A query whose profile does not change has fewer rounds, and all its time counts for three.
     seconds[ROUNDS - 1] += (user + system) / 1e6 / proteins.length;
     candidatesOfAll.push(candidates);
+    homologsOfAll.push(foundInRounds(results, RULES.maxEvalue, engine));
     const listed = await engine.profileEncoder?.list?.(protein.sequence, RULES.maxSequences);
     if (listed === undefined) continue;
     const homologs = listed.map((homolog) => presentHomolog(homolog, protein.sequence));
@@ -159,27 +166,7 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
     byRound.map((alignments, index) => [`rounds_${index + 1}`, { alignments, seconds: seconds[index] }]),
   );
   if (both.length > 0) ways['rounds_3_with_background'] = { alignments: both, seconds: 0 };
-  return { ways, candidates: candidatesOfAll };
-}
-
-/**
- * Adds the rows of a homolog source, of which each protein is searched alone, as by the interface.
- * @param secondsHere  processor time of our own search of a protein
- */
-async function withSource(
-  proteins: readonly BenchProtein[],
-  candidates: readonly (readonly HomologyCandidate[])[],
-  list: ListHomologs,
-  secondsHere: number,
-): Promise<Way> {
-  const before = childrenSeconds();
-  const alignments: Alignment[] = [];
-  for (const [at, protein] of proteins.entries()) {
-    const listed = await list(protein.sequence, RULES.maxSequences);
-    const relatives = listed.map((homolog) => presentHomolog(homolog, protein.sequence));
-    alignments.push(await alignmentOf(protein, { candidates: candidates[at], relatives }));
-  }
-  return { alignments, seconds: secondsHere + (childrenSeconds() - before) / proteins.length };
+  return { ways, candidates: candidatesOfAll, homologs: homologsOfAll };
 }
 
 /** Builds the block of the interface and parses it like a client. */

@@ -8,6 +8,7 @@ export function roundSettings({ release }: SearchEngine, limit: number, maxEValu
     limit,
     evidence: 'pairwise_sequence_alignment',
     alignedMaxEValue: maxEValue,
+    usedMaxEValue: maxEValue,
     guarantee: 'approximate',
     significance: 'if_available',
   };

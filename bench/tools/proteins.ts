@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.js';
+import { seededRandom } from '../../src/random.js';
 import { parseFastaHeader } from '../../src/sequence/fasta-header.js';
 import { readFasta, fastaFile } from '../../src/sequence/fasta.js';
 import { normaliseProtein } from '../../src/sequence/protein.js';
@@ -42,4 +43,16 @@ export function spaced<Item>(list: readonly Item[], count: number): readonly Ite
 
 export async function writeFasta(path: string, proteins: readonly BenchProtein[]): Promise<void> {
   await writeFile(path, proteins.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
+}
+
+const SEED = 20;
+
+/** Draws proteins at random, without repeats. A shorter draw is the beginning of a longer one. */
+export function draw(list: readonly BenchProtein[], count: number): readonly BenchProtein[] {
+  const random = seededRandom(SEED);
+  const rest = [...list];
+  return Array.from(
+    { length: Math.min(count, list.length) },
+    () => rest.splice(random.below(rest.length), 1)[0],
+  );
 }

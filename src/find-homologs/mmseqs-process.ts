@@ -11,6 +11,8 @@ const COMPLAINT_MAX_BYTES = MEBIBYTE_BYTES / 16;
 export const MEMORY_LIMIT = '8G';
 /** Default sensitivity of mmseqs, stated explicitly because results depend on it. */
 export const SENSITIVITY = '5.7';
+/** Greatest sensitivity of mmseqs's own presets. */
+export const DEEP_SENSITIVITY = '7.5';
 
 /** Returns the version of the installed mmseqs; undefined if it cannot be run. Errors  none */
 export async function mmseqsVersion(): Promise<string | undefined> {

@@ -19,7 +19,7 @@ const BATCH_PROTEINS = 2_000;
 const MAX_HITS = 300;
 
 /** Pages of an index are read when a search needs them, and all processes of a machine share them. */
-const MAPPED = '2';
+export const MAPPED = '2';
 
 /** A homolog source that mmseqs searches. */
 export interface MmseqsSource {
@@ -27,8 +27,6 @@ export interface MmseqsSource {
   readonly database: string;
   /** 1 to 3. Each round after the first searches with profiles of the previous round's hits. */
   readonly rounds: number;
-  /** Largest E-value of a hit that enters a profile. Default: that of the rules. */
-  readonly profileMaxEValue?: number;
   /** Version of the installed mmseqs; an index that it made is used. Without it, each call makes the index anew. */
   readonly version?: string;
 }
@@ -99,7 +97,7 @@ interface SearchRules extends Pick<HomologRules, 'maxEValue' | 'minCoverage'> {
  */
 async function searchHomologSource(
   proteins: readonly HomologQuery[],
-  { database, rounds, version, profileMaxEValue }: MmseqsSource,
+  { database, rounds, version }: MmseqsSource,
   { maxEValue, minCoverage, maxHits }: SearchRules,
   { folder, threads, signal }: Workplace,
 ): Promise<readonly string[]> {
@@ -129,8 +127,7 @@ async function searchHomologSource(
     });
     tables.push(path(table));
     if (round >= rounds) return tables;
-    const entry = profileMaxEValue === undefined ? [] : ['--e-profile', String(profileMaxEValue)];
-    await runMmseqs(['result2profile', ...files, path(profiles), ...entry, ...common], { signal });
+    await runMmseqs(['result2profile', ...files, path(profiles), ...common], { signal });
     queries = profiles;
   }
 }
@@ -138,8 +135,15 @@ async function searchHomologSource(
 /** Columns of a table of hits, in the notation of `mmseqs convertalis`. */
 export const MMSEQS_COLUMNS = 'query,target,evalue,fident,qstart,qend,qlen,tstart,tend,cigar,tseq';
 
-/** Reads a table of hits; the result has one list for each query. Errors  Fault for an unreadable table */
-async function readTable(path: string, queries: number, round: number): Promise<readonly FoundHomolog[][]> {
+/**
+ * Reads a table of hits of `convertalis`; the result has one list for each query.
+ * Errors  Fault for an unreadable table
+ */
+export async function readTable(
+  path: string,
+  queries: number,
+  round: number,
+): Promise<readonly FoundHomolog[][]> {
   const { size } = await stat(path);
   if (size > TABLE_MAX_BYTES)
     throw new Fault(`mmseqs wrote ${size} bytes of hits, more than the limit of ${TABLE_MAX_BYTES}.`);

@@ -71,7 +71,9 @@ export async function searchEachRound(
 ): Promise<readonly (readonly SearchResult[])[]> {
   const first: SearchSome<ProteinQuery> = (some, bounds) => searchMany(some, bounds, engine, signal);
   const next: SearchSome<EncodedQuery> = (some, bounds) => searchEncoded(some, bounds, engine, signal);
-  const lists = (await searchWidening(queries, first, settings, engine)).map((result) => [result]);
+  const limits = limitsOf(settings, engine);
+  const steps = new Uint8Array(queries.length);
+  const lists = (await searchWidening(queries, first, settings, { limits, steps })).map((result) => [result]);
   let names = queries.map(() => '');
   for (let round = 2; round <= rounds; round += 1) {
     const last = lists.map((results) => results[results.length - 1]);
@@ -87,8 +89,12 @@ export async function searchEachRound(
       engine,
       signal,
     );
-    const results = await searchWidening(encoded, next, settings, engine);
-    for (const [place, index] of changed.entries()) lists[index].push(results[place]);
+    const stepsOfChanged = Uint8Array.from(changed, (index) => steps[index]);
+    const results = await searchWidening(encoded, next, settings, { limits, steps: stepsOfChanged });
+    for (const [place, index] of changed.entries()) {
+      lists[index].push(results[place]);
+      steps[index] = stepsOfChanged[place];
+    }
   }
   return lists;
 }
@@ -100,31 +106,48 @@ type SearchSome<Query> = (
 ) => Promise<readonly SearchResult[]>;
 
 /**
- * Searches with the longest list for which the approximate policy of the release was measured. If half of that list
- * could be rows, the query gets the whole list of the settings, whose policy may be the exhaustive one. Settings
- * without a largest E-value of aligned candidates ask for the whole list at once.
+ * Limits of the lists that a query of a round may get, ascending. First come the shortest and the longest list for
+ * which the approximate policy of the release was measured. The whole list of the settings comes last. Its policy may
+ * be the exhaustive one. Settings without a largest E-value of aligned candidates have the whole list alone.
+ */
+function limitsOf(
+  { guarantee, limit, alignedMaxEValue }: SearchSettings,
+  { qualification }: Pick<SearchEngine, 'qualification'>,
+): readonly number[] {
+  if (guarantee !== 'approximate' || qualification === undefined || alignedMaxEValue === undefined)
+    return [limit];
+  const { card } = qualification;
+  const measured = new Set([card.policy.nearest_count, longestListing(card)]);
+  return [...[...measured].filter((one) => one < limit), limit];
+}
+
+/**
+ * Searches with the query's shortest list. If half of a list could be rows, the query gets the next longer one, also in
+ * later rounds.
+ * @param steps  the index of each query's list among the limits, which this function increases
  */
 async function searchWidening<Query>(
   queries: readonly Query[],
   searchSome: SearchSome<Query>,
   settings: SearchSettings,
-  { qualification }: Pick<SearchEngine, 'qualification'>,
+  { limits, steps }: { readonly limits: readonly number[]; readonly steps: Uint8Array },
 ): Promise<readonly SearchResult[]> {
-  const { guarantee, limit, alignedMaxEValue: maxEValue } = settings;
-  const measured = qualification === undefined ? Infinity : longestListing(qualification.card);
-  if (guarantee !== 'approximate' || limit <= measured || maxEValue === undefined)
-    return searchSome(queries, settings);
-  const results = [...(await searchSome(queries, { ...settings, limit: measured }))];
-  const full = [...results.keys()].filter((index) => {
-    const isRow = (candidate: Candidate): boolean => (eValueOf(candidate) ?? Infinity) <= maxEValue;
-    return results[index].candidates.filter(isRow).length >= FULL_SHARE * measured;
-  });
-  if (full.length === 0) return results;
-  const wider = await searchSome(
-    full.map((index) => queries[index]),
-    settings,
-  );
-  for (const [at, index] of full.entries()) results[index] = wider[at];
+  const { alignedMaxEValue: maxEValue = Infinity } = settings;
+  const isRow = (candidate: Candidate): boolean => (eValueOf(candidate) ?? Infinity) <= maxEValue;
+  const results = new Array<SearchResult>(queries.length);
+  for (const [step, limit] of limits.entries()) {
+    const open = [...queries.keys()].filter((index) => steps[index] === step);
+    if (open.length === 0) continue;
+    const some = await searchSome(
+      open.map((index) => queries[index]),
+      { ...settings, limit },
+    );
+    for (const [at, index] of open.entries()) {
+      results[index] = some[at];
+      const rowCount = some[at].candidates.filter(isRow).length;
+      if (step + 1 < limits.length && rowCount >= FULL_SHARE * limit) steps[index] += 1;
+    }
+  }
   return results;
 }
 
@@ -172,6 +195,7 @@ export async function listByRounds(
     limit,
     evidence: 'pairwise_sequence_alignment',
     alignedMaxEValue: maxEValue,
+    usedMaxEValue: maxEValue,
     guarantee: 'approximate',
     significance: 'if_available',
   } as const;

@@ -1,29 +1,41 @@
 import type { ApplianceConfig } from '../config.js';
 import { Refusal } from '../errors.js';
-import type { ListHomologs } from '../homologs/finder.js';
-import { HOMOLOG_RULES, type HomologRules } from '../homologs/rules.js';
-import { MSA_MAX_ROUNDS, MSA_PROFILE_EXPECTED_FALSE_HITS } from '../limits.js';
+import type { FoundHomolog, Homolog } from '../homologs/homolog-set.js';
+import type { HomologRules } from '../homologs/rules.js';
 import { findHomologSource, homologSourceDatabase } from './homolog-sources.js';
 import { mmseqsVersion } from './mmseqs-process.js';
-import { mmseqsHomologs } from './mmseqs.js';
+import { listByProfiles } from './source-profiles.js';
+
+/** A protein, and the homologs known already. Those of small E-values make the first profile. */
+export interface SourceQuery {
+  readonly sequence: string;
+  readonly homologs?: readonly Homolog[];
+}
 
 /**
- * Returns a function that lists the homologs of a protein in a homolog source, in MSA_MAX_ROUNDS rounds of mmseqs.
- * Errors  Refusal `background_not_found`, `tool_missing`; those of the function are those of mmseqsHomologs
+ * Lists the homologs of a protein in a homolog source, in ascending order of E-value.
+ * Errors  those of listByProfiles
+ * @param limit  largest number of search hits to consider in each round
+ */
+export type ListSourceRows = (
+  query: SourceQuery,
+  limit: number,
+  options?: { readonly signal?: AbortSignal },
+) => Promise<readonly FoundHomolog[]>;
+
+/**
+ * Returns a function that lists the homologs of a protein in a homolog source, in rounds of profiles.
+ * Errors  Refusal `background_not_found`, `tool_missing`
  */
 export async function openHomologRows(
   { indexesFolder, threads }: Pick<ApplianceConfig, 'indexesFolder' | 'threads'>,
   name: string,
-  { maxEValue, minCoverage }: Pick<HomologRules, 'maxEValue' | 'minCoverage'>,
-): Promise<ListHomologs> {
+  rules: Pick<HomologRules, 'maxEValue' | 'minCoverage'>,
+): Promise<ListSourceRows> {
   const { version } = await requireSource(name, indexesFolder, `There is no homolog source ${name}. `);
-  const source = {
-    database: homologSourceDatabase(indexesFolder, name),
-    rounds: MSA_MAX_ROUNDS,
-    version,
-    profileMaxEValue: MSA_PROFILE_EXPECTED_FALSE_HITS,
-  };
-  return mmseqsHomologs(source, { ...HOMOLOG_RULES, maxEValue, minCoverage }, threads).list;
+  const source = { database: homologSourceDatabase(indexesFolder, name), version };
+  return ({ sequence, homologs = [] }, limit, { signal } = {}) =>
+    listByProfiles({ sequence, homologs }, source, { ...rules, limit }, { threads, signal });
 }
 
 /** Errors  Refusal `background_not_found` with the given sentence; `tool_missing` */

@@ -19,6 +19,7 @@ import type { IndexCatalog } from './catalog.js';
 import { openHomologs, type OpenHomologs } from './cluster/homologs.js';
 import type { HomologsSampled, PipelineEvents } from './events/notices.js';
 
+export { homologOf } from '../find-homologs/search.js';
 export { openHomologRows } from '../find-homologs/source-rows.js';
 export { listUnindexedSources } from '../find-homologs/homolog-sources.js';
 

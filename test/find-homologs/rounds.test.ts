@@ -206,9 +206,15 @@ describe('a search in rounds', () => {
     }
   });
 
-  it('searches the whole list only for a query of which half of the measured list could be rows', async () => {
-    const limits = async (measured: number): Promise<readonly number[]> => {
-      const card = { policy: { nearest_count: measured, striking_count: 8 }, tried: [], recalls: RECALLS };
+  it('widens the list of a query only while half of it could be rows', async () => {
+    const limits = async (...measured: readonly number[]): Promise<readonly number[]> => {
+      const [shortest, ...longer] = measured.map((count) => ({ nearest_count: count, striking_count: 8 }));
+      const card = {
+        policy: shortest,
+        tried: longer.map((counts) => ({ ...counts, ...RECALLS })),
+        recalls: RECALLS,
+        required_recall: 0.99,
+      };
       const qualified = {
         ...engine,
         qualification: { id: 'qual_test', card: card as unknown as PolicyCard },
@@ -220,6 +226,9 @@ describe('a search in rounds', () => {
     // The family has 14 members: more than half of 10, and less than half of 60.
     expect(new Set(await limits(60))).toEqual(new Set([60]));
     expect(new Set(await limits(10))).toEqual(new Set([targets.length]));
+    expect(new Set(await limits(10, 60))).toEqual(new Set([60]));
+    expect(new Set(await limits(10, 12))).toEqual(new Set([targets.length]));
+    expect(new Set(await limits(60, 100))).toEqual(new Set([60]));
   });
 
   it('gives a query that finds no other protein the result of a single search', async () => {

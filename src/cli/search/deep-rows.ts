@@ -81,13 +81,15 @@ export async function addHomologRows(
   const { source } = rows;
   if (source === undefined) return reports;
   // A search without homolog rows does not load these modules.
-  const { openHomologRows } = await import('../../pipelines/homologs.js');
+  const { homologOf, openHomologRows } = await import('../../pipelines/homologs.js');
   const { presentHomolog } = await import('../../services/run-kinds/relatives.js');
   const listHomologs = await openHomologRows(config, source, rows);
   return (async function* () {
     for await (const report of reports) {
       const { sequence } = report.query;
-      const homologs = await listHomologs(sequence, limit, { signal });
+      const { result, release } = report;
+      const known = result.candidates.flatMap((candidate) => homologOf(candidate, release) ?? []);
+      const homologs = await listHomologs({ sequence, homologs: known }, limit, { signal });
       yield { ...report, homologs: homologs.map((homolog) => presentHomolog(homolog, sequence)) };
     }
   })();

@@ -8,6 +8,8 @@ import {
   COLABFOLD_ARCHIVE_MAX_BYTES,
   COLABFOLD_ARCHIVES_MAX_BYTES,
   COLABFOLD_ATTEMPTS_MAX_COUNT,
+  COLABFOLD_FIRST_ROUND_LIMIT,
+  MSA_DEFAULT_EXPECTED_FALSE_HITS,
 } from '../../limits.js';
 import type { IdempotencyTable } from '../../store/tables/idempotency.js';
 import type { RunRow, RunTable } from '../../store/tables/runs.js';
@@ -75,6 +77,11 @@ const TEMPLATES_FILE = 'pdb70.m8';
 
 /** Endpoints of a ticket's runs. */
 type SearchEndpoint = 'homology.search' | 'sequences.relatives';
+/** A run of a ticket: what it does, and how many candidates each of its searches lists. */
+interface TicketWork {
+  readonly endpoint: SearchEndpoint;
+  readonly limit: number;
+}
 const SEARCHED = {
   evidence: 'pairwise_sequence_alignment',
   guarantee: 'approximate',
@@ -168,7 +175,10 @@ export class ColabfoldTickets {
     };
   }
 
-  /** Rows are paired by the taxa of the database's proteins. Proteins of its homolog source have no taxa. */
+  /**
+   * Rows are paired by the taxa of the database's proteins. Proteins of its homolog source have no taxa. With rounds,
+   * the second run has the rows of the first round, too, so that the search lists only the best of them.
+   */
   async #searchOf(
     query: NamedQuery,
     slug: string,
@@ -177,25 +187,32 @@ export class ColabfoldTickets {
   ): Promise<TicketSearch> {
     const { settings, catalog } = this.#dependencies;
     const release = catalog.defaultRelease(slug, context.organizationId);
-    const runId = await this.#runOf('homology.search', query, release, context);
-    const { hasBackgroundRows, rounds, homologSource } = settings;
+    const { hasBackgroundRows, rounds, homologSource, maxSequences } = settings;
+    const limit =
+      pairing === undefined && findsRowsAnew(settings)
+        ? Math.min(maxSequences, COLABFOLD_FIRST_ROUND_LIMIT)
+        : maxSequences;
+    const run = (endpoint: SearchEndpoint, rows: number): Promise<string> =>
+      this.#runOf({ endpoint, limit: rows }, query, release, context);
+    const runId = await run('homology.search', limit);
     const hasMore = givesHomologs(release.manifest) || rounds > 1 || homologSource !== undefined;
     if (pairing !== undefined || !hasBackgroundRows || !hasMore) return { runId };
-    return { runId, homologsRunId: await this.#runOf('sequences.relatives', query, release, context) };
+    return { runId, homologsRunId: await run('sequences.relatives', maxSequences) };
   }
 
   /** Run of this query: an earlier one if it is still readable, otherwise a new one. */
   async #runOf(
-    endpoint: SearchEndpoint,
+    work: TicketWork,
     query: NamedQuery,
     { releaseId }: CatalogRelease,
     context: RequestContext,
   ): Promise<string> {
     const { settings, idempotency, table, now } = this.#dependencies;
+    const { endpoint, limit } = work;
     // Runs keep the keys that they had before there were runs of homologs, rounds and sources.
     const parts = endpoint === 'homology.search' ? [] : [endpoint, ...Object.entries(deepInput(settings))];
     for (let attempt = 0; attempt < COLABFOLD_ATTEMPTS_MAX_COUNT; attempt += 1) {
-      const key = canonicalSha256([query.sequence, releaseId, settings.maxSequences, attempt, ...parts]);
+      const key = canonicalSha256([query.sequence, releaseId, limit, attempt, ...parts]);
       const scope = canonicalSha256([context.organizationId, 'colabfold.ticket', key]);
       const claim = await idempotency.claim({ key, scope, fingerprint: key }, now());
       if (claim.stored !== undefined) {
@@ -204,7 +221,7 @@ export class ColabfoldTickets {
         continue;
       }
       try {
-        return await this.#createRun(endpoint, query, releaseId, {
+        return await this.#createRun(work, query, releaseId, {
           ...context,
           keyed: {
             remember: ({ value }) => claim.put({ status: 202, headers: {}, body: (value as Run).id }, now()),
@@ -223,7 +240,7 @@ export class ColabfoldTickets {
   }
 
   async #createRun(
-    endpoint: SearchEndpoint,
+    { endpoint, limit }: TicketWork,
     { sequence }: NamedQuery,
     releaseId: string,
     context: RequestContext,
@@ -233,7 +250,7 @@ export class ColabfoldTickets {
     const input = {
       query: { kind: 'protein_sequence', sequence },
       database_release_id: releaseId,
-      limit: settings.maxSequences,
+      limit,
     } as const;
     const common = { label: RUN_LABEL, priority: 'normal', background: true } as const;
     const request =
@@ -283,6 +300,12 @@ export class ColabfoldTickets {
     }
     return tarGz([...files, { name: TEMPLATES_FILE, pieces: [] }], signal);
   }
+}
+
+/** Whether the run of homologs finds all rows of the search anew: its rounds list E-values up to the default bound. */
+function findsRowsAnew({ hasBackgroundRows, rounds, maxEvalue }: ColabfoldSettings): boolean {
+  const isWithin = maxEvalue !== null && maxEvalue <= MSA_DEFAULT_EXPECTED_FALSE_HITS;
+  return hasBackgroundRows && rounds > 1 && isWithin;
 }
 
 /** Members of a run of homologs that ask for rounds and for a homolog source. */

@@ -8,8 +8,7 @@ import type { ApplianceConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import { mmseqsVersion } from '../../find-homologs/mmseqs-process.js';
 import { listByRounds } from '../../find-homologs/rounds.js';
-import { openHomologRows } from '../../find-homologs/source-rows.js';
-import type { ListHomologs } from '../../homologs/finder.js';
+import { openHomologRows, type ListSourceRows } from '../../find-homologs/source-rows.js';
 import { extendedCigar, type FoundHomolog } from '../../homologs/homolog-set.js';
 import { listHomologs } from '../../homologs/select.js';
 import { MSA_DEFAULT_EXPECTED_FALSE_HITS } from '../../limits.js';
@@ -74,14 +73,14 @@ export function homologsRuns({ catalog, engines, config }: HomologsRunDependenci
       // The release may have been deleted or made private meanwhile.
       const { manifest } = catalog.release(releaseId, context.organizationId);
       const engine = await engines.open(releaseId);
-      const lists: (readonly FoundHomolog[])[] = [];
-      if (rounds > 1)
-        lists.push(await listByRounds(query, { ...LISTED_RULES, rounds, limit }, engine, signal));
+      const inRounds =
+        rounds > 1 ? await listByRounds(query, { ...LISTED_RULES, rounds, limit }, engine, signal) : [];
+      const lists: (readonly FoundHomolog[])[] = rounds > 1 ? [inRounds] : [];
       const own = await engine.profileEncoder?.list?.(query.sequence, limit, { signal });
       if (own !== undefined) lists.push(own);
       if (source !== undefined) {
         const list = await openSource(config, source);
-        lists.push(await list(query.sequence, limit, { signal }));
+        lists.push(await list({ sequence: query.sequence, homologs: inRounds }, limit, { signal }));
       }
       if (lists.length === 0) throw withoutHomologs(slug);
       const homologs = mergeLists(lists);
@@ -148,7 +147,7 @@ export function presentHomolog(homolog: FoundHomolog, query: string): ProteinHom
 }
 
 /** Errors  Refusal `relatives_unavailable` if the source or mmseqs is missing */
-function openSource(config: HomologsRunDependencies['config'], source: string): Promise<ListHomologs> {
+function openSource(config: HomologsRunDependencies['config'], source: string): Promise<ListSourceRows> {
   return openHomologRows(config, source, LISTED_RULES).catch((cause: Error) => {
     if (!(cause instanceof Refusal)) throw cause;
     throw new Refusal('relatives_unavailable', cause.message, { param: 'homolog_source' });

@@ -41,7 +41,7 @@ function writeProteins(name: string, proteins: readonly (readonly [id: string, s
 }
 
 function start(settings: Json): Promise<Serving> {
-  const file = join(bench.folder, `settings-${Object.keys(settings).length}.json`);
+  const file = join(bench.folder, `settings-${Object.values(settings).join('-')}.json`);
   // The database has no calibration, so its rows need no E-value.
   writeFileSync(file, JSON.stringify({ colabfold: { database: 'lab', max_evalue: null, ...settings } }));
   return bench.start({ GLOAMING_CONFIG: file });
@@ -193,6 +193,35 @@ describe.skipIf((await mmseqsVersion()) === undefined)('a database with relative
       await named.stop();
     }
   });
+
+  it('has a search of its own for pairs only if rounds find the rows of the other search anew', async () => {
+    const sequences = [query, shared];
+    for (const [settings, isShared] of [
+      [{ rounds: 2, max_evalue: 0.001, max_sequences: 301 }, false],
+      // Rounds list no rows of greater E-values, so that the search must.
+      [{ rounds: 2, max_evalue: 10, max_sequences: 302 }, true],
+      [{ max_evalue: 0.001, max_sequences: 303 }, true],
+    ] as const) {
+      const named = await start({ database: 'demo', ...settings });
+      try {
+        const client = colabfoldClient(() => `${named.server.url}/colabfold`);
+        const headers = headersOf('lab');
+        const alone: Json = await client.submit({ sequences, mode: 'nofilter', headers });
+        const paired: Json = await client.submit({
+          sequences,
+          mode: 'paircomplete',
+          isPaired: true,
+          headers,
+        });
+        const runs: readonly string[] = paired.run_ids;
+        expect(runs).toHaveLength(sequences.length);
+        expect(runs.every((id) => alone.run_ids.includes(id))).toBe(isShared);
+        expect(runs.some((id) => alone.run_ids.includes(id))).toBe(isShared);
+      } finally {
+        await named.stop();
+      }
+    }
+  }, 120_000);
 
   it('refuses homologs for a database whose proteins have none', async () => {
     const input = { query: { kind: 'protein_sequence', sequence: query }, database: 'demo' };
