@@ -19,15 +19,17 @@ import { readProteins, spaced, type BenchProtein } from '../tools/proteins.js';
 import { qualifiedEngine } from '../tools/qualified.js';
 import { writeHomologSource } from '../relatives/homolog-source.js';
 import { labelledProteins, type LabelledProteins } from './labelled.js';
+import { rankPropagated, type Ranking } from './propagated.js';
 
 /*
  * Measures whether domains are found in whole proteins. The queries are domains of folds that the encoder was not
- * trained
- * on. The targets are natural proteins, half of which have such a domain (labelled.ts). The metric is capped recall at
- * 10, for all policies, with and without homologs, beside BLASTP and MMseqs2. `remote` leaves out the targets that
- * mmseqs finds with the query domain at E ≤ 1e-10.
+ * trained on. The targets are natural proteins, half of which have such a domain (labelled.ts). The metric is capped
+ * recall at 10, for all policies, with and without homologs, beside BLASTP and MMseqs2. `remote` leaves out the targets
+ * that mmseqs finds with the query domain at E ≤ 1e-10.
  *
- *   npm run bench -- proteins [queries, evenly spaced] [targets] [plain,relatives] [folder to keep]
+ * `plain-walk` and `relatives-walk` rank by propagation over the graph of neighbours of the same databases.
+ *
+ *   npm run bench -- proteins [queries, evenly spaced] [targets] [plain,relatives,plain-walk,…] [folder to keep]
  */
 
 const DEPTH = 10;
@@ -40,9 +42,6 @@ const RANKINGS: Readonly<Record<string, (candidate: Candidate) => number | undef
   affine: candidateScores.affine,
   'E-value': candidateScores.evalue,
 };
-
-/** Target ids of a query, best first. */
-type Ranking = ReadonlyMap<string, readonly string[]>;
 
 interface Recall {
   readonly all: number;
@@ -89,10 +88,16 @@ export const run: Bench = async ([
       if (!(await isInstalled(peer))) console.log(`${peer.name}: skipped, it is not installed`);
       else record(peer.name, await rankByPeer(peer, queries, targets, folder));
     }
-    const engines = kinds.split(',').map((kind) => ENGINES[kind as keyof typeof ENGINES]);
-    for (const openEngines of engines) {
-      for await (const { name, guarantee, engine } of openEngines(appliance, targets, { data, folder })) {
-        for (const [by, ranking] of await rankByEngine(engine, guarantee, queries))
+    for (const kind of kinds.split(',')) {
+      const [slug, way] = kind.split('-');
+      const engine = await ENGINES[slug as keyof typeof ENGINES](appliance, targets, { data, folder });
+      if (way === 'walk') {
+        for (const [by, ranking] of await rankPropagated(engine, slug, queries, appliance))
+          record(`${slug}, propagation, ${by}`, ranking);
+        continue;
+      }
+      for await (const { name, guarantee, engine: searching } of byAllPolicies(engine, slug, folder)) {
+        for (const [by, ranking] of await rankByEngine(searching, guarantee, queries))
           record(`${name}, ${by}`, ranking);
       }
     }
@@ -136,22 +141,10 @@ interface Folders {
 }
 
 const ENGINES = {
-  async *plain(
-    appliance: Appliance,
-    targets: readonly BenchProtein[],
-    { folder }: Folders,
-  ): AsyncGenerator<Searched> {
-    const engine = await openCalibrated(appliance, targets, 'plain', folder);
-    yield* byAllPolicies(engine, 'plain', folder);
-  },
-  async *relatives(
-    appliance: Appliance,
-    targets: readonly BenchProtein[],
-    { data, folder }: Folders,
-  ): AsyncGenerator<Searched> {
-    const engine = await openWithHomologs(appliance, targets, data, folder);
-    yield* byAllPolicies(engine, 'relatives', folder);
-  },
+  plain: async (appliance: Appliance, targets: readonly BenchProtein[], { folder }: Folders) =>
+    openCalibrated(appliance, targets, 'plain', folder),
+  relatives: async (appliance: Appliance, targets: readonly BenchProtein[], { data, folder }: Folders) =>
+    openWithHomologs(appliance, targets, data, folder),
 };
 
 async function* byAllPolicies(engine: SearchEngine, kind: string, folder: string): AsyncGenerator<Searched> {

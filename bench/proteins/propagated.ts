@@ -1,0 +1,88 @@
+import type { Appliance } from '../../src/appliance.js';
+import { qualifyRelease } from '../../src/measure-recall/qualify.js';
+import { computeNeighbours } from '../../src/pipelines/neighbours/neighbours.js';
+import { calibrateWalks } from '../../src/pipelines/walks.js';
+import { walkHits } from '../../src/propagation/hits.js';
+import { walkLogEValue } from '../../src/propagation/null.js';
+import { unfilteredSpace } from '../../src/release/filter/target-space.js';
+import { openPropagation } from '../../src/services/search/propagation.js';
+import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
+import { searchMany } from '../../src/search/search.js';
+import type { SearchEngine } from '../../src/search/search-types.js';
+import { logEValueOf } from '../tools/candidate-scores.js';
+import type { BenchProtein } from '../tools/proteins.js';
+
+/** Hits of a query that its walk starts from, as many as of `gloaming search --propagation`. */
+const CANDIDATES = 1_000;
+const LARGEST_EVALUE = 10;
+/** Queries that are searched at once. */
+const CHUNK = 50;
+
+/** Target ids of each query, best first. */
+export type Ranking = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Ranks the targets of a database by walks over its graph of neighbours: by weight, and by the smaller E-value of walk
+ * and direct comparison. Makes the graph by the fastest policy that qualifies, as `gloaming index neighbours` does, and
+ * the null of walks. Hits are those of an exhaustive search.
+ * @param slug  name of the database in the appliance
+ */
+export async function rankPropagated(
+  engine: SearchEngine,
+  slug: string,
+  queries: readonly BenchProtein[],
+  { config }: Appliance,
+): Promise<ReadonlyMap<string, Ranking>> {
+  const { release } = engine;
+  await qualifyRelease({ engine }).catch((cause: Error) =>
+    console.log(`No approximate policy: ${cause.message}`),
+  );
+  const before = process.cpuUsage();
+  const { release: located } = await computeNeighbours(
+    { database: slug, isFull: true },
+    config,
+    process.env,
+    {},
+  );
+  const { user, system } = process.cpuUsage(before);
+  await calibrateWalks({ config }, located);
+  const { walk, walkNull, neighbours } = await openPropagation(engine);
+  console.log(
+    `${slug}: a graph of ${neighbours.graph.targets.length} pairs in ${((user + system) / 1e6).toFixed(0)} s of CPU time`,
+  );
+  const settings = {
+    targetSpace: unfilteredSpace(release),
+    limit: Math.min(CANDIDATES, release.targets.count),
+    evidence: 'pairwise_sequence_alignment',
+    significance: 'if_available',
+    guarantee: 'exhaustive',
+    alignedMaxEValue: LARGEST_EVALUE,
+  } as const;
+  const rankings = {
+    walk: new Map<string, readonly string[]>(),
+    merged: new Map<string, readonly string[]>(),
+  };
+  for (let start = 0; start < queries.length; start += CHUNK) {
+    const chunk = queries.slice(start, start + CHUNK);
+    const batch = chunk.map(({ sequence }) => ({ sequence, normalizationId: NORMALIZATION_ID }));
+    for (const [index, { candidates }] of (await searchMany(batch, settings, engine)).entries()) {
+      const { id } = chunk[index];
+      const merged = new Map(candidates.map((hit) => [hit.targetIndex, logEValueOf(hit) ?? Infinity]));
+      const reached = walk(walkHits(candidates));
+      for (const each of reached) {
+        const logE = walkLogEValue(each, release.targets.count, walkNull) ?? Infinity;
+        merged.set(each.target, Math.min(logE, merged.get(each.target) ?? Infinity));
+      }
+      const masses = new Map(reached.map(({ target, mass }) => [target, -mass]));
+      rankings.walk.set(id, idsOf(masses, engine));
+      rankings.merged.set(id, idsOf(merged, engine));
+    }
+  }
+  return new Map(Object.entries(rankings));
+}
+
+/** Ids of targets by their score, the least first, equal ones by index. */
+function idsOf(scores: ReadonlyMap<number, number>, { release }: SearchEngine): readonly string[] {
+  const best = [...scores].sort((a, b) => a[1] - b[1] || a[0] - b[0]).slice(0, 100);
+  return best.map(([target]) => release.targets.id(target));
+}
