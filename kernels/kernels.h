@@ -62,8 +62,8 @@
  * Layout in memory. Targets stay as the release stores them: row-major, one row of `dimension` bytes per residue. A
  * table may prepare them once for all queries of a call, kPreparedRows at a time, still row-major (maxsimPrepare). Only
  * batch.h packs targets, one row of each at a time. The query is packed once per call: a vector register holds the same
- * four bytes (int8: "quad"; AVX2: two int16) of neighbouring tokens, so that one broadcast of four target bytes
- * multiplies them all:
+ * four bytes (int8: "quad") of neighbouring tokens, so that one broadcast of four target bytes multiplies them all.
+ * With AVX2 it holds two bytes for MaxSim, and two int16 for affine scores:
  *
  *     target row t     | b0 b1 b2 b3 | b4 b5 b6 b7 | …            dimension bytes
  *                        └─ quad 0 ─┘  └─ quad 1 ─┘

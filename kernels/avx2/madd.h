@@ -1,5 +1,5 @@
-/* Shared by the AVX2 kernels. The saturating multiply of unsigned by signed bytes is wrong at full range. So both sides
- * are widened to int16, and vpmaddwd adds two exact products: a "pair" takes the place of a quad in kernels.h. */
+/* Shared by the affine AVX2 kernels, which need sums of 32 bits. Both sides are widened to int16, and vpmaddwd adds two
+ * exact products: a "pair" takes the place of a quad in kernels.h. */
 #ifndef GLOAMING_AVX2_MADD_H
 #define GLOAMING_AVX2_MADD_H
 

@@ -72,10 +72,10 @@ void require(bool holds, const char* what) {
   std::exit(1);
 }
 
-/* Seconds of `products` multiply-adds at the machine's peak. */
-double peakSeconds(const Kernels& kernels, double products) {
+/* Seconds of `products` multiply-adds at the machine's peak, which runPeak runs. */
+double peakSeconds(double (*runPeak)(const Kernels&, uint64_t), const Kernels& kernels, double products) {
   const double start = processorSeconds();
-  const double done = runPeakRounds(kernels, 1'000'000);
+  const double done = runPeak(kernels, 1'000'000);
   return (processorSeconds() - start) / done * products;
 }
 
@@ -108,7 +108,7 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
   const bool isSlow = kernels.name == referenceKernels.name;
   std::vector<double> peak, one, oneWall, two, twoWall, plain;
   for (int round = 0; round < (isSlow ? 15 : 60); ++round) {
-    if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(kernels, products));
+    if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(runMaxsimPeak, kernels, products));
     const Elapsed alone = search(1, nullptr, kernels), together = search(2, nullptr, kernels);
     if (twin != nullptr && round % kTwinRounds == 0) plain.push_back(search(1, nullptr, *twin).processor);
     one.push_back(alone.processor);
@@ -169,7 +169,7 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffinePar
   const double products = dimension + (parameters.profileWeight > 0 ? kProfileValues : 0);
   std::vector<double> peak, score, measure, align, two, plainScore, plainMeasure;
   for (int round = 0; round < 25; ++round) {
-    if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(affineMultiplier(kernels), cells * products));
+    if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(runAffinePeak, kernels, cells * products));
     score.push_back(search(AffineWork::kScores, 1, nullptr, kernels).processor);
     measure.push_back(search(AffineWork::kMeasures, 1, nullptr, kernels).processor);
     align.push_back(search(AffineWork::kAlignments, 1, nullptr, kernels).processor);

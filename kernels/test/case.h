@@ -53,7 +53,7 @@ inline bool sameMeasures(const Kernels& kernels, const std::vector<AffineTask>& 
 }
 
 /** Distribution of the rows' values. */
-enum class Kind : uint32_t { kRandom, kExtreme, kEqual, kZero, kSparse, kRelated, kCount };
+enum class Kind : uint32_t { kRandom, kExtreme, kEqual, kZero, kSparse, kRelated, kBorder, kCount };
 
 struct Case {
   uint64_t seed;
@@ -85,6 +85,14 @@ inline std::vector<int8_t> rowsOf(Random& random, Kind kind, uint32_t length, ui
       std::memset(row, static_cast<int>(std::sqrt(32'767 / dimension)), dimension);
     } else if (kind == Kind::kSparse && below(random, 3) == 0) {
       row[below(random, dimension)] = static_cast<int8_t>(static_cast<int>(below(random, 256)) - 128);
+    } else if (kind == Kind::kBorder) {
+      // With 255, both bytes of a biased row, pairs whose sum is about 128 have a sum of products about 2^15.
+      const int sign = below(random, 2) == 0 ? 1 : -1, isLarge = below(random, 2) == 0;
+      const int first = isLarge ? 127 : 3 + static_cast<int>(below(random, 122));
+      const int second = isLarge ? 127 : 126 + static_cast<int>(below(random, 5)) - first;
+      int8_t* pair = row + 2 * below(random, 2);
+      pair[0] = static_cast<int8_t>(sign * first);
+      pair[1] = static_cast<int8_t>(sign * second);
     }
   }
   return rows;

@@ -185,6 +185,8 @@ uint32_t checkAll(uint64_t seed) {
       }
     }
   }
+  // The only dot product of a pair of residues may be negative.
+  for (int repeat = 0; repeat < 1'000; ++repeat) check(32, 1, 1, Kind::kBorder, kTypical);
   for (const AffineParameters& parameters : kParameters) {
     check(32, 700, 900, Kind::kRelated, parameters);
     for (int repeat = 0; repeat < 3; ++repeat) done += checkBatches(random, parameters);

@@ -36,20 +36,33 @@ inline double runVnniRounds(uint64_t rounds) {
   return products;
 }
 
+#define GLOAMING_ROUNDS(dot) \
+  asm volatile( \
+      "1:\n\t" GLOAMING_REPEAT_12(dot) "dec %0\n\t" \
+      "jnz 1b\n\t" \
+      : "+r"(rounds) \
+      : \
+      : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", \
+        "xmm12", "xmm13", "xmm14", "xmm15")
+
 /* Runs 12 vpmaddwd + vpaddd pairs per round, 16 products each. */
-inline double runMaddRounds(uint64_t rounds) {
+inline double runWideRounds(uint64_t rounds) {
 #define GLOAMING_DOT(n) "vpmaddwd %%ymm14, %%ymm15, %%ymm13\n\tvpaddd %%ymm13, %%ymm" #n ", %%ymm" #n "\n\t"
   const double products = static_cast<double>(rounds) * 12 * 16;
-  asm volatile(
-      "1:\n\t" GLOAMING_REPEAT_12(GLOAMING_DOT) "dec %0\n\t"
-      "jnz 1b\n\t"
-      : "+r"(rounds)
-      :
-      : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
-        "xmm12", "xmm13", "xmm14", "xmm15");
+  GLOAMING_ROUNDS(GLOAMING_DOT);
 #undef GLOAMING_DOT
   return products;
 }
+
+/* Runs 12 vpmaddubsw + vpaddw pairs per round, 32 products each. */
+inline double runByteRounds(uint64_t rounds) {
+#define GLOAMING_DOT(n) "vpmaddubsw %%ymm14, %%ymm15, %%ymm13\n\tvpaddw %%ymm13, %%ymm" #n ", %%ymm" #n "\n\t"
+  const double products = static_cast<double>(rounds) * 12 * 32;
+  GLOAMING_ROUNDS(GLOAMING_DOT);
+#undef GLOAMING_DOT
+  return products;
+}
+#undef GLOAMING_ROUNDS
 
 #if defined(GLOAMING_HAS_AMX)
 /* Runs four tdpbssd per round, 16 × 16 × 64 products each. */
@@ -69,26 +82,24 @@ inline double runTileRounds(uint64_t rounds) {
 
 inline bool hasPeakProbe(const Kernels& kernels) { return &kernels != &referenceKernels; }
 
-/* The table whose multiply instructions the affine kernels of another table use. */
-inline const Kernels& affineMultiplier(const Kernels& kernels) {
-#if defined(GLOAMING_HAS_AMX)
-  if (&kernels == &amxKernels) return avx512vnniKernels;
-#endif
-  return kernels;
-}
-
-inline double runPeakRounds(const Kernels& kernels, uint64_t rounds) {
+/* Runs the multiply instructions of the table's MaxSim; returns multiply-adds done. */
+inline double runMaxsimPeak(const Kernels& kernels, uint64_t rounds) {
 #if defined(GLOAMING_HAS_AMX)
   if (&kernels == &amxKernels) return runTileRounds(rounds / 16);
 #endif
-  return &kernels == &avx512vnniKernels ? runVnniRounds(rounds) : runMaddRounds(rounds);
+  return &kernels == &avx512vnniKernels ? runVnniRounds(rounds) : runByteRounds(rounds);
+}
+
+/* Runs the multiply instructions of the table's affine kernels. */
+inline double runAffinePeak(const Kernels& kernels, uint64_t rounds) {
+  return &kernels == &avx2Kernels ? runWideRounds(rounds) : runVnniRounds(rounds);
 }
 
 #else
 
 inline bool hasPeakProbe(const Kernels&) { return false; }
-inline const Kernels& affineMultiplier(const Kernels& kernels) { return kernels; }
-inline double runPeakRounds(const Kernels&, uint64_t) { return 0; }
+inline double runMaxsimPeak(const Kernels&, uint64_t) { return 0; }
+inline double runAffinePeak(const Kernels&, uint64_t) { return 0; }
 
 #endif
 
