@@ -6,8 +6,10 @@
 namespace gloaming {
 namespace {
 
-/** Centroids of one packed query. */
-constexpr uint32_t kBlockWords = 8'192;
+/** Centroids of one packed query: they stay in the first-level cache while the rows of a query are compared. */
+constexpr uint32_t kBlockWords = 128;
+/** Blocks of a chunk of a table, whose entries stay in the second-level cache. */
+constexpr uint32_t kChunkBlocks = 16;
 constexpr uint32_t kMaxParents = kCodeCount / kWordChildren;
 /** Rows that a chunk of an assignment packs as a query; parents are its targets, kMaxRows at a time. */
 constexpr uint32_t kAssignRows = 1'024;
@@ -23,26 +25,32 @@ int32_t dot(const int8_t* a, const int8_t* b, uint32_t dimension) {
   return sum;
 }
 
-/* Raises `closest` to the best dot products of a packed query with up to kMaxRows rows. */
-void meet(const Kernels& kernels, const PackedQuery& query, const int8_t* rows, uint32_t count, int32_t* closest,
-          Workspace& workspace) {
-  const uint32_t dimension = query.tokens.dimension;
-  if (kernels.maxsimPrepare == nullptr) {
-    kernels.maxsimRows(query, rows, count, closest);
-    return;
+/** Rows that maxsimRows takes. */
+struct ReadyRows {
+  const int8_t* values;
+  size_t rowBytes;
+};
+
+/* Prepares the rows of a protein, or returns those that are stored. */
+ReadyRows makeReady(const Kernels& kernels, const Tokens& rows, Workspace& workspace) {
+  if (kernels.maxsimPrepare == nullptr) return {rows.values, rows.dimension};
+  const size_t rowBytes = size_t{rows.dimension} * kernels.maxsimPreparedBytes;
+  auto* prepared = static_cast<int8_t*>(workspace.reserve(Workspace::kPrepared, rows.length * rowBytes));
+  for (uint32_t row = 0; row < rows.length; row += kPreparedRows) {
+    const uint32_t count = std::min(kPreparedRows, rows.length - row);
+    kernels.maxsimPrepare(rows.values + size_t{row} * rows.dimension, count, rows.dimension, prepared + row * rowBytes);
   }
-  void* prepared = workspace.reserve(Workspace::kPrepared, size_t{count} * dimension * kernels.maxsimPreparedBytes);
-  kernels.maxsimPrepare(rows, count, dimension, prepared);
-  kernels.maxsimRows(query, prepared, count, closest);
+  return {prepared, rowBytes};
 }
 
-/* Notes the group where it has raised the best dot product of a centroid. All values have 32 bits, so that compilers
- * vectorize the loop. */
-void noteGroup(int32_t group, const int32_t* closest, int32_t* __restrict before, int32_t* __restrict groups) {
+/* Notes the group where it has raised the best dot product of a centroid. Dot products from 0 on fit in 16 bits, and
+ * compilers vectorize the loop. */
+void noteGroup(int16_t group, const int32_t* closest, int16_t* __restrict before, int16_t* __restrict groups) {
   for (uint32_t word = 0; word < kBlockWords; ++word) {
-    const int32_t isRaised = -static_cast<int32_t>(closest[word] > before[word]);
-    groups[word] = (group & isRaised) | (groups[word] & ~isRaised);
-    before[word] = closest[word];
+    const auto value = static_cast<int16_t>(closest[word]);
+    const auto isRaised = static_cast<int16_t>(-static_cast<int16_t>(value > before[word]));
+    groups[word] = static_cast<int16_t>((group & isRaised) | (groups[word] & ~isRaised));
+    before[word] = value;
   }
 }
 
@@ -88,37 +96,37 @@ TableSearch::TableSearch(const Kernels& kernels, std::shared_ptr<const Codes> co
 uint64_t TableSearch::prepare() {
   if (queries_.empty() || queries_.size() > kCodedQueries) throw ShapeError("a table is of 1 to 32 queries");
   table.assign(kCodeCount, TableRow{});
-  return codes_->blocks().size();
+  return codes_->blocks().size() / kChunkBlocks;
 }
 
-void TableSearch::run(uint64_t block, Workspace& workspace) {
-  for (size_t q = 0; q < queries_.size(); ++q) {
-    if (isCancelled()) return;
-    fill(block, q, workspace);
-  }
+void TableSearch::run(uint64_t chunk, Workspace& workspace) {
+  for (size_t q = 0; q < queries_.size(); ++q) fill(chunk, q, workspace);
 }
 
-void TableSearch::fill(uint64_t block, size_t query, Workspace& workspace) {
-  const PackedQuery words = codes_->blocks()[block].view();
+void TableSearch::fill(uint64_t chunk, size_t query, Workspace& workspace) {
   const Tokens tokens = queries_[query].view().tokens;
-  constexpr size_t kArrayBytes = kBlockWords * sizeof(int32_t);
-  auto* closest = static_cast<int32_t*>(workspace.reserve(Workspace::kClosest, 3 * kArrayBytes));
-  int32_t* const before = closest + kBlockWords;
-  int32_t* const groups = before + kBlockWords;
-  std::fill_n(closest, 3 * kBlockWords, 0);
+  const ReadyRows ready = makeReady(kernels_, tokens, workspace);
   const auto startOf = [&tokens](uint64_t group) { return static_cast<uint32_t>(tokens.length * group / kRowGroups); };
-  for (uint32_t group = 0; group < kRowGroups; ++group) {
-    const uint32_t end = startOf(group + 1);
-    for (uint32_t row = startOf(group); row < end; row += kMaxRows) {
-      if (isCancelled()) return;
-      const int8_t* rows = tokens.values + size_t{row} * tokens.dimension;
-      meet(kernels_, words, rows, std::min(kMaxRows, end - row), closest, workspace);
+  alignas(64) int32_t closest[kBlockWords];
+  alignas(64) int16_t before[kBlockWords], groups[kBlockWords];
+  const uint64_t first = chunk * kChunkBlocks;
+  for (uint64_t block = first; block < first + kChunkBlocks; ++block) {
+    const PackedQuery words = codes_->blocks()[block].view();
+    std::fill_n(closest, kBlockWords, 0);
+    std::fill_n(before, kBlockWords, int16_t{0});
+    std::fill_n(groups, kBlockWords, int16_t{0});
+    for (uint32_t group = 0; group < kRowGroups; ++group) {
+      const uint32_t end = startOf(group + 1);
+      for (uint32_t row = startOf(group); row < end; row += kMaxRows) {
+        if (isCancelled()) return;
+        kernels_.maxsimRows(words, ready.values + row * ready.rowBytes, std::min(kMaxRows, end - row), closest);
+      }
+      noteGroup(static_cast<int16_t>(group), closest, before, groups);
     }
-    noteGroup(static_cast<int32_t>(group), closest, before, groups);
-  }
-  TableRow* rows = table.data() + block * kBlockWords;
-  for (uint32_t word = 0; word < kBlockWords; ++word) {
-    rows[word].entries[query] = static_cast<uint16_t>(closest[word] >> kTableShift << 8 | groups[word]);
+    TableRow* rows = table.data() + block * kBlockWords;
+    for (uint32_t word = 0; word < kBlockWords; ++word) {
+      rows[word].entries[query] = static_cast<uint16_t>(closest[word] >> kTableShift << 8 | groups[word]);
+    }
   }
 }
 
@@ -248,7 +256,8 @@ void AssignJob::run(uint64_t chunk, Workspace& workspace) {
   for (uint32_t parent = 0; parent < parentCount; parent += kMaxRows) {
     if (isCancelled()) return;
     const uint32_t some = std::min(kMaxRows, parentCount - parent);
-    meet(kernels_, packed.view(), parents_.data() + size_t{parent} * dimension_, some, closest, workspace);
+    const Tokens upper{parents_.data() + size_t{parent} * dimension_, some, dimension_};
+    kernels_.maxsimRows(packed.view(), makeReady(kernels_, upper, workspace).values, some, closest);
     for (uint32_t row = 0; row < count; ++row) {
       if (closest[row] > before[row]) group[row] = parent;
       before[row] = closest[row];

@@ -82,10 +82,10 @@ class TableSearch : public CodedJob {
 
  protected:
   uint64_t prepare() override;
-  void run(uint64_t block, Workspace& workspace) override;
+  void run(uint64_t chunk, Workspace& workspace) override;
 
  private:
-  void fill(uint64_t block, size_t query, Workspace& workspace);
+  void fill(uint64_t chunk, size_t query, Workspace& workspace);
 
   const std::shared_ptr<const Codes> codes_;
   const std::vector<OwnedQuery> queries_;
