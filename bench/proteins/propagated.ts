@@ -47,9 +47,8 @@ export async function rankPropagated(
   const { user, system } = process.cpuUsage(before);
   await calibrateWalks({ config }, located);
   const { walk, walkNull, neighbours } = await openPropagation(engine);
-  console.log(
-    `${slug}: a graph of ${neighbours.graph.targets.length} pairs in ${((user + system) / 1e6).toFixed(0)} s of CPU time`,
-  );
+  const seconds = ((user + system) / 1e6).toFixed(0);
+  console.log(`${slug}: a graph of ${neighbours.graph.targets.length} pairs in ${seconds} s of CPU time`);
   const settings = {
     targetSpace: unfilteredSpace(release),
     limit: Math.min(CANDIDATES, release.targets.count),
