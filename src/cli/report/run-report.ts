@@ -44,13 +44,7 @@ async function* batchResults(run: Run, server: Client): AsyncGenerator<ReportRes
     const { query_id: id, receipt, ...result } = row as HomologyQueryResult;
     const { candidates, is_result_limit_reached, result_sha256, propagation } = result;
     const request = await requestOfReceipt(receipt.id, id, server);
-    const answer = {
-      candidates,
-      is_result_limit_reached,
-      result_sha256,
-      ...(propagation && { propagation }),
-    };
-    yield { ...request, database, ...answer };
+    yield { ...request, database, candidates, is_result_limit_reached, result_sha256, propagation };
   }
 }
 
@@ -60,8 +54,7 @@ async function* singleResult(run: Run, server: Client): AsyncGenerator<ReportRes
   for await (const row of server.results(run.id)) candidates.push(row as HomologyCandidate);
   const request = await requestOfReceipt(receipt.id, run.label ?? 'query', server);
   const is_result_limit_reached = candidates.length === request.limit;
-  const answer = { candidates, is_result_limit_reached, result_sha256, ...(propagation && { propagation }) };
-  yield { ...request, database, ...answer };
+  yield { ...request, database, candidates, is_result_limit_reached, result_sha256, propagation };
 }
 
 /** Reads the query and its settings from the receipt, because a result does not repeat them. */

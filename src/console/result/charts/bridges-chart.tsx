@@ -3,7 +3,8 @@ import { counted, eValue } from '../../parts/format.js';
 import { surprise } from '../colour.js';
 import type { Propagated, ResultSet } from '../hits.js';
 import type { Neighbourhood } from '../tools.js';
-import { edgeStrength, FRAME, layout } from './neighbourhood-layout.js';
+import { NeighbourhoodEdges } from './neighbourhood-edges.js';
+import { FRAME, layout } from './neighbourhood-layout.js';
 import { SurpriseLegend } from './surprise-legend.js';
 
 /** Targets of a drawing. Further ones are in the table only. */
@@ -36,17 +37,7 @@ export function BridgesChart({ result, propagated }: BridgesChartProps) {
         role="img"
         aria-label={`Paths from ${proteins[0].id} by way of bridges to ${counted(propagated.length, 'protein')}`}
       >
-        {edges.map(({ source, target, log_expected_false_hits: logE }) => (
-          <line
-            key={`${source} ${target}`}
-            x1={points[source].x}
-            y1={points[source].y}
-            x2={points[target].x}
-            y2={points[target].y}
-            class="edge"
-            style={{ strokeOpacity: 0.35 + 0.65 * edgeStrength(logE) }}
-          />
-        ))}
+        <NeighbourhoodEdges edges={edges} points={points} />
         {proteins.map(({ id }, at) => (
           <circle
             key={id}

@@ -6,7 +6,8 @@ import { PlainTable } from '../../parts/plain-table.js';
 import { surprise } from '../colour.js';
 import { describedBy } from '../hits.js';
 import type { Neighbourhood, ResultTools } from '../tools.js';
-import { edgeStrength, FRAME, layout, nextPoint } from './neighbourhood-layout.js';
+import { NeighbourhoodEdges } from './neighbourhood-edges.js';
+import { FRAME, layout, nextPoint } from './neighbourhood-layout.js';
 import { SurpriseLegend } from './surprise-legend.js';
 
 interface NeighbourhoodChartProps {
@@ -152,17 +153,7 @@ function Picture({ neighbourhood, hitIds, onWalk, taxa }: PictureProps) {
         role="group"
         aria-label={`Neighbourhood of ${proteins[0].id}`}
       >
-        {edges.map(({ source, target, log_expected_false_hits: logE }) => (
-          <line
-            key={`${source} ${target}`}
-            x1={points[source].x}
-            y1={points[source].y}
-            x2={points[target].x}
-            y2={points[target].y}
-            class="edge"
-            style={{ strokeOpacity: 0.35 + 0.65 * edgeStrength(logE) }}
-          />
-        ))}
+        <NeighbourhoodEdges edges={edges} points={points} />
         {proteins.map(({ id, steps, attributes }, at) => {
           const words = wordsOf(id, attributes, logEs[at], steps);
           return (
