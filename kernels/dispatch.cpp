@@ -75,17 +75,15 @@ const Kernels* const* compiledKernels(size_t* count) {
   // clang-format off
   static const Kernels* const all[] = {
 #if defined(__x86_64__)
+#if defined(GLOAMING_HAS_AMX)
+      &amxKernels,
+#endif
       &avx512vnniKernels,
       &avx2Kernels,
 #elif defined(__aarch64__)
       &neonKernels,
 #endif
       &referenceKernels,
-#if defined(GLOAMING_HAS_AMX)
-      // Last, so that only its name selects it. It equals the reference on emulated tiles; once a machine with AMX has
-      // confirmed that, it comes first.
-      &amxKernels,
-#endif
   };
   // clang-format on
   *count = sizeof all / sizeof all[0];

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 // Low twelve bits of an instruction of compute capability 8.0 to 9.0, which is 16 bytes long. Reading them needs no
 // disassembler, which a machine with nvcc may lack.
-const OPCODE = { IDP: 0x226, IMMA: 0x237, IGMMA: 0x9f1, LDL: 0x983, STL: 0x387 };
+const OPCODE = { IDP: 0x226, IMMA: 0x237, IGMMA: 0xdf1, LDL: 0x983, STL: 0x387 };
 const CHECKS = [
   { architecture: '80', kernels: /^maxsim_portable_\d+$/, instruction: 'IMMA' },
   { architecture: '86', kernels: /^maxsim_portable_\d+$/, instruction: 'IMMA' },

@@ -1,21 +1,21 @@
-/* The layout of bytes and dot products in both CUDA kernels: plain arithmetic for device and host, so that the CPU can
+/* The layout of bytes and dot products in the MaxSim kernels: plain arithmetic for device and host, so that the CPU can
  * test it. Nothing here needs CUDA.
  *
  * Targets in device memory. A protein starts on a row that is a multiple of 8. The padding repeats its last row, which
  * cannot change a maximum of the query, and the maxima of the padding are never summed. Eight rows are a group. A group
- * consists of core matrices of 8 rows × 16 bytes, the unit that the tensor cores read:
+ * consists of core matrices of 8 rows × 16 bytes:
  *
  *     group      | core matrix 0 | core matrix 1 | …           dimension / 16 of them, 128 bytes each
  *     core c     row 0, bytes 16c … 16c + 15 | row 1, … | … | row 7, …
  *
- * So any run of groups is one linear copy, shared memory is read without bank conflicts, and no swizzle is needed.
+ * A warp reads a core matrix as 32 neighbouring words, which are the operands of its lanes.
  *
- * Dot products in registers. A team is a warp (mma.sync, 16 query rows) or a warpgroup (wgmma, 64 query rows). Query
- * rows are the M side, target rows the N side; both instructions leave results in the same pattern:
+ * Dot products in registers. Target rows are the M side of both matrix instructions (mma.sync, wgmma), query rows the N
+ * side. A warp computes 16 target rows, from registers. Both instructions leave results in the same pattern:
  *
- *     lane l of warp w, register 4n + i      query row 16w + l/4 + 8·(i/2), target row 8n + 2·(l%4) + i%2
+ *     lane l, register 4n + i      target row l/4 + 8·(i/2), query row 8n + 2·(l%4) + i%2
  *
- * Register 4n + i belongs to group n in every lane, hence to one protein: boundaries cost a uniform branch.
+ * So a lane's registers have few target rows and many query rows. A warp has rows of one protein only.
  */
 #ifndef GLOAMING_CUDA_LAYOUT_H
 #define GLOAMING_CUDA_LAYOUT_H
@@ -50,29 +50,29 @@ GLOAMING_BOTH size_t coreOffset(uint32_t row, uint32_t byte, uint32_t dimension)
   return size_t{row / kGroupRows} * groupBytes(dimension) + byte / 16 * kCoreBytes + row % kGroupRows * 16 + byte % 16;
 }
 
-/** A query row and a byte of it, or a target row and a byte of it, or a query row and a target row. */
+/** A target row and a byte of it, or a query row and a byte of it, or a target row and a query row. */
 struct Place {
   uint32_t row, column;
 };
 
-/** Operand A of m16n8k32, register 0..3 of a lane, its first byte: query row and byte of the step. */
+/** Operand A, register 0..3 of a lane, its first byte: target row and byte of the step. */
 GLOAMING_BOTH Place fragmentA(uint32_t lane, uint32_t index) {
   return {lane / 4 + index % 2 * 8, lane % 4 * 4 + index / 2 * 16};
 }
-/** Operand B of m16n8k32, register 0..1 of a lane, its first byte: target row and byte of the step. */
+/** Operand B of m16n8k32, register 0..1 of a lane, its first byte: query row and byte of the step. */
 GLOAMING_BOTH Place fragmentB(uint32_t lane, uint32_t index) { return {lane / 4, lane % 4 * 4 + index * 16}; }
-/** Result of m16n8k32 (lanes 0..31) or m64nNk32 (lanes 0..127): query row and target row. */
+/** A lane's results: target row and query row. */
 GLOAMING_BOTH Place fragmentD(uint32_t lane, uint32_t index) {
-  return {lane / 32 * 16 + lane % 32 / 4 + index / 2 % 2 * 8, index / 4 * 8 + lane % 4 * 2 + index % 2};
+  return {lane / 4 + index / 2 % 2 * 8, index / 4 * 8 + lane % 4 * 2 + index % 2};
 }
 
-/** Operand B of m16n8k32 inside a group: lane l reads word l of a core matrix. */
-GLOAMING_BOTH uint32_t operandBOffset(uint32_t lane, uint32_t step, uint32_t index) {
-  return (step * 2 + index) * kCoreBytes + lane * 4;
+/** Operand A inside the group of its row: lane l reads word l of a core matrix. */
+GLOAMING_BOTH uint32_t operandAOffset(uint32_t lane, uint32_t step, uint32_t index) {
+  return (step * 2 + index / 2) * kCoreBytes + lane * 4;
 }
-/** Operand A of m16n8k32 in a packed query: the four registers of a lane follow each other, then the next lane. */
-GLOAMING_BOTH size_t operandAOffset(uint32_t lane, uint32_t tile, uint32_t step, uint32_t dimension) {
-  return ((size_t{tile} * (dimension / kStepBytes) + step) * 32 + lane) * 16;
+/** Operand B of m16n8k32 in a packed query: the two registers of a lane follow each other, then the next lane. */
+GLOAMING_BOTH size_t operandBOffset(uint32_t lane, uint32_t group, uint32_t step, uint32_t dimension) {
+  return ((size_t{group} * (dimension / kStepBytes) + step) * 32 + lane) * 8;
 }
 
 /** What the wgmma descriptor of an unswizzled K-major operand says: strides between core matrices. */

@@ -10,15 +10,12 @@ namespace {
 
 extern __shared__ __align__(128) uint8_t sharedMemory[];
 
-__device__ __forceinline__ void copyQuery(const SweepTask& task) {
+template <class Team>
+__device__ __forceinline__ void run(const SweepTask& task, uint32_t dimension) {
+  const uint32_t bytes = task.queryTiles * Team::kShape.tileRows() * dimension;
   const auto* from = reinterpret_cast<const uint4*>(task.query);
   auto* to = reinterpret_cast<uint4*>(sharedMemory);
-  for (uint32_t k = threadIdx.x; k < task.queryBytes / 16; k += blockDim.x) to[k] = from[k];
-}
-
-template <class Team>
-__device__ __forceinline__ void run(const SweepTask& task) {
-  copyQuery(task);
+  for (uint32_t k = threadIdx.x; k < bytes / 16; k += blockDim.x) to[k] = from[k];
   Team team(task, sharedMemory);
   __syncthreads();
   sweep(team, task);
@@ -27,9 +24,9 @@ __device__ __forceinline__ void run(const SweepTask& task) {
 }  // namespace
 
 #define GLOAMING_PORTABLE(D) \
-  extern "C" __global__ void __launch_bounds__(WarpTeam<D>::kShape.threads(), 1) \
+  extern "C" __global__ void __launch_bounds__(PortableWarp<D>::kShape.threads(), 1) \
       maxsim_portable_##D(const __grid_constant__ SweepTask task) { \
-    run<WarpTeam<D>>(task); \
+    run<PortableWarp<D>>(task, D); \
   }
 GLOAMING_PORTABLE(32)
 GLOAMING_PORTABLE(64)
@@ -42,9 +39,9 @@ GLOAMING_PORTABLE(256)
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define GLOAMING_HOPPER(D) \
-  extern "C" __global__ void __launch_bounds__(WarpgroupTeam<D>::kShape.threads(), 1) \
+  extern "C" __global__ void __launch_bounds__(HopperWarp<D>::kShape.threads(), 1) \
       maxsim_hopper_##D(const __grid_constant__ SweepTask task) { \
-    run<WarpgroupTeam<D>>(task); \
+    run<HopperWarp<D>>(task, D); \
   }
 GLOAMING_HOPPER(32)
 GLOAMING_HOPPER(64)

@@ -52,7 +52,23 @@ GLOAMING_BOTH uint32_t largerWord(uint32_t a, uint32_t b) {
   const int32_t left = static_cast<int32_t>(a), right = static_cast<int32_t>(b);
   return static_cast<uint32_t>(left > right ? left : right);
 }
+/** One instruction on Hopper. */
+GLOAMING_BOTH uint32_t largestWord(uint32_t a, uint32_t b, uint32_t c) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  return static_cast<uint32_t>(__vimax3_s32(static_cast<int>(a), static_cast<int>(b), static_cast<int>(c)));
+#else
+  return largerWord(largerWord(a, b), c);
+#endif
+}
 
+/** sum + both halves; one instruction. */
+GLOAMING_BOTH uint32_t addHalves(uint32_t pair, uint32_t sum) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<uint32_t>(__dp2a_lo(static_cast<int>(pair), 0x0101, static_cast<int>(sum)));
+#else
+  return sum + static_cast<uint32_t>(lowOf(pair) + highOf(pair));
+#endif
+}
 /** Σ of the selected halves: the low one if lowCounts, the high one if highCounts. */
 GLOAMING_BOTH int32_t sumOfCounted(uint32_t pair, bool lowCounts, bool highCounts) {
   return (lowCounts ? lowOf(pair) : 0) + (highCounts ? highOf(pair) : 0);

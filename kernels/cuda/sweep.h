@@ -1,26 +1,25 @@
-/* One pass of a team over its targets. Both CUDA kernels and their emulation on the CPU share this code.
+/* MaxSim of a panel of query rows with listed targets. Both CUDA kernels and their emulation on the CPU share it.
  *
- * A team is 32 or 128 lanes in step. It offers (see portable.h, hopper.h and test/emulated_team.h):
+ * A warp processes one protein after the other, slab by slab. It multiplies the rows of a slab, which are in its
+ * registers, with all query rows, which are in shared memory. Each dot product enters two maxima: one of its target
+ * row, over the query, and one of its query row, over the protein. The first is complete after the slab, the second
+ * after the protein, so a lane keeps the maxima of its query rows in registers until then.
  *
- *     Word, kLanes, kGroups                    a 32-bit value of each lane; rows of a tile of targets / 8
- *     kFetchesAhead, kPacksEarly               whether a tile is fetched before its turn; whether maxima are of pairs
+ * A warp offers (see warp.h, portable.h, hopper.h and test/emulated_warp_team.h):
+ *
+ *     Word, kShape                             a 32-bit value of each lane; sizes of shape.h
+ *     kPacks                                   whether maxima of query rows are kept as pairs of int16
  *     map(f, words…) mapLanes(f, words…)       f of each lane's words, with its number for mapLanes
- *     fill(value) shuffleXor(word, mask)       mask < 32: lanes of one warp
- *     uniform(value)                           the value, known to the compiler to be equal in all lanes
+ *     fill(value) shuffleXor(word, mask)       all lanes equal; the word of another lane
  *     nextChunk()                              the next unclaimed chunk
- *     fetch(walk) await()                      starts reading the walk's next tile; waits for the oldest one fetched
- *     multiply(queryTile, dots)                dots[4n + i] in the layout of layout.h, kLanes / 2 query rows
- *     keepClosest(queryTile, word) closest(…)  a word per lane that outlives the tile; so keepSum(query, value) sum(…)
- *     joinWarps(words)                         the largest pairs over the team's warps
- *     sumWarp(word) sumRows(word, quarter)     Σ over a warp; Σ over the eight lanes l with l % 4 = quarter, all warps
- *     store(address, value)                    once for the team
+ *     prefetch(slab) load(slab)                asks for a slab's rows; makes them the rows that start multiplies
+ *     isAnyBusy(isBusy)                        whether any warp that multiplies together with this one is busy
+ *     start(tile, dots)                        multiplies with a tile of query rows, in the layout of layout.h
+ *     finish<s>(dots)                          waits for the results of slab s, and of those before it
+ *     sumWarp(word)                            Σ over all lanes
+ *     store(address, value)                    once for the warp
  *
- * Branches depend on values that are equal in all lanes. Each dot product is packed once and enters two maxima: one of
- * its query row, over the tile, and one of its target row, over the query.
- *
- * Four neighbouring lanes compute the same maxima of query rows. The first sums them. With a floor, the second sums the
- * maxima raised to the floor, which exceeds the excess by rows × floor. Excesses so need no registers, and a search
- * without them only a branch at the end of a protein. */
+ * Branches depend on values that are equal in all lanes. */
 #ifndef GLOAMING_CUDA_SWEEP_H
 #define GLOAMING_CUDA_SWEEP_H
 
@@ -31,11 +30,6 @@
 namespace gloaming {
 namespace cuda {
 
-/** Rows of one query in the launch: all of them, or a panel of a query that is too long for shared memory. */
-struct QueryPart {
-  uint32_t firstTile, tileCount, rows;
-};
-
 /** Parameters of a launch; passed by value. */
 struct SweepTask {
   const uint8_t* tokens;
@@ -45,21 +39,19 @@ struct SweepTask {
   /** Zero at the start of the launch. */
   uint32_t* takenChunks;
 
-  /** Packed for the launched kernel, which copies it to shared memory. */
+  /** A panel, packed for the launched kernel, which copies it to shared memory. */
   const uint8_t* query;
-  uint32_t queryBytes, queryTiles, queryCount;
-  QueryPart parts[kMaxLaunchQueries];
+  uint32_t queryRows, queryTiles;
 
-  /** [queryCount × itemCount], by place in the list. */
+  /** [items], by place in the list. */
   int32_t* queryToTarget;
   int32_t* targetToQuery;
   /** Excess over the floor, 0..32,767; null without a floor. */
   int32_t* queryExcess;
   uint32_t floor;
-  uint32_t itemCount;
 
-  /** For panels, best dot products of target rows with earlier panels [groups × 4]; null where the query is whole. */
-  uint32_t* rowMaxima;
+  /** Best dot products of target rows with earlier panels [groups × 8]; null if the panel is the whole query. */
+  int16_t* rowMaxima;
   bool isFirstPanel, isLastPanel;
 };
 
@@ -76,121 +68,77 @@ struct LargerPair {
 struct LargestPair {
   GLOAMING_BOTH uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const { return largestPair(a, b, c); }
 };
-struct LargerWord {
-  GLOAMING_BOTH uint32_t operator()(uint32_t a, uint32_t b) const { return largerWord(a, b); }
+struct LargestWord {
+  GLOAMING_BOTH uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const { return largestWord(a, b, c); }
 };
 
-/** The sums that each of four lanes with the same maxima of query rows computes. */
-constexpr uint32_t kSumQuarter = 0, kExcessQuarter = 1;
-
-/** Groups of target rows that a lane holds after the join of its columns. */
-template <class Team>
-GLOAMING_TEAM uint32_t heldGroup(uint32_t lane, uint32_t index) {
-  return lane % 32 / 4 * (Team::kGroups / 8) + index;
-}
-
-/* A lane's maxima of its target rows. Teams without an instruction for the maximum of pairs have one word per row. */
+/* A lane's maxima of query rows over a protein so far: of rows 8n + 2·(l%4) and the next one, for each group n. */
 template <class Team>
 struct Columns {
   using Word = typename Team::Word;
-  /** Of pairs of rows, or of the first row of each pair. */
-  Word even[Team::kGroups];
-  Word odd[Team::kPacksEarly ? 1 : Team::kGroups];
+  static constexpr uint32_t kGroups = Team::kShape.panelGroups();
+  static constexpr uint32_t kLeast = Team::kPacks ? kLeastPair : kLeastWord;
+  /** Of both rows, or of the first one. */
+  Word even[kGroups];
+  Word odd[Team::kPacks ? 1 : kGroups];
 
-  GLOAMING_TEAM explicit Columns(Team& team) {
+  GLOAMING_TEAM explicit Columns(Team& team) { clear(team); }
+  GLOAMING_TEAM void clear(Team& team) {
     GLOAMING_UNROLL
-    for (Word& word : even) word = team.fill(Team::kPacksEarly ? kLeastPair : kLeastWord);
+    for (Word& word : even) word = team.fill(kLeast);
     GLOAMING_UNROLL
-    for (Word& word : odd) word = team.fill(kLeastWord);
+    for (Word& word : odd) word = team.fill(kLeast);
   }
 };
 
-/* A lane's maxima of query rows l/4 and l/4 + 8 over its target rows so far. */
+/* A lane's maxima of target rows l/4 and l/4 + 8 of 16 over its query rows so far. */
 template <class Team>
 struct Rows {
   using Word = typename Team::Word;
   Word upper, lower;
 
-  GLOAMING_TEAM explicit Rows(Team& team)
-      : upper(team.fill(Team::kPacksEarly ? kLeastPair : kLeastWord)), lower(upper) {}
+  GLOAMING_TEAM void clear(Team& team) { upper = lower = team.fill(Columns<Team>::kLeast); }
 
-  /* Over the target rows of all lanes, both in one word. */
+  /* Over the query rows of all lanes, both in one word. */
   GLOAMING_TEAM Word joined(Team& team) const {
     Word pair = team.map(JoinLow{}, upper, lower);
-    if (Team::kPacksEarly) pair = team.map(LargerPair{}, pair, team.map(JoinHigh{}, upper, lower));
+    if (Team::kPacks) pair = team.map(LargerPair{}, pair, team.map(JoinHigh{}, upper, lower));
     pair = team.map(LargerPair{}, pair, team.shuffleXor(pair, 1));
     return team.map(LargerPair{}, pair, team.shuffleXor(pair, 2));
   }
 };
 
-/* Folds one group's dot products into both kinds of maxima: six instructions for pairs, or eight. */
+/* Folds the dot products of two groups of query rows into both kinds of maxima: one instruction for each dot product on
+ * Hopper, because a maximum of three is one. */
 template <class Team>
-GLOAMING_TEAM void foldGroup(Team& team, const typename Team::Word* dots, uint32_t n, Columns<Team>& columns,
-                             Rows<Team>& rows) {
-  using Word = typename Team::Word;
-  if (Team::kPacksEarly) {
-    const Word upper = team.map(JoinLow{}, dots[0], dots[1]), lower = team.map(JoinLow{}, dots[2], dots[3]);
-    columns.even[n] = team.map(LargestPair{}, columns.even[n], upper, lower);
-    rows.upper = team.map(LargerPair{}, rows.upper, upper);
-    rows.lower = team.map(LargerPair{}, rows.lower, lower);
-  } else {
-    const auto raise = [&team](Word& word, Word a, Word b) {
-      word = team.map(LargerWord{}, word, team.map(LargerWord{}, a, b));
-    };
-    raise(columns.even[n], dots[0], dots[2]);
-    raise(columns.odd[n], dots[1], dots[3]);
-    raise(rows.upper, dots[0], dots[1]);
-    raise(rows.lower, dots[2], dots[3]);
-  }
-}
-
-/* Folds all groups of a tile in which no protein ends: the most frequent case, without branches. */
-template <class Team>
-GLOAMING_TEAM void foldInside(Team& team, const typename Team::Word (&dots)[4 * Team::kGroups], Columns<Team>& columns,
+GLOAMING_TEAM void foldGroups(Team& team, const typename Team::Word* dots, uint32_t group, Columns<Team>& columns,
                               Rows<Team>& rows) {
-  GLOAMING_UNROLL
-  for (uint32_t n = 0; n < Team::kGroups; ++n) foldGroup(team, dots + 4 * n, n, columns, rows);
-}
-
-/* Compares one tile of the query with one tile of targets. For a protein that ends with group n, sums[n] grows by the
- * best dot products of the query rows. The maxima of an open protein are stored for the next tile. */
-template <class Team>
-GLOAMING_TEAM void foldTile(Team& team, const SweepTask& task, const Tile& tile, uint32_t queryTile, uint32_t rowsLeft,
-                            Columns<Team>& columns, typename Team::Word (&sums)[Team::kGroups]) {
   using Word = typename Team::Word;
-  Word dots[4 * Team::kGroups];
-  team.multiply(queryTile, dots);
-  Word carried = tile.continues ? team.closest(queryTile) : team.fill(kLeastPair);
-  Rows<Team> rows(team);
-  if (tile.ends == 0) foldInside(team, dots, columns, rows);
-  GLOAMING_UNROLL
-  for (uint32_t n = 0; n < Team::kGroups && tile.ends != 0; ++n) {
-    foldGroup(team, dots + 4 * n, n, columns, rows);
-    if (!endsAt(tile, n)) continue;
-    Word closest = team.map(LargerPair{}, rows.joined(team), carried);
-    if (task.queryExcess != nullptr) {
-      closest = team.mapLanes(
-          [floor = joinLow(task.floor, task.floor)](uint32_t lane, uint32_t pair) {
-            return largerPair(pair, lane % 4 == kExcessQuarter ? floor : kLeastPair);
-          },
-          closest);
+  if (Team::kPacks) {
+    Word upper[2], lower[2];
+    GLOAMING_UNROLL
+    for (uint32_t n = 0; n < 2; ++n) {
+      upper[n] = team.map(JoinLow{}, dots[4 * n], dots[4 * n + 1]);
+      lower[n] = team.map(JoinLow{}, dots[4 * n + 2], dots[4 * n + 3]);
+      columns.even[group + n] = team.map(LargestPair{}, columns.even[group + n], upper[n], lower[n]);
     }
-    sums[n] = team.mapLanes(
-        [rowsLeft](uint32_t lane, uint32_t sum, uint32_t pair) {
-          const uint32_t row = fragmentD(lane, 0).row;
-          return sum + static_cast<uint32_t>(sumOfCounted(pair, row < rowsLeft, row + 8 < rowsLeft));
-        },
-        sums[n], closest);
-    rows = Rows<Team>(team);
-    carried = team.fill(kLeastPair);
+    rows.upper = team.map(LargestPair{}, rows.upper, upper[0], upper[1]);
+    rows.lower = team.map(LargestPair{}, rows.lower, lower[0], lower[1]);
+  } else {
+    GLOAMING_UNROLL
+    for (uint32_t n = 0; n < 2; ++n) {
+      const Word* own = dots + 4 * n;
+      columns.even[group + n] = team.map(LargestWord{}, columns.even[group + n], own[0], own[2]);
+      columns.odd[group + n] = team.map(LargestWord{}, columns.odd[group + n], own[1], own[3]);
+      rows.upper = team.map(LargestWord{}, rows.upper, own[0], own[1]);
+      rows.lower = team.map(LargestWord{}, rows.lower, own[2], own[3]);
+    }
   }
-  // Groups beyond the last one of a chunk are undefined; no protein is open then.
-  if (isOpen(tile)) team.keepClosest(queryTile, team.map(LargerPair{}, rows.joined(team), carried));
 }
 
-/* Lanes l and l ^ kMask share target rows. They exchange half of their words, and each joins its half. */
+/* Lanes l and l ^ kMask share query rows. They exchange half of their words, and each joins its half. */
 template <uint32_t kMask, uint32_t kHalf, class Team>
-GLOAMING_TEAM void joinHalves(Team& team, typename Team::Word (&columns)[Team::kGroups]) {
+GLOAMING_TEAM void joinHalves(Team& team, typename Team::Word (&columns)[Columns<Team>::kGroups]) {
   using Word = typename Team::Word;
   const auto choose = [](uint32_t lane, uint32_t clear, uint32_t set) { return (lane & kMask) != 0 ? set : clear; };
   GLOAMING_UNROLL
@@ -201,119 +149,154 @@ GLOAMING_TEAM void joinHalves(Team& team, typename Team::Word (&columns)[Team::k
   }
 }
 
-/* Joins the maxima of target rows over all lanes that share them. A lane then holds those of its heldGroup. */
+/* Σ over the query rows of their best dot product, or of the larger one of it and the floor. A lane's words are those
+ * of groups l/4 · groups/8 and following, of which lanes with another l/4 have none. */
 template <class Team>
-GLOAMING_TEAM void joinColumns(Team& team, Columns<Team>& columns) {
-  GLOAMING_UNROLL
-  for (uint32_t n = 0; n < Team::kGroups && !Team::kPacksEarly; ++n) {
-    columns.even[n] = team.map(JoinLow{}, columns.even[n], columns.odd[n]);
-  }
-  joinHalves<16, Team::kGroups / 2>(team, columns.even);
-  joinHalves<8, Team::kGroups / 4>(team, columns.even);
-  joinHalves<4, Team::kGroups / 8>(team, columns.even);
-  team.joinWarps(columns.even);
-}
-
-/* Joins a panel's maxima of target rows with those of earlier panels. */
-template <class Team>
-GLOAMING_TEAM void joinPanels(Team& team, const SweepTask& task, const Tile& tile,
-                              typename Team::Word (&columns)[Team::kGroups]) {
-  GLOAMING_UNROLL
-  for (uint32_t i = 0; i < Team::kGroups / 8; ++i) {
-    columns[i] = team.mapLanes(
-        [&task, &tile, i](uint32_t lane, uint32_t pair) {
-          const uint32_t group = heldGroup<Team>(lane, i);
-          if (group >= tile.groupCount) return pair;
-          uint32_t& kept = task.rowMaxima[(size_t{tile.firstGroup} + group) * 4 + lane % 4];
-          if (!task.isFirstPanel) pair = largerPair(pair, kept);
-          if (!task.isLastPanel) kept = pair;
-          return pair;
-        },
-        columns[i]);
-  }
-}
-
-/* Σ over the rows of groups first … last of their best dot product. */
-template <class Team>
-GLOAMING_TEAM uint32_t sumOfRows(Team& team, const Tile& tile, uint32_t first, uint32_t last,
-                                 const typename Team::Word (&columns)[Team::kGroups]) {
+GLOAMING_TEAM uint32_t sumOfColumns(Team& team, const SweepTask& task, uint32_t floor,
+                                    const typename Team::Word (&columns)[Columns<Team>::kGroups]) {
+  constexpr uint32_t kHeld = Columns<Team>::kGroups / 8;
   typename Team::Word sum = team.fill(0);
   GLOAMING_UNROLL
-  for (uint32_t i = 0; i < Team::kGroups / 8; ++i) {
+  for (uint32_t n = 0; n < kHeld; ++n) {
     sum = team.mapLanes(
-        [&tile, first, last, i](uint32_t lane, uint32_t before, uint32_t pair) {
-          const uint32_t group = heldGroup<Team>(lane, i), row = lane % 4 * 2;
-          if (group < first || group > last) return before;
-          const uint32_t rows = rowsOf(tile, group);
-          return before + static_cast<uint32_t>(sumOfCounted(pair, row < rows, row + 1 < rows));
+        [rows = task.queryRows, floor, n](uint32_t lane, uint32_t before, uint32_t pair) {
+          const uint32_t row = (lane / 4 * kHeld + n) * kGroupRows + lane % 4 * 2;
+          return before + static_cast<uint32_t>(sumOfCounted(largerPair(pair, floor), row < rows, row + 1 < rows));
         },
-        sum, columns[i]);
+        sum, columns[n]);
   }
   return team.sumWarp(sum);
 }
 
-/* Writes the sums of the proteins that end in the tile, and carries that of the open one over. */
+/* Writes the sums of a protein, whose last slab has been folded. */
 template <class Team>
-GLOAMING_TEAM void settleTile(Team& team, const SweepTask& task, const Tile& tile, uint32_t query,
-                              const typename Team::Word (&columns)[Team::kGroups],
-                              const typename Team::Word (&sums)[Team::kGroups]) {
-  uint32_t first = 0, item = tile.firstItem;
-  uint32_t carried = tile.continues ? team.sum(query) : 0;
-  // One team owns each place, and panels run in successive launches, so no atomic is needed.
-  const auto add = [&team, &task](int32_t* address, uint32_t sum) {
-    const uint32_t earlier = task.isFirstPanel ? 0 : static_cast<uint32_t>(*address);
-    team.store(address, static_cast<int32_t>(earlier + sum));
-  };
+GLOAMING_TEAM void settleProtein(Team& team, const SweepTask& task, uint32_t item, const typename Team::Word& rowSum,
+                                 Columns<Team>& columns) {
+  constexpr uint32_t kGroups = Columns<Team>::kGroups;
+  static_assert(kGroups % 8 == 0, "three halvings");
   GLOAMING_UNROLL
-  for (uint32_t n = 0; n < Team::kGroups; ++n) {
-    if (!endsAt(tile, n)) continue;
-    const size_t place = size_t{query} * task.itemCount + item;
-    const uint32_t ofRows = carried + sumOfRows(team, tile, first, n, columns);
-    if (task.isLastPanel) team.store(task.targetToQuery + place, static_cast<int32_t>(ofRows));
-    add(task.queryToTarget + place, team.sumRows(sums[n], kSumQuarter));
-    if (task.queryExcess != nullptr) {
-      const uint32_t raised = team.sumRows(sums[n], kExcessQuarter);
-      add(task.queryExcess + place, raised - task.parts[query].rows * task.floor);
-    }
-    carried = 0;
-    first = n + 1;
-    ++item;
+  for (uint32_t n = 0; n < kGroups && !Team::kPacks; ++n) {
+    columns.even[n] = team.map(JoinLow{}, columns.even[n], columns.odd[n]);
   }
-  if (isOpen(tile)) team.keepSum(query, carried + sumOfRows(team, tile, first, tile.groupCount - 1, columns));
+  joinHalves<16, kGroups / 2>(team, columns.even);
+  joinHalves<8, kGroups / 4>(team, columns.even);
+  joinHalves<4, kGroups / 8>(team, columns.even);
+  // One warp owns each place, and panels run in successive launches, so no atomic is needed.
+  const auto add = [&team, &task, item](int32_t* sums, uint32_t sum) {
+    const uint32_t earlier = task.isFirstPanel ? 0 : static_cast<uint32_t>(sums[item]);
+    team.store(sums + item, static_cast<int32_t>(earlier + sum));
+  };
+  add(task.queryToTarget, sumOfColumns(team, task, kLeastPair, columns.even));
+  if (task.queryExcess != nullptr) {
+    const uint32_t raised = sumOfColumns(team, task, joinLow(task.floor, task.floor), columns.even);
+    add(task.queryExcess, raised - task.queryRows * task.floor);
+  }
+  if (!task.isLastPanel) return;
+  // Four lanes have the maxima of the same rows.
+  const auto once = [](uint32_t lane, uint32_t sum) { return lane % 4 == 0 ? sum : 0; };
+  team.store(task.targetToQuery + item, static_cast<int32_t>(team.sumWarp(team.mapLanes(once, rowSum))));
 }
 
+/* Joins the maxima of 16 target rows with those of earlier panels. The first of four lanes with the same rows does. */
+GLOAMING_TEAM uint32_t joinPanels(const SweepTask& task, uint32_t lane, uint32_t pair, int16_t* kept, uint32_t groups) {
+  if (lane % 4 != 0 || groups == 0) return pair;
+  int16_t* low = kept + lane / 4;
+  int16_t* high = low + kGroupRows;
+  const bool hasHigh = groups > 1;
+  if (!task.isFirstPanel) {
+    const uint32_t highRow = hasHigh ? static_cast<uint16_t>(*high) : 0x8000u;
+    pair = largerPair(pair, joinLow(static_cast<uint16_t>(*low), highRow));
+  }
+  if (!task.isLastPanel) {
+    *low = static_cast<int16_t>(lowOf(pair));
+    if (hasHigh) *high = static_cast<int16_t>(highOf(pair));
+  }
+  return pair;
+}
+
+/* Adds the best dot products of a slab's rows to the sum of each lane. */
 template <class Team>
-GLOAMING_TEAM void sweepTile(Team& team, const SweepTask& task, const Tile& tile) {
-  for (uint32_t query = 0; query < task.queryCount; ++query) {
-    const QueryPart part = task.parts[query];
-    Columns<Team> columns(team);
-    typename Team::Word sums[Team::kGroups];
-    GLOAMING_UNROLL
-    for (auto& sum : sums) sum = team.fill(0);
-    for (uint32_t t = 0; t < part.tileCount; ++t) {
-      foldTile(team, task, tile, part.firstTile + t, part.rows - t * (Team::kLanes / 2), columns, sums);
+GLOAMING_TEAM void settleRows(Team& team, const SweepTask& task, const Slab& slab,
+                              const Rows<Team> (&rows)[Team::kShape.slabs], typename Team::Word& rowSum) {
+  GLOAMING_UNROLL
+  for (uint32_t s = 0; s < Team::kShape.slabs; ++s) {
+    const uint32_t passed = 16 * s;
+    const uint32_t left = slab.rows > passed ? slab.rows - passed : 0;
+    typename Team::Word pair = rows[s].joined(team);
+    if (task.rowMaxima != nullptr) {
+      int16_t* kept = task.rowMaxima + (size_t{slab.launchGroup} + 2 * s) * kGroupRows;
+      pair = team.mapLanes([&task, kept, groups = groupsOf(left)](
+                               uint32_t lane, uint32_t word) { return joinPanels(task, lane, word, kept, groups); },
+                           pair);
     }
-    joinColumns(team, columns);
-    if (task.rowMaxima != nullptr) joinPanels(team, task, tile, columns.even);
-    settleTile(team, task, tile, query, columns.even, sums);
+    rowSum = left >= 16 ? team.map([](uint32_t word, uint32_t sum) { return addHalves(word, sum); }, pair, rowSum)
+                        : team.mapLanes(
+                              [left](uint32_t lane, uint32_t word, uint32_t sum) {
+                                const uint32_t row = lane / 4;
+                                return sum + static_cast<uint32_t>(sumOfCounted(word, row < left, row + 8 < left));
+                              },
+                              pair, rowSum);
   }
 }
 
-/* Processes chunks until there are none. */
+/* Folds the dot products of one of the slabs with a tile. */
+template <uint32_t kSlab, class Team>
+GLOAMING_TEAM void foldSlab(Team& team, uint32_t tile,
+                            typename Team::Word (&dots)[Team::kShape.slabs][4 * Team::kShape.tileGroups],
+                            Columns<Team>& columns, Rows<Team> (&rows)[Team::kShape.slabs]) {
+  if constexpr (kSlab < Team::kShape.slabs) {
+    team.template finish<kSlab>(dots);
+    GLOAMING_UNROLL
+    for (uint32_t n = 0; n < Team::kShape.tileGroups; n += 2) {
+      foldGroups(team, dots[kSlab] + 4 * n, tile * Team::kShape.tileGroups + n, columns, rows[kSlab]);
+    }
+  }
+}
+
+/* Compares the loaded rows with the panel. */
+template <class Team>
+GLOAMING_TEAM void foldTiles(Team& team, uint32_t tileCount, Columns<Team>& columns,
+                             Rows<Team> (&rows)[Team::kShape.slabs]) {
+  static_assert(Team::kShape.slabs <= 2, "more slabs need more calls");
+  typename Team::Word dots[Team::kShape.slabs][4 * Team::kShape.tileGroups];
+  GLOAMING_UNROLL
+  for (uint32_t tile = 0; tile < Team::kShape.panelTiles; ++tile) {
+    if (tile >= tileCount) break;
+    team.start(tile, dots);
+    foldSlab<0>(team, tile, dots, columns, rows);
+    foldSlab<1>(team, tile, dots, columns, rows);
+  }
+}
+
+/** Turns between two questions whether any warp is busy, which all warps of a group wait for. */
+constexpr uint32_t kTurns = 8;
+
+/* Processes chunks until there are none. A warp without rows goes on multiplying, without a use, while others of its
+ * group have some. */
 template <class Team>
 GLOAMING_TEAM void sweep(Team& team, const SweepTask& task) {
-  for (uint32_t c = team.nextChunk(); c < task.chunkCount; c = team.nextChunk()) {
-    TileWalk walk(task.targets, task.chunks[c]);
-    Tile ahead = team.fetch(walk);
-    while (ahead.groupCount > 0) {
-      Tile tile = ahead;
-      tile.ends = team.uniform(tile.ends);
-      tile.groupCount = team.uniform(tile.groupCount);
-      if (Team::kFetchesAhead) ahead = team.fetch(walk);
-      team.await();
-      sweepTile(team, task, tile);
-      if (!Team::kFetchesAhead) ahead = team.fetch(walk);
+  constexpr uint32_t kSlabs = Team::kShape.slabs;
+  SlabWalk walk(task.targets, task.chunks, task.chunkCount);
+  Columns<Team> columns(team);
+  typename Team::Word rowSum = team.fill(0);
+  Slab ahead = walk.next(16 * kSlabs, team);
+  for (uint32_t turn = 0; turn % kTurns != 0 || team.isAnyBusy(ahead.rows != 0); ++turn) {
+    const Slab slab = ahead;
+    team.load(slab);
+    if (slab.rows != 0) {
+      ahead = walk.next(16 * kSlabs, team);
+      team.prefetch(ahead);
     }
+    Rows<Team> rows[kSlabs];
+    GLOAMING_UNROLL
+    for (Rows<Team>& one : rows) one.clear(team);
+    foldTiles(team, task.queryTiles, columns, rows);
+    if (slab.rows == 0) continue;
+    settleRows(team, task, slab, rows, rowSum);
+    if (!slab.isLast) continue;
+    settleProtein(team, task, slab.item, rowSum, columns);
+    columns.clear(team);
+    rowSum = team.fill(0);
   }
 }
 

@@ -38,6 +38,8 @@ struct Setting {
   int rounds;
 };
 constexpr int kWarmups = 2;
+/** Queries of the searches of several. */
+constexpr uint32_t kQueryCount = 16;
 
 /* Values of −15 … 15: the squared norm of 128 of them is at most 28,800. */
 std::vector<int8_t> randomValues(uint64_t seed, size_t count) {
@@ -124,9 +126,9 @@ bool measure(const Setting& setting, bool isPortable, const std::shared_ptr<cons
   const ReleasePart& part = release->parts.front();
   const uint32_t dimension = store->dimension(), targets = part.endTarget - part.firstTarget;
   const size_t queryBytes = size_t{kQueryLength} * dimension;
-  const auto rows = randomValues(1, queryBytes * kMaxLaunchQueries);
+  const auto rows = randomValues(1, queryBytes * kQueryCount);
   Bench bench{part, store, {}};
-  for (uint32_t q = 0; q < kMaxLaunchQueries; ++q) {
+  for (uint32_t q = 0; q < kQueryCount; ++q) {
     bench.queries.push_back({rows.data() + q * queryBytes, kQueryLength, dimension});
   }
   SweepSearch search = bench.search(1);
@@ -141,9 +143,9 @@ bool measure(const Setting& setting, bool isPortable, const std::shared_ptr<cons
   const double allSums = median(timesOf(few, [&] { search.sums({sums[0].data()}, {sums[1].data()}); }));
   std::vector<uint32_t> tenth;
   for (uint32_t target = 0; target < targets; target += 10) tenth.push_back(target);
-  SweepSearch filtered = bench.search(1, tenth), batch = bench.search(kMaxLaunchQueries);
+  SweepSearch filtered = bench.search(1, tenth), batch = bench.search(kQueryCount);
   const double some = median(timesOf(setting.rounds, [&] { filtered.best(wanted); }));
-  const double many = median(timesOf(few, [&] { batch.best(wanted); })) / kMaxLaunchQueries;
+  const double many = median(timesOf(few, [&] { batch.best(wanted); })) / kQueryCount;
   const double afterCancel = cancelSeconds(bench, setting);
   AffineBench affine(part, *store, bench.queries[0]);
   affine.run();

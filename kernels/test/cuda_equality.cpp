@@ -3,6 +3,7 @@
  * several GPUs and a fault.
  *
  *   kernels-cuda-equality [seed]                on this machine's GPUs, each kernel that they run; exit code 77: no GPU
+ *   kernels-cuda-equality --portable [seed]     the same without the Hopper kernels
  *   kernels-cuda-equality --emulated [seed]     on emulated GPUs (test/fake_driver.h), without a driver
  */
 
@@ -181,7 +182,7 @@ int checkEmulated(uint64_t seed) {
   return 0;
 }
 
-int checkReal(uint64_t seed) {
+int checkReal(uint64_t seed, bool isPortable) {
   std::string obstacle;
   const Driver* driver = systemDriver(obstacle);
   if (driver == nullptr) {
@@ -198,7 +199,7 @@ int checkReal(uint64_t seed) {
     std::printf("kernels-cuda-equality: no GPU: %s\n", error.what());
     return kNoGpu;
   }
-  if (hasHopper) checkFleet(pool, random, setting, false);
+  if (hasHopper && !isPortable) checkFleet(pool, random, setting, false);
   checkFleet(pool, random, setting, true);
   std::printf("kernels-cuda-equality: all agrees\n");
   return 0;
@@ -209,8 +210,9 @@ int checkReal(uint64_t seed) {
 }  // namespace gloaming
 
 int main(int argc, char** argv) {
-  const bool isEmulated = argc > 1 && std::strcmp(argv[1], "--emulated") == 0;
-  const char* given = argc > (isEmulated ? 2 : 1) ? argv[argc - 1] : nullptr;
+  const auto has = [&](const char* option) { return argc > 1 && std::strcmp(argv[1], option) == 0; };
+  const bool isEmulated = has("--emulated"), isPortable = has("--portable");
+  const char* given = argc > (isEmulated || isPortable ? 2 : 1) ? argv[argc - 1] : nullptr;
   const uint64_t seed = gloaming::seedOf("kernels-cuda-equality", given);
-  return isEmulated ? gloaming::cuda::checkEmulated(seed) : gloaming::cuda::checkReal(seed);
+  return isEmulated ? gloaming::cuda::checkEmulated(seed) : gloaming::cuda::checkReal(seed, isPortable);
 }

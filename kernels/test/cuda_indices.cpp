@@ -1,6 +1,6 @@
 /* Compares the arithmetic of the CUDA kernels with the reference, bit for bit, on the CPU. The code of a team's lanes
  * (cuda/sweep.h) runs on emulated lanes and matrix instructions, over the shapes of the equality test. Further tests
- * cover filters, panels, batches, slices, excesses and the choice of the best. Needs neither a GPU nor CUDA.
+ * cover filters, panels, slices, excesses and the choice of the best. Needs neither a GPU nor CUDA.
  *
  *   kernels-cuda-indices [seed]
  */
@@ -26,15 +26,10 @@ void require(bool holds, const char* what, const std::string& where = "") {
 /** Smallest shared memory of a block: compute capability 8.6 and 8.9; 9.0. */
 uint32_t sharedLimit(Variant variant) { return (variant == Variant::kPortable ? 99u : 227u) << 10; }
 
-/** A path through sweep.h; there are three. */
-enum class Way { kPortable, kPortableWords, kHopper };
-constexpr Way kWays[] = {Way::kPortable, Way::kPortableWords, Way::kHopper};
+constexpr Variant kVariants[] = {Variant::kPortable, Variant::kHopper};
 
-Variant variantOf(Way way) { return way == Way::kHopper ? Variant::kHopper : Variant::kPortable; }
-
-void emulate(Way way, uint32_t dimension, const SweepTask& task) {
-  if (way == Way::kPortable) emulateSweep<Variant::kPortable>(dimension, task);
-  else if (way == Way::kPortableWords) emulateSweep<Variant::kPortable, false>(dimension, task);
+void emulate(Variant variant, uint32_t dimension, const SweepTask& task) {
+  if (variant == Variant::kPortable) emulateSweep<Variant::kPortable>(dimension, task);
   else emulateSweep<Variant::kHopper>(dimension, task);
 }
 
@@ -54,24 +49,21 @@ Proteins makeProteins(Random& random, uint32_t dimension, const std::vector<uint
 
 /* Limits by which a search is cut; small limits give many panels, slices and chunks. */
 struct Cuts {
-  uint32_t capacityTiles = 1'000'000, chunkGroups = 64;
+  uint32_t mostTiles = 1'000'000, chunkGroups = 64;
   uint64_t sliceGroups = 1'000'000;
 };
 
 struct Sums {
   std::vector<int32_t> queryToTarget, targetToQuery, queryExcess;
 };
-/** Results of a launch for one query. */
-constexpr std::vector<int32_t> Sums::*kSums[] = {&Sums::queryToTarget, &Sums::targetToQuery, &Sums::queryExcess};
 
 /* Runs a whole search by emulated launches, in place of the host side and a device. */
-std::vector<Sums> searchEmulated(Way way, const Proteins& queries, const Proteins& targets,
+std::vector<Sums> searchEmulated(Variant variant, const Proteins& queries, const Proteins& targets,
                                  const std::vector<uint32_t>* eligible, std::optional<int32_t> floor,
                                  const Cuts& cuts) {
-  const Variant variant = variantOf(way);
-  const uint32_t dimension = targets.dimension, tileRows = shapeOf(variant, dimension).queryRows();
-  const uint32_t capacity = std::min(cuts.capacityTiles, queryTilesThatFit(variant, dimension, sharedLimit(variant)));
-  std::vector<uint32_t> firstGroups, lengths, listed, queryLengths;
+  const uint32_t dimension = targets.dimension;
+  const Shape shape = shapeOf(variant, dimension);
+  std::vector<uint32_t> firstGroups, lengths, listed;
   std::vector<uint8_t> packed;
   for (size_t t = 0; t < targets.rows.size(); ++t) {
     firstGroups.push_back(static_cast<uint32_t>(packed.size() / groupBytes(dimension)));
@@ -83,50 +75,36 @@ std::vector<Sums> searchEmulated(Way way, const Proteins& queries, const Protein
   if (eligible == nullptr) listed = lengths;
   else
     for (const uint32_t target : *eligible) listed.push_back(lengths[target]);
-  for (size_t q = 0; q < queries.rows.size(); ++q) queryLengths.push_back(queries.length(q));
 
   const std::vector<int32_t> unwritten(listed.size(), 77);
   std::vector<Sums> sums(queries.rows.size(), {unwritten, unwritten, unwritten});
   for (const Slice& slice : planSlices(listed, cuts.sliceGroups, cuts.chunkGroups)) {
-    std::vector<uint32_t> rowMaxima(size_t{slice.groupCount} * 4, 0x7fff7fff);
-    for (const Batch& batch : planBatches(queryLengths, tileRows, capacity)) {
-      std::vector<uint8_t> query(size_t{batch.tileCount()} * tileRows * dimension);
-      std::vector<int32_t> out[std::size(kSums)];
-      for (auto& half : out) half.resize(batch.queries.size() * listed.size(), 77);
-      for (size_t p = 0; p < batch.queries.size(); ++p) {
-        const uint32_t q = batch.queries[p];
-        packQuery(variant, queries.tokens(q), batch.firstRow, batch.parts[p].rows,
-                  query.data() + size_t{batch.parts[p].firstTile} * tileRows * dimension);
-        for (size_t k = 0; k < std::size(kSums); ++k) {
-          std::copy_n((sums[q].*kSums[k]).begin(), listed.size(), out[k].begin() + p * listed.size());
-        }
-      }
-      uint32_t taken = 0;
-      SweepTask task{};
-      task.tokens = packed.data();
-      task.targets = {firstGroups.data(), lengths.data(), eligible == nullptr ? nullptr : eligible->data()};
-      task.chunks = slice.chunks.data();
-      task.chunkCount = static_cast<uint32_t>(slice.chunks.size());
-      task.takenChunks = &taken;
-      task.query = query.data();
-      task.queryBytes = static_cast<uint32_t>(query.size());
-      task.queryTiles = batch.tileCount();
-      task.queryCount = static_cast<uint32_t>(batch.parts.size());
-      std::copy(batch.parts.begin(), batch.parts.end(), task.parts);
-      task.queryToTarget = out[0].data();
-      task.targetToQuery = out[1].data();
-      task.queryExcess = floor ? out[2].data() : nullptr;
-      task.floor = static_cast<uint32_t>(floor.value_or(0));
-      task.itemCount = static_cast<uint32_t>(listed.size());
-      task.rowMaxima = batch.isPanel() ? rowMaxima.data() : nullptr;
-      task.isFirstPanel = batch.isFirstPanel;
-      task.isLastPanel = batch.isLastPanel;
-      emulate(way, dimension, task);
-      for (size_t p = 0; p < batch.queries.size(); ++p) {
-        Sums& written = sums[batch.queries[p]];
-        for (size_t k = 0; k < std::size(kSums); ++k) {
-          std::copy_n(out[k].begin() + p * listed.size(), listed.size(), (written.*kSums[k]).begin());
-        }
+    for (size_t q = 0; q < queries.rows.size(); ++q) {
+      std::vector<int16_t> rowMaxima(size_t{slice.groupCount} * kGroupRows, 0x7fff);
+      const uint32_t mostTiles = std::min(cuts.mostTiles, shape.panelTiles);
+      const std::vector<Panel> panels = planPanels(queries.length(q), shape.tileRows(), mostTiles);
+      for (const Panel& panel : panels) {
+        uint32_t taken = 0;
+        SweepTask task{};
+        task.queryRows = panel.rows;
+        task.queryTiles = tilesOf(variant, dimension, panel.rows);
+        require(task.queryTiles <= mostTiles, "a panel is too large");
+        std::vector<uint8_t> query(panelBytes(variant, dimension, task.queryTiles));
+        packQuery(variant, queries.tokens(q), panel.firstRow, panel.rows, query.data());
+        task.query = query.data();
+        task.tokens = packed.data();
+        task.targets = {firstGroups.data(), lengths.data(), eligible == nullptr ? nullptr : eligible->data()};
+        task.chunks = slice.chunks.data();
+        task.chunkCount = static_cast<uint32_t>(slice.chunks.size());
+        task.takenChunks = &taken;
+        task.queryToTarget = sums[q].queryToTarget.data();
+        task.targetToQuery = sums[q].targetToQuery.data();
+        task.queryExcess = floor ? sums[q].queryExcess.data() : nullptr;
+        task.floor = static_cast<uint32_t>(floor.value_or(0));
+        task.rowMaxima = panels.size() > 1 ? rowMaxima.data() : nullptr;
+        task.isFirstPanel = &panel == &panels.front();
+        task.isLastPanel = &panel == &panels.back();
+        emulate(variant, dimension, task);
       }
     }
   }
@@ -139,7 +117,9 @@ void checkSearch(const Proteins& queries, const Proteins& targets, const std::ve
   std::iota(all.begin(), all.end(), 0);
   const std::vector<uint32_t>& listed = eligible == nullptr ? all : *eligible;
   std::vector<std::vector<Sums>> found;
-  for (const Way way : kWays) found.push_back(searchEmulated(way, queries, targets, eligible, floor, cuts));
+  for (const Variant variant : kVariants) {
+    found.push_back(searchEmulated(variant, queries, targets, eligible, floor, cuts));
+  }
   for (size_t q = 0; q < queries.rows.size(); ++q) {
     for (size_t item = 0; item < listed.size(); ++item) {
       const Tokens query = queries.tokens(q), target = targets.tokens(listed[item]);
@@ -148,8 +128,8 @@ void checkSearch(const Proteins& queries, const Proteins& targets, const std::ve
       for (size_t way = 0; way < found.size(); ++way) {
         require(found[way][q].queryToTarget[item] == expected.queryToTarget &&
                     found[way][q].targetToQuery[item] == expected.targetToQuery,
-                "the emulated kernel differs from the reference, way", std::to_string(way) + ": " + where);
-        require(found[way][q].queryExcess[item] == excess, "the emulated kernel differs in excesses, way",
+                "the emulated kernel differs from the reference, variant", std::to_string(way) + ": " + where);
+        require(found[way][q].queryExcess[item] == excess, "the emulated kernel differs in excesses, variant",
                 std::to_string(way) + ": " + where);
       }
     }
@@ -191,7 +171,7 @@ uint32_t checkShapes(Random& random) {
   return done;
 }
 
-/* Checks many proteins and queries at once, with filters, in small panels, batches, slices and chunks. */
+/* Checks many proteins and queries at once, with filters, in small panels, slices and chunks. */
 void checkSearches(Random& random) {
   for (const uint32_t dimension : {32u, 128u, 256u}) {
     std::vector<uint32_t> lengths;
@@ -218,23 +198,22 @@ void checkSearches(Random& random) {
 
 /* Every element of a matrix has one place in the fragments, and packing writes every byte of a target. */
 void checkLayout(Random& random) {
-  std::set<std::pair<uint32_t, uint32_t>> a, b, d, wide;
-  for (uint32_t lane = 0; lane < 128; ++lane) {
-    for (uint32_t byte = 0; byte < 4 && lane < 32; ++byte) {
+  std::set<std::pair<uint32_t, uint32_t>> a, b, d;
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    for (uint32_t byte = 0; byte < 4; ++byte) {
       for (uint32_t i = 0; i < 4; ++i) a.insert({fragmentA(lane, i).row, fragmentA(lane, i).column + byte});
       for (uint32_t i = 0; i < 2; ++i) b.insert({fragmentB(lane, i).row, fragmentB(lane, i).column + byte});
     }
-    for (uint32_t i = 0; i < 4 && lane < 32; ++i) d.insert({fragmentD(lane, i).row, fragmentD(lane, i).column});
-    for (uint32_t i = 0; i < 64; ++i) wide.insert({fragmentD(lane, i).row, fragmentD(lane, i).column});
+    for (uint32_t i = 0; i < 32; ++i) d.insert({fragmentD(lane, i).row, fragmentD(lane, i).column});
   }
   require(a.size() == 16 * 32 && a.rbegin()->first == 15 && b.size() == 8 * 32 && b.rbegin()->first == 7,
           "an operand's fragments do not cover it");
-  require(d.size() == 16 * 8 && wide.size() == 64 * 128 && wide.rbegin()->first == 63, "the results' do not");
+  require(d.size() == 16 * 64 && d.rbegin()->first == 15, "the results' do not");
   for (uint32_t lane = 0; lane < 32; ++lane) {
-    for (uint32_t k = 0; k < 8; ++k) {
-      const Place place = fragmentB(lane, k % 2);
-      require(operandBOffset(lane, k / 2, k % 2) == coreOffset(place.row, k / 2 * kStepBytes + place.column, 128),
-              "operand B is not where a group has it");
+    for (uint32_t k = 0; k < 16; ++k) {
+      const Place place = fragmentA(lane, k % 4);
+      require(operandAOffset(lane, k / 4, k % 4) == coreOffset(place.row % 8, k / 4 * kStepBytes + place.column, 128),
+              "operand A is not where a group has it");
     }
   }
   for (uint32_t dimension = 32; dimension <= 256; dimension += 32) {
@@ -262,20 +241,26 @@ void checkPairs(Random& random) {
             "joined halves are wrong");
   }
   require(largerPair(kLeastPair, 0x80018001u) == 0x80018001u && lowOf(kLeastWord) == -32'768, "the least is not least");
+  require(largestWord(kLeastWord, 7, 0xffffffff) == 7, "a maximum of words is wrong");
 }
 
-/* Shared memory: parts do not overlap, plans stay within the limit, and a query of 300 residues fits on real GPUs. */
+/* Panels fit in shared memory, cover the query, and differ by less than a tile for each panel. */
 void checkShape() {
-  for (const Variant variant : {Variant::kPortable, Variant::kHopper}) {
-    const uint32_t limit = sharedLimit(variant);
+  for (const Variant variant : kVariants) {
     for (uint32_t dimension = 32; dimension <= 256; dimension += 32) {
-      const uint32_t tiles = queryTilesThatFit(variant, dimension, limit);
-      const uint32_t rows = shapeOf(variant, dimension).queryRows();
-      require(planShared(variant, dimension, tiles).bytes <= limit &&
-                  planShared(variant, dimension, tiles + 1).bytes > limit,
-              "the query's room is not what fits");
-      require(tiles * rows >= 300, "a query of 300 residues does not fit");
-      require(queryTilesThatFit(variant, dimension, 1'000) == 0, "a query fits where nothing does");
+      const Shape shape = shapeOf(variant, dimension);
+      require(panelBytes(variant, dimension, shape.panelTiles) <= sharedLimit(variant), "a panel does not fit");
+      for (const uint32_t length : {1u, 63u, 64u, 65u, 300u, 321u, 1'000u, 35'000u}) {
+        uint32_t row = 0;
+        const auto panels = planPanels(length, shape.tileRows(), shape.panelTiles);
+        for (const Panel& panel : panels) {
+          require(panel.firstRow == row && panel.rows > 0, "panels do not follow each other");
+          require(tilesOf(variant, dimension, panel.rows) <= shape.panelTiles, "a panel is too large");
+          row += panel.rows;
+        }
+        const uint32_t panelRows = shape.panelGroups() * kGroupRows;
+        require(row == length && panels.size() == (length + panelRows - 1) / panelRows, "the panels are not the query");
+      }
     }
   }
 }
@@ -331,6 +316,6 @@ int main(int argc, char** argv) {
   gloaming::cuda::checkShape();
   gloaming::cuda::checkSelect(random);
   gloaming::cuda::checkSearches(random);
-  std::printf("kernels-cuda-indices: %u shapes agree, three ways\n", gloaming::cuda::checkShapes(random));
+  std::printf("kernels-cuda-indices: %u shapes agree, both kernels\n", gloaming::cuda::checkShapes(random));
   return 0;
 }

@@ -60,13 +60,13 @@ void checkCancellationBetweenLaunches(Pool& pool, Random& random, const Setting&
   }
 }
 
-/* A search of many rounds lets another search run between its rounds. */
-void checkTurnsBetweenRounds(Pool& pool, Random& random, const Setting& setting) {
+/* A search of many queries lets another search run between two of them. */
+void checkTurnsBetweenQueries(Pool& pool, Random& random, const Setting& setting) {
   fakeMachine().gpus = {FakeGpu{}};
   Fleet fleet(setting.driver, setting.image, {1 << 20, false});
   const auto store = makeStore(random, 32, 30, 40);
   const auto some = std::vector<uint32_t>{1, 4, 9, 16};
-  const auto many = makeQueries(random, 32, std::vector<uint32_t>(12 * kMaxLaunchQueries, 5));
+  const auto many = makeQueries(random, 32, std::vector<uint32_t>(12, 5));
   const auto few = makeQueries(random, 32, {7});
   checkSums(runSearch(pool, fleet, store, few, std::nullopt), *store, few, std::nullopt);
   std::thread other;
@@ -83,7 +83,7 @@ void checkTurnsBetweenRounds(Pool& pool, Random& random, const Setting& setting)
   checkSums(runSearch(pool, fleet, store, many, some), *store, many, some);
   other.join();
   fakeMachine().onLaunch = nullptr;
-  require(launches.front() == launches.back(), "a search holds a GPU until its last round");
+  require(launches.front() == launches.back(), "a search holds a GPU until its last query");
 }
 
 /* If equal parts do not fit, GPUs of different memory get parts of different size, in any order of the GPUs, and also
@@ -142,8 +142,8 @@ void checkBusyMemory(Random& random, const Setting& setting) {
 /* Only searches with a floor allocate excesses on a GPU. */
 void checkMemoryOfExcesses(Pool& pool, Random& random, const Setting& setting) {
   // Scratch memory comes in powers of two, from 64 KiB on: these sums are one of them.
-  const auto store = makeStore(random, 32, 1'024, 40);
-  const auto queries = makeQueries(random, 32, std::vector<uint32_t>(kMaxLaunchQueries, 5));
+  const auto store = makeStore(random, 32, 16'384, 9);
+  const auto queries = makeQueries(random, 32, {5});
   size_t used[2] = {};
   for (const bool isAsked : {false, true}) {
     fakeMachine().gpus = {FakeGpu{8}};
@@ -180,7 +180,7 @@ void checkMachines(Pool& pool, Random& random, const Setting& setting) {
   checkObstacles(setting);
   checkUnusedGpus(pool, random, setting);
   checkCancellationBetweenLaunches(pool, random, setting);
-  checkTurnsBetweenRounds(pool, random, setting);
+  checkTurnsBetweenQueries(pool, random, setting);
   checkUnequalGpus(pool, random, setting);
   checkBusyMemory(random, setting);
   checkMemoryOfExcesses(pool, random, setting);

@@ -29,7 +29,7 @@ constexpr Rate kRates[] = {
     {"rate_max3_pairs", kLaneWork, kRateThreads, 0, 100'000},
     {"rate_join", kLaneWork, kRateThreads, 0, 100'000},
     {"rate_mma", kMmaProducts * kRateThreads / 32 * kChains, kRateThreads, 0, 20'000},
-    {"rate_wgmma", kWgmmaProducts * kWgmmaThreads / 128 * 4, kWgmmaThreads, (64 + 128) * 128, 20'000},
+    {"rate_wgmma", kWgmmaProducts * kWgmmaThreads / 128 * 4, kWgmmaThreads, 64 * 128, 20'000},
 };
 // clang-format on
 

@@ -37,14 +37,6 @@ __device__ __forceinline__ void measure(const RateTask& task, Step step) {
   conclude(task, start, words);
 }
 
-__device__ __forceinline__ uint32_t largestWord(uint32_t a, uint32_t b, uint32_t c) {
-#if __CUDA_ARCH__ >= 900
-  return static_cast<uint32_t>(__vimax3_s32(static_cast<int>(a), static_cast<int>(b), static_cast<int>(c)));
-#else
-  return largerWord(largerWord(a, b), c);
-#endif
-}
-
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(kRateThreads) rate_max_words(const __grid_constant__ RateTask task) {
@@ -82,31 +74,31 @@ extern "C" __global__ void __launch_bounds__(kRateThreads) rate_mma(const __grid
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-/* Four steps a round, as the kernel has for dimension 128; operands of random bytes in shared memory. */
+/* Four steps a round, as the kernel has for dimension 128; random bytes in registers and shared memory. */
 extern "C" __global__ void __launch_bounds__(kWgmmaThreads, 1) rate_wgmma(const __grid_constant__ RateTask task) {
-  constexpr uint32_t dimension = 128, kOperandBytes = (64 + 128) * dimension;
+  constexpr uint32_t dimension = 128, kOperandBytes = 64 * dimension;
   auto* words = reinterpret_cast<uint32_t*>(sharedMemory);
   for (uint32_t k = threadIdx.x; k < kOperandBytes / 4; k += blockDim.x) words[k] = (task.seed + k) * 2'654'435'761u;
   fenceProxyAsync();
   __syncthreads();
-  const Descriptor rows = coreDescriptor(sharedAddress(sharedMemory), dimension);
-  const Descriptor targets = coreDescriptor(sharedAddress(sharedMemory + 64 * dimension), dimension);
-  uint32_t dots[64], sums[1] = {};
+  uint32_t rows[4], dots[32], sums[1] = {};
+#pragma unroll
+  for (uint32_t k = 0; k < 4; ++k) rows[k] = (task.seed ^ threadIdx.x + k) * 2'654'435'761u;
   const uint64_t start = clock64();
   // Unrolled rounds would need too many registers.
 #pragma unroll 1
   for (uint32_t round = 0; round < task.rounds; ++round) {
-    Descriptor a = rows, b = targets;
+    Descriptor query = coreDescriptor(sharedAddress(sharedMemory), dimension);
     multiplyFence();
-    multiplyStep<false>(dots, a, b);
+    multiplyStep<false>(dots, rows, query);
 #pragma unroll
     for (uint32_t step = 1; step < dimension / kStepBytes; ++step) {
-      a = nextStep(a);
-      b = nextStep(b);
-      multiplyStep<true>(dots, a, b);
+      query = nextStep(query);
+      multiplyStep<true>(dots, rows, query);
     }
-    multiplyWait(dots);
-    sums[0] ^= dots[0] + dots[63];
+    multiplyCommit();
+    multiplyWait<0>(dots);
+    sums[0] ^= dots[0] + dots[31];
   }
   conclude(task, start, sums);
 }

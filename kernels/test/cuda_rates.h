@@ -23,8 +23,8 @@ struct RateTask {
 constexpr uint32_t kChains = 8;
 /** Threads of a block; each multiprocessor has one block. Three warpgroups for wgmma, as in the kernel. */
 constexpr uint32_t kRateThreads = 1'024, kWgmmaThreads = 384;
-/** Multiply-adds of an m16n8k32 product and of an m64n128k32 product. */
-constexpr double kMmaProducts = 16 * 8 * 32, kWgmmaProducts = 64 * 128 * 32;
+/** Multiply-adds of an m16n8k32 product and of an m64n64k32 product. */
+constexpr double kMmaProducts = 16 * 8 * 32, kWgmmaProducts = 64 * 64 * 32;
 
 /* Measures on the first GPU.
  * Returns  a JSON object: per multiprocessor and clock, lanes of each maximum and int8 multiply-adds of each product;

@@ -102,9 +102,9 @@ int launch(void* function, unsigned, unsigned, unsigned, unsigned threads, unsig
   // A real driver rejects more shared memory than exists, and a kernel compiled for other sizes.
   if (sharedBytes > (machine.gpus[current].major == 9 ? kHopperShared : kPortableShared)) return 1;
   if (threads != shapeOf(variant, dimension).threads()) return 1;
-  if (sharedBytes != planShared(variant, dimension, task.queryTiles).bytes) return 1;
+  if (sharedBytes != panelBytes(variant, dimension, task.queryTiles)) return 1;
   if (isHopper) emulateSweep<Variant::kHopper>(dimension, task);
-  else emulateSweep<Variant::kPortable, false>(dimension, task);
+  else emulateSweep<Variant::kPortable>(dimension, task);
   return 0;
 }
 

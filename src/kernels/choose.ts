@@ -8,7 +8,7 @@ import type { KernelBackend } from './kernels.js';
 import { limitMemory, nativeBackend, nativeVariants } from './native.js';
 import { openTensorflowGpu, type TensorflowBackend } from './tensorflow.js';
 
-/** `auto` is the CPU until the CUDA backend has been verified on a GPU. */
+/** `auto` is a GPU if there is one and the CUDA backend has been verified; the CPU then repeats what a GPU fails. */
 export type Device = 'auto' | 'cpu' | 'cuda' | 'tensorflow';
 
 export interface BackendChoice {
@@ -56,7 +56,9 @@ export async function chooseBackend({
   if (obstacle !== undefined) {
     throw new Fault(`The device is ${device}, but ${obstacle}. Fix this, or set device to cpu.`);
   }
-  return device === 'tensorflow' ? openTensorflowGpu(native) : cudaBackend(native, { retriesOnCpu });
+  if (device === 'tensorflow') return openTensorflowGpu(native);
+  // A GPU that was not asked for must not fail a search, as one does that is too small for a database.
+  return cudaBackend(native, { retriesOnCpu: retriesOnCpu === true || device === 'auto' });
 }
 
 /** An operation and its backend, as `gloaming doctor` prints it. */

@@ -9,13 +9,11 @@ namespace {
 
 /** Multiply-adds of a launch per multiprocessor: some milliseconds, so that a cancelled search ends soon. */
 constexpr uint64_t kLaunchProducts = 30'000'000'000;
-/** Chunks per team of a launch: enough to balance the load, few enough that each is long. */
-constexpr uint64_t kChunksPerTeam = 12;
+/** Chunks per warp of a launch: enough to balance the load, few enough that each is long. */
+constexpr uint64_t kChunksPerWarp = 16;
 /** Places for targets that tie with the last wanted one. If there are more ties, all sums are copied. */
 constexpr uint32_t kTieRoom = 4'096;
 constexpr uint32_t kSelectThreads = kDigits;
-/** Bytes of the sums of a launch: a quarter of what a fleet reserves for searches. */
-constexpr uint64_t kSumsBytes = uint64_t{128} << 20;
 
 uint32_t blocksFor(uint32_t items) { return (items + kSelectThreads - 1) / kSelectThreads; }
 
@@ -25,7 +23,8 @@ SweepSearch::SweepSearch(const ReleasePart& part, const Store& store, std::vecto
                          std::optional<std::vector<uint32_t>> eligible, const std::atomic<bool>& cancelled,
                          std::optional<int32_t> floor)
     : part_(part), gpu_(*part.gpu), variant_(part.gpu->facts().variant), dimension_(part.dimension),
-      queries_(std::move(queries)), eligible_(std::move(eligible)), cancelled_(cancelled), floor_(floor) {
+      shape_(shapeOf(variant_, dimension_)), queries_(std::move(queries)), eligible_(std::move(eligible)),
+      cancelled_(cancelled), floor_(floor) {
   const uint32_t count = eligible_ ? static_cast<uint32_t>(eligible_->size()) : part.endTarget - part.firstTarget;
   lengths_.reserve(count);
   for (uint32_t item = 0; item < count; ++item) {
@@ -34,133 +33,106 @@ SweepSearch::SweepSearch(const ReleasePart& part, const Store& store, std::vecto
   }
 }
 
-std::vector<SweepSearch::Round> SweepSearch::planRounds() const {
-  const uint32_t capacity = queryTilesThatFit(variant_, dimension_, gpu_.facts().sharedBytes);
-  if (capacity == 0) throw CudaError(gpu_.facts().name + " has too little shared memory");
-  std::vector<uint32_t> lengths;
-  for (const Tokens& query : queries_) lengths.push_back(query.length);
-  // The sums of many small proteins need more memory, so fewer queries share a launch.
-  const uint64_t fitting = kSumsBytes / (uint64_t{itemCount()} * (floor_ ? 3 : 2) * sizeof(int32_t));
-  const auto mostQueries = static_cast<uint32_t>(std::clamp<uint64_t>(fitting, 1, kMaxLaunchQueries));
-  std::vector<Round> rounds;
-  for (Batch& batch : planBatches(lengths, shapeOf(variant_, dimension_).queryRows(), capacity, mostQueries)) {
-    if (batch.isFirstPanel) rounds.push_back({});
-    rounds.back().batches.push_back(std::move(batch));
-  }
-  return rounds;
-}
-
-/* Calls  take(round, memory) after each round, while its sums are in GPU memory
+/* Calls  take(query, memory) after each query, while its sums are in GPU memory
  *
- * Other searches may use the GPU between two rounds, so that a long low-priority search delays them by at most a round.
- * All work of a round has ended when it releases the GPU. */
+ * Other searches may use the GPU between two queries, so that a long low-priority search delays them by at most one.
+ * All work of a query has ended when it releases the GPU. */
 template <class Take>
-void SweepSearch::runRounds(Take take) {
+void SweepSearch::runQueries(Take take) {
   if (itemCount() == 0) return;
   if (eligible_) eligibleOnGpu_ = scratch(size_t{itemCount()} * 4);
-  bool isFirst = true;
-  for (const Round& round : planRounds()) {
+  const std::vector<Slice> slices = slicesOfTargets();
+  for (uint32_t query = 0; query < queries_.size(); ++query) {
     const std::lock_guard<FairMutex> lock(gpu_.mutex);
     if (isCancelled()) return;
     gpu_.enter();
-    if (eligible_ && isFirst) gpu_.copyIn(eligibleOnGpu_, 0, eligible_->data(), eligible_->size() * 4);
-    isFirst = false;
-    const RoundMemory memory = runRound(round);
+    if (eligible_ && query == 0) gpu_.copyIn(eligibleOnGpu_, 0, eligible_->data(), eligible_->size() * 4);
+    const SumsMemory memory = runQuery(queries_[query], slices);
     if (isCancelled()) return;
-    take(round, memory);
+    take(query, memory);
   }
 }
 
-SweepSearch::RoundMemory SweepSearch::runRound(const Round& round) {
-  const size_t sumBytes = round.queries().size() * itemCount() * sizeof(int32_t);
-  RoundMemory memory{scratch(sumBytes), scratch(sumBytes), floor_ ? scratch(sumBytes) : GpuMemory{}};
-  const Shape shape = shapeOf(variant_, dimension_);
+SweepSearch::SumsMemory SweepSearch::runQuery(const Tokens& query, const std::vector<Slice>& slices) {
+  const size_t sumBytes = itemCount() * sizeof(int32_t);
+  SumsMemory memory{scratch(sumBytes), scratch(sumBytes), floor_ ? scratch(sumBytes) : GpuMemory{}};
+  const std::vector<Panel> panels = planPanels(query.length, shape_.tileRows(), shape_.panelTiles);
   std::vector<GpuMemory> packed;
-  uint64_t tiles = 0;
-  for (const Batch& batch : round.batches) {
-    std::vector<uint8_t> bytes(size_t{batch.tileCount()} * shape.queryRows() * dimension_);
-    for (size_t p = 0; p < batch.parts.size(); ++p) {
-      packQuery(variant_, queries_[batch.queries[p]], batch.firstRow, batch.parts[p].rows,
-                bytes.data() + size_t{batch.parts[p].firstTile} * shape.queryRows() * dimension_);
-    }
-    tiles += batch.tileCount();
+  for (const Panel& panel : panels) {
+    std::vector<uint8_t> bytes(panelBytes(variant_, dimension_, tilesOf(variant_, dimension_, panel.rows)));
+    packQuery(variant_, query, panel.firstRow, panel.rows, bytes.data());
     packed.push_back(scratch(bytes.size()));
     gpu_.copyIn(packed.back(), 0, bytes.data(), bytes.size());
     gpu_.wait();
   }
-  const uint64_t groupProducts = tiles * shape.queryRows() * dimension_ * kGroupRows;
-  const uint64_t sliceGroups = std::max<uint64_t>(gpu_.facts().multiprocessors * kLaunchProducts / groupProducts, 1);
-  uint64_t groups = 0;
-  for (const uint32_t length : lengths_) groups += groupsOf(length);
-  const uint64_t chunks = uint64_t{gpu_.facts().multiprocessors} * shape.teams * kChunksPerTeam;
-  const auto chunkGroups = static_cast<uint32_t>(std::min(groups, sliceGroups) / chunks + 1);
-  for (const Slice& slice : planSlices(lengths_, sliceGroups, chunkGroups)) {
+  for (const Slice& slice : slices) {
     const GpuMemory chunkList = scratch(slice.chunks.size() * sizeof(Chunk)), taken = scratch(4);
-    const GpuMemory rowMaxima = scratch(round.batches.size() > 1 ? size_t{slice.groupCount} * 16 : 0);
+    const GpuMemory rowMaxima = scratch(panels.size() > 1 ? size_t{slice.groupCount} * kGroupRows * 2 : 0);
     gpu_.copyIn(chunkList, 0, slice.chunks.data(), slice.chunks.size() * sizeof(Chunk));
-    for (size_t b = 0; b < round.batches.size(); ++b) {
-      launch(round.batches[b], slice, {packed[b], chunkList, taken, rowMaxima}, memory);
+    for (size_t p = 0; p < panels.size(); ++p) {
+      SweepTask task{};
+      task.query = packed[p].as<const uint8_t>();
+      task.queryRows = panels[p].rows;
+      task.queryTiles = tilesOf(variant_, dimension_, panels[p].rows);
+      task.chunks = chunkList.as<const Chunk>();
+      task.chunkCount = static_cast<uint32_t>(slice.chunks.size());
+      task.takenChunks = taken.as<uint32_t>();
+      task.rowMaxima = panels.size() > 1 ? rowMaxima.as<int16_t>() : nullptr;
+      task.isFirstPanel = p == 0;
+      task.isLastPanel = p + 1 == panels.size();
+      gpu_.fill(taken, 0, 1);
+      launch(task, memory);
       if (isCancelled()) return memory;
     }
   }
   return memory;
 }
 
-void SweepSearch::launch(const Batch& batch, const Slice& slice, const LaunchMemory& own, const RoundMemory& memory) {
-  const Shape shape = shapeOf(variant_, dimension_);
-  SweepTask task{};
+/* Slices of the listed targets, each a launch of some milliseconds for the longest query. */
+std::vector<Slice> SweepSearch::slicesOfTargets() const {
+  uint32_t queryLength = 1;
+  for (const Tokens& query : queries_) queryLength = std::max(queryLength, query.length);
+  const uint64_t multiprocessors = gpu_.facts().multiprocessors;
+  const uint64_t groupProducts = uint64_t{queryLength} * dimension_ * kGroupRows;
+  const uint64_t sliceGroups = std::max<uint64_t>(multiprocessors * kLaunchProducts / groupProducts, 1);
+  uint64_t groups = 0;
+  for (const uint32_t length : lengths_) groups += groupsOf(length);
+  const uint64_t chunks = multiprocessors * shape_.warps * kChunksPerWarp;
+  return planSlices(lengths_, sliceGroups, static_cast<uint32_t>(std::min(groups, sliceGroups) / chunks + 1));
+}
+
+void SweepSearch::launch(SweepTask& task, const SumsMemory& memory) {
   task.tokens = part_.tokens.as<const uint8_t>();
   task.targets = {part_.firstGroups.as<const uint32_t>(), part_.lengths.as<const uint32_t>(),
                   eligible_ ? eligibleOnGpu_.as<const uint32_t>() : nullptr};
-  task.chunks = own.chunks.as<const Chunk>();
-  task.chunkCount = static_cast<uint32_t>(slice.chunks.size());
-  task.takenChunks = own.taken.as<uint32_t>();
-  task.query = own.query.as<const uint8_t>();
-  task.queryTiles = batch.tileCount();
-  task.queryBytes = batch.tileCount() * shape.queryRows() * dimension_;
-  task.queryCount = static_cast<uint32_t>(batch.parts.size());
-  std::copy(batch.parts.begin(), batch.parts.end(), task.parts);
   task.queryToTarget = memory.queryToTarget.as<int32_t>();
   task.targetToQuery = memory.targetToQuery.as<int32_t>();
   task.queryExcess = memory.queryExcess.as<int32_t>();
   task.floor = static_cast<uint32_t>(floor_.value_or(0));
-  task.itemCount = itemCount();
-  task.rowMaxima = batch.isPanel() ? own.rowMaxima.as<uint32_t>() : nullptr;
-  task.isFirstPanel = batch.isFirstPanel;
-  task.isLastPanel = batch.isLastPanel;
   const char* kernel = variant_ == Variant::kHopper ? "maxsim_hopper_" : "maxsim_portable_";
-  const uint32_t blocks = std::min(gpu_.facts().multiprocessors, (task.chunkCount + shape.teams - 1) / shape.teams);
-  gpu_.fill(own.taken, 0, 1);
+  const uint32_t blocks = std::min(gpu_.facts().multiprocessors, (task.chunkCount + shape_.warps - 1) / shape_.warps);
   const auto start = std::chrono::steady_clock::now();
-  gpu_.launch(kernel + std::to_string(dimension_), blocks, shape.threads(),
-              planShared(variant_, dimension_, task.queryTiles).bytes, {&task});
+  gpu_.launch(kernel + std::to_string(dimension_), blocks, shape_.threads(),
+              panelBytes(variant_, dimension_, task.queryTiles), {&task});
   gpu_.wait();
   sweepSeconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 void SweepSearch::sums(const std::vector<int32_t*>& queryToTarget, const std::vector<int32_t*>& targetToQuery,
                        const std::vector<int32_t*>& queryExcess) {
-  runRounds([&](const Round& round, const RoundMemory& memory) {
+  runQueries([&](uint32_t query, const SumsMemory& memory) {
     const size_t bytes = size_t{itemCount()} * sizeof(int32_t);
-    for (size_t p = 0; p < round.queries().size(); ++p) {
-      const uint32_t query = round.queries()[p];
-      gpu_.copyOut(queryToTarget[query], memory.queryToTarget.address() + p * bytes, bytes);
-      gpu_.copyOut(targetToQuery[query], memory.targetToQuery.address() + p * bytes, bytes);
-      if (floor_) gpu_.copyOut(queryExcess[query], memory.queryExcess.address() + p * bytes, bytes);
-    }
+    gpu_.copyOut(queryToTarget[query], memory.queryToTarget.address(), bytes);
+    gpu_.copyOut(targetToQuery[query], memory.targetToQuery.address(), bytes);
+    if (floor_) gpu_.copyOut(queryExcess[query], memory.queryExcess.address(), bytes);
     gpu_.wait();
   });
 }
 
 std::vector<Best> SweepSearch::best(uint32_t wanted) {
   std::vector<Best> all(queries_.size());
-  runRounds([&](const Round& round, const RoundMemory& memory) {
-    const size_t bytes = size_t{itemCount()} * sizeof(int32_t);
-    for (size_t p = 0; p < round.queries().size(); ++p) {
-      const uint32_t query = round.queries()[p];
-      all[query] =
-          bestOf(query, memory.queryToTarget.address() + p * bytes, memory.targetToQuery.address() + p * bytes, wanted);
-    }
+  runQueries([&](uint32_t query, const SumsMemory& memory) {
+    all[query] = bestOf(query, memory.queryToTarget.address(), memory.targetToQuery.address(), wanted);
   });
   return all;
 }

@@ -1,4 +1,4 @@
-/* MaxSim of some queries with the listed targets of one GPU: batches, slices, launches, results. */
+/* MaxSim of some queries with the listed targets of one GPU: panels, slices, launches, results. */
 #ifndef GLOAMING_CUDA_SWEEP_SEARCH_H
 #define GLOAMING_CUDA_SWEEP_SEARCH_H
 
@@ -34,23 +34,15 @@ class SweepSearch {
   double sweepSeconds() const { return sweepSeconds_; }
 
  private:
-  /** Consecutive batches that belong together: one batch, or the panels of a query. */
-  struct Round {
-    std::vector<Batch> batches;
-    const std::vector<uint32_t>& queries() const { return batches.front().queries; }
-  };
-  /** Sums of a round's queries; excesses are allocated only with a floor. */
-  struct RoundMemory {
+  /** Sums of a query; excesses are allocated only with a floor. */
+  struct SumsMemory {
     GpuMemory queryToTarget, targetToQuery, queryExcess;
   };
-  struct LaunchMemory {
-    const GpuMemory &query, &chunks, &taken, &rowMaxima;
-  };
   template <class Take>
-  void runRounds(Take take);
-  std::vector<Round> planRounds() const;
-  RoundMemory runRound(const Round& round);
-  void launch(const Batch& batch, const Slice& slice, const LaunchMemory& own, const RoundMemory& memory);
+  void runQueries(Take take);
+  SumsMemory runQuery(const Tokens& query, const std::vector<Slice>& slices);
+  std::vector<Slice> slicesOfTargets() const;
+  void launch(SweepTask& task, const SumsMemory& memory);
   Best bestOf(uint32_t query, uint64_t queryToTarget, uint64_t targetToQuery, uint32_t wanted);
   Best bestOnHost(uint32_t query, uint64_t queryToTarget, uint64_t targetToQuery, uint32_t wanted);
   GpuMemory scratch(size_t bytes) const { return GpuMemory::scratch(gpu_, bytes); }
@@ -63,6 +55,7 @@ class SweepSearch {
   Gpu& gpu_;
   const Variant variant_;
   const uint32_t dimension_;
+  const Shape shape_;
   const std::vector<Tokens> queries_;
   const std::optional<std::vector<uint32_t>> eligible_;
   const std::atomic<bool>& cancelled_;
