@@ -13,11 +13,8 @@
  *
  * A packed query: int16 corrections [roundUp(length, 16)], its pairs in the layout of kernels.h, and a byte for each
  * block: whether it is wide. A prepared row has each pair of bytes twice, for broadcasts of 32 bits. */
-#include <immintrin.h>
-
-#include <cstring>
-
 #include "avx2/avx2.h"
+#include "avx2/bytes.h"
 
 namespace gloaming {
 namespace {
@@ -37,12 +34,6 @@ struct Blocks {
 };
 
 uint32_t blocksOf(uint32_t length) { return roundUp(length, kLanes) / kLanes; }
-
-/* sum += two products in each lane. In assembly, because GCC 12 copies and spills sums around the intrinsics. */
-inline __attribute__((always_inline)) void multiplyAdd(__m256i& sum, __m256i tokens, __m256i row) {
-  __m256i product;
-  asm("vpmaddubsw %2, %3, %1\n\tvpaddw %1, %0, %0" : "+x"(sum), "=&x"(product) : "x"(tokens), "x"(row));
-}
 
 template <uint32_t kBlocks, uint32_t kRows, bool kWide>
 inline __attribute__((always_inline)) void tile(const Blocks& blocks, const Rows& rows, uint32_t row,
@@ -67,10 +58,10 @@ inline __attribute__((always_inline)) void tile(const Blocks& blocks, const Rows
 #pragma GCC unroll 2
       for (uint32_t b = 0; b < kBlocks; ++b) {
         if (kWide) {
-          multiplyAdd(sums[b][r], _mm256_and_si256(tokens[b], _mm256_set1_epi16(0xff)), two);
-          multiplyAdd(sums[b][r], _mm256_andnot_si256(_mm256_set1_epi16(0xff), tokens[b]), two);
+          multiplyAdd(sums[b][r], two, _mm256_and_si256(tokens[b], _mm256_set1_epi16(0xff)));
+          multiplyAdd(sums[b][r], two, _mm256_andnot_si256(_mm256_set1_epi16(0xff), tokens[b]));
         } else {
-          multiplyAdd(sums[b][r], tokens[b], two);
+          multiplyAdd(sums[b][r], two, tokens[b]);
         }
       }
     }
@@ -111,12 +102,6 @@ int32_t largestLane(__m256i v) {
   // The minimum of unsigned lanes of the complement's order.
   half = _mm_minpos_epu16(_mm_xor_si128(half, _mm_set1_epi16(INT16_MAX)));
   return static_cast<int16_t>(_mm_extract_epi16(half, 0) ^ INT16_MAX);
-}
-
-/* Whether the sum of two products of such a pair with bytes of 0..255 can saturate. */
-bool isWide(int32_t a, int32_t b) {
-  const auto positive = [](int32_t value) { return value > 0 ? value : 0; };
-  return positive(a) + positive(b) > 128 || positive(-a) + positive(-b) > 128;
 }
 
 }  // namespace
