@@ -144,7 +144,7 @@ struct Narrow : Common {
     for (uint32_t first = 0; first < query.length; first += lanes, to += stripBytes(query.dimension)) {
       // The order of joinHalves.
       packStrip<lanes>(
-          query, [=](uint32_t l) { return first + l % 8 / 4 * 8 + l / 8 * 4 + l % 4; }, to);
+          query, [=](uint32_t l) { return first + l % 8 * 2 + l / 8; }, to);
     }
   }
   /* The layout of addProfileRows. */

@@ -89,7 +89,7 @@ struct Lanes16 {
     const __m256i topBits = _mm256_set1_epi8(-128);
     for (uint32_t block = 0; block < 2; ++block) {
       const int8_t* own[8];
-      for (uint32_t l = 0; l < 8; ++l) own[l] = rows[l / 4 * 8 + block * 4 + l % 4];
+      for (uint32_t l = 0; l < 8; ++l) own[l] = rows[l * 2 + block];
       auto* vectors = reinterpret_cast<__m256i*>(to) + block;
       for (uint32_t k = 0; k < dimension; k += 32, vectors += 16) {
         transposeQuads(own, topBits, vectors, 2);
@@ -157,9 +157,21 @@ struct Lanes16 {
   }
 
   static void placeLetters(const uint16_t* letters, const int16_t* bases, Letters& to) {
+    // Byte shuffles look up eight bases at a time. They write 0 where the letter is not one of the eight.
+    const Vector own = load(letters), eight = _mm256_srli_epi16(own, 3), low = both(own, broadcast(7));
+    const Vector bytes = _mm256_add_epi16(_mm256_mullo_epi16(low, broadcast(0x0202)), broadcast(0x0100));
+    Vector places[kLetterCount / 8];
+    for (uint32_t k = 0; k < kLetterCount / 8; ++k) {
+      places[k] = _mm256_or_si256(bytes, _mm256_xor_si256(_mm256_cmpeq_epi16(eight, broadcast(k)), broadcast(-1)));
+    }
     for (uint32_t letter = 0; letter < kLetterCount; ++letter) {
-      const int16_t* row = bases + letter * kLetterCount;
-      for (uint32_t l = 0; l < lanes; ++l) to.bases[letter * lanes + l] = row[letters[l]];
+      Vector found = zero();
+      for (uint32_t k = 0; k < kLetterCount / 8; ++k) {
+        const auto* eightBases = reinterpret_cast<const __m128i*>(bases + letter * kLetterCount + k * 8);
+        const Vector table = _mm256_broadcastsi128_si256(_mm_load_si128(eightBases));
+        found = _mm256_or_si256(found, _mm256_shuffle_epi8(table, places[k]));
+      }
+      store(to.bases + letter * lanes, found);
     }
   }
   static Vector baseOf(const int16_t*, uint8_t letter, const Letters& letters) {

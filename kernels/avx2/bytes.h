@@ -96,8 +96,13 @@ inline __attribute__((always_inline)) void multiplyQuads(const __m256i* vectors,
   }
 }
 
-/* Joins both sums of each quad. Lanes 0–3 and 8–11 of the result are those of a, the others those of b. */
-inline __m256i joinHalves(__m256i a, __m256i b) { return _mm256_hadd_epi16(a, b); }
+/* Joins both sums of each quad: lane 2 × l of the result is that of lane l of a, the next one that of b. */
+inline __m256i joinHalves(__m256i a, __m256i b) {
+  const __m256i swapped = _mm256_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13, 2, 3, 0, 1, 6, 7, 4, 5,
+                                           10, 11, 8, 9, 14, 15, 12, 13);
+  const __m256i others = _mm256_shuffle_epi8(_mm256_blend_epi16(b, a, 0xaa), swapped);
+  return _mm256_add_epi16(_mm256_blend_epi16(a, b, 0xaa), others);
+}
 
 /* x of one profile and those of 2 × 8 lanes, as joinHalves: adds its score to a row. */
 inline __attribute__((always_inline)) __m256i profileScores(__m256i a, __m256i b, __m256i weight) {
@@ -117,12 +122,17 @@ inline __attribute__((always_inline)) void addProfileRows(const __m256i* packed,
                                                           __m256i (&rows)[8]) {
 #pragma GCC unroll 2
   for (uint32_t half = 0; half < 8; half += 4) {
+    const int8_t* own = profiles + half * kProfileWidth;
     __m256i sums[2][4];
-#pragma GCC unroll 8
-    for (uint32_t k = 0; k < 8; ++k) sums[k / 4][k % 4] = _mm256_setzero_si256();
+#pragma GCC unroll 4
+    for (uint32_t r = 0; r < 4; ++r) {
+      const __m256i quad = _mm256_set1_epi32(loadQuad(own + r * kProfileWidth));
+      sums[0][r] = _mm256_maddubs_epi16(packed[0], quad);
+      sums[1][r] = _mm256_maddubs_epi16(packed[1], quad);
+    }
 #pragma GCC unroll 5
-    for (uint32_t q = 0; q < kProfileValues / 4; ++q) {
-      multiplyQuad<Unsigned::kVectors>(packed + q * 2, profiles + half * kProfileWidth + q * 4, kProfileWidth, sums);
+    for (uint32_t q = 1; q < kProfileValues / 4; ++q) {
+      multiplyQuad<Unsigned::kVectors>(packed + q * 2, own + q * 4, kProfileWidth, sums);
     }
 #pragma GCC unroll 4
     for (uint32_t r = 0; r < 4; ++r) {
