@@ -67,7 +67,7 @@ class Multiplier {
   void advance() {}
 
  protected:
-  GLOAMING_INLINE void multiply(__m256i (&sums)[kBlocks][kTileRows]) const {
+  __attribute__((noinline)) void multiply(__m256i (&sums)[kBlocks][kTileRows]) const {
     const uint32_t quads = static_cast<uint32_t>(dimension_ / 4);
     for (uint32_t half = 0; half < kTileRows; half += 4) {
       const int8_t* rows = rows_ + half * dimension_;
@@ -107,6 +107,7 @@ struct Lagging {
 
 struct Common {
   using Vector = __m256i;
+  using Word = uint32_t;
   /** Rows of the target + 128; the last tile is full. */
   using Context = const int8_t*;
 
@@ -121,17 +122,20 @@ struct Common {
   static Vector zero() { return _mm256_setzero_si256(); }
   static Vector load(const void* from) { return _mm256_load_si256(static_cast<const __m256i*>(from)); }
   static void store(void* to, Vector v) { _mm256_store_si256(static_cast<__m256i*>(to), v); }
-  /* v moved up by one score of `bytes` bytes across the halves; the top score comes first. */
+  /* A bit for each byte. */
+  static Word toWord(Vector lanesSet) { return static_cast<Word>(_mm256_movemask_epi8(lanesSet)); }
+  /* v moved up by one score of `bytes` bytes across the halves; the last score of `before` comes first. */
   template <int bytes>
-  static Vector rotateBytes(Vector v) {
-    return _mm256_alignr_epi8(v, _mm256_permute2x128_si256(v, v, 0x01), 16 - bytes);
+  static Vector shiftBytes(Vector v, __m128i before) {
+    const Vector lower = _mm256_inserti128_si256(_mm256_castsi128_si256(before), _mm256_castsi256_si128(v), 1);
+    return _mm256_alignr_epi8(v, lower, 16 - bytes);
   }
+  static __m128i loadHalf(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
 };
 
 struct Narrow : Common {
   using Score = int16_t;
-  using Word = uint32_t;
-  static constexpr uint32_t lanes = 16;
+  static constexpr uint32_t lanes = 16, flagBits = 2;
   static constexpr int32_t largest = INT16_MAX, never = INT16_MIN;
 
   static constexpr size_t profileStripBytes = lanes * kProfileWidth;
@@ -187,10 +191,6 @@ struct Narrow : Common {
   static Vector next(Vector row) { return _mm256_add_epi16(row, _mm256_set1_epi16(1)); }
   static Vector subtract(Vector a, Vector b) { return _mm256_sub_epi16(a, b); }
   static Vector max(Vector a, Vector b) { return _mm256_max_epi16(a, b); }
-  static Word toWord(Vector lanesSet) {
-    const Vector bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(lanesSet, zero()), 0xd8);
-    return static_cast<Word>(_mm256_movemask_epi8(bytes));
-  }
   static Word greater(Vector a, Vector b) { return toWord(_mm256_cmpgt_epi16(a, b)); }
   static Word equal(Vector a, Vector b) { return toWord(_mm256_cmpeq_epi16(a, b)); }
   static Vector selectGreater(Vector a, Vector b, Vector yes, Vector no) {
@@ -206,16 +206,13 @@ struct Narrow : Common {
     static_assert(first == 8, "there are two eights");
     return _mm256_blend_epi32(now, earlier, 0xf0);
   }
-  static Vector rotate(Vector v) { return rotateBytes<2>(v); }
-  static Vector withFirst(Vector v, const Score* first) { return _mm256_insert_epi16(v, *first, 0); }
-  /* Writes two scores. The second place has been read already, and the next step overwrites it. */
-  static void storeFirst(Score* to, Vector v) { _mm_storeu_si32(to, _mm256_castsi256_si128(v)); }
+  static Vector shiftIn(Vector v, const Score* first) { return shiftBytes<2>(v, loadHalf(first - 7)); }
+  static void storeLast(Score* to, Vector v) { *to = static_cast<Score>(_mm256_extract_epi16(v, 15)); }
 };
 
 struct Wide : Common {
   using Score = int32_t;
-  using Word = uint32_t;
-  static constexpr uint32_t lanes = 8;
+  static constexpr uint32_t lanes = 8, flagBits = 4;
   static constexpr int32_t largest = INT32_MAX, never = -(1 << 30);
 
   static constexpr size_t profileStripBytes = lanes * kProfileWidth;
@@ -280,7 +277,6 @@ struct Wide : Common {
   static Vector next(Vector row) { return _mm256_add_epi32(row, _mm256_set1_epi32(1)); }
   static Vector subtract(Vector a, Vector b) { return _mm256_sub_epi32(a, b); }
   static Vector max(Vector a, Vector b) { return _mm256_max_epi32(a, b); }
-  static Word toWord(Vector lanesSet) { return static_cast<Word>(_mm256_movemask_ps(_mm256_castsi256_ps(lanesSet))); }
   static Word greater(Vector a, Vector b) { return toWord(_mm256_cmpgt_epi32(a, b)); }
   static Word equal(Vector a, Vector b) { return toWord(_mm256_cmpeq_epi32(a, b)); }
   static Vector selectGreater(Vector a, Vector b, Vector yes, Vector no) {
@@ -291,11 +287,8 @@ struct Wide : Common {
     constexpr int lagging = delay == 1 ? 0xaa : delay == 2 ? 0xcc : 0xf0;
     return _mm256_blend_epi32(now, earlier, lagging);
   }
-  static Vector rotate(Vector v) { return rotateBytes<4>(v); }
-  static Vector withFirst(Vector v, const Score* first) {
-    return _mm256_blend_epi32(v, _mm256_set1_epi32(*first), 0x01);
-  }
-  static void storeFirst(Score* to, Vector v) { _mm_storeu_si32(to, _mm256_castsi256_si128(v)); }
+  static Vector shiftIn(Vector v, const Score* first) { return shiftBytes<4>(v, loadHalf(first - 3)); }
+  static void storeLast(Score* to, Vector v) { *to = _mm256_extract_epi32(v, 7); }
 };
 
 }  // namespace
