@@ -1,8 +1,8 @@
 /* Affine scores of several targets at once, one per 16-bit lane, for any vector type. reference/affine.cpp defines the
  * results.
  *
- *   column  one residue of each target, packed as MaxSim packs a query. A tile multiplies it with eight query rows,
- *           which are read as they are. Profiles that score have columns of the same shape
+ *   column  one residue of each target, packed by quads (kernels.h). A tile multiplies it with eight query rows. With
+ *           AVX2, few bytes of these are extra quads (avx2/bytes.h). Profiles that score have columns of the same shape
  *   base    score of the letters of a pair, less the offset
  *   cells   run down the query within a column. H and E of the column before lie in memory, F and H(i−1,j−1) in
  *           registers. No lane reads another lane
@@ -64,7 +64,7 @@ struct BatchQuery {
   static size_t bytes(uint32_t length, uint32_t dimension) {
     const uint32_t padded = roundUp(length, kTileRows);
     const size_t rowBytes = size_t{padded} * (dimension + kProfileWidth);
-    return kBaseBytes + correctionBytes(padded) + rowBytes + Lanes::extraBytes(padded);
+    return kBaseBytes + correctionBytes(padded) + rowBytes + Lanes::extraBytes(padded, dimension);
   }
 
   static void pack(const AffineQuery& query, void* packed) {

@@ -16,9 +16,9 @@ constexpr uint32_t kBlockTokens = 8;
 struct StripHead {
   /** Of each query token. */
   alignas(64) int32_t corrections[2 * kBlockTokens];
-  uint8_t extraCount;
+  uint32_t extraCount;
   /** The quad of each extra one. */
-  uint8_t extraQuads[2 * kBlockTokens * kRowExtras];
+  uint8_t extraQuads[kMaxDimension / 4];
 };
 
 /* A row of the query; beyond its end, the last row. */
@@ -27,8 +27,7 @@ inline const int8_t* rowAt(const Tokens& query, uint32_t token) {
 }
 
 inline size_t stripBytesOf(uint32_t dimension, uint32_t lanes) {
-  const uint32_t quads = dimension / 4, extras = lanes * kRowExtras < quads ? lanes * kRowExtras : quads;
-  return sizeof(StripHead) + size_t{quads + extras} * lanes * 4;
+  return sizeof(StripHead) + size_t{2} * dimension * lanes;
 }
 
 /* Packs the tokens tokenOf(0) … tokenOf(lanes − 1). */

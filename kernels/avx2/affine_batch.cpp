@@ -50,8 +50,9 @@ struct Extras {
       : starts(reinterpret_cast<uint32_t*>(const_cast<uint8_t*>(bytes))),
         values(reinterpret_cast<Extra*>(starts + length / kGroupRows + 1)) {}
 
-  static size_t bytes(uint32_t length) {
-    return (length / kGroupRows + 1) * sizeof(uint32_t) + size_t{length} * kRowExtras * sizeof(Extra);
+  static size_t bytes(uint32_t length, uint32_t dimension) {
+    const size_t groups = length / kGroupRows;
+    return (groups + 1) * sizeof(uint32_t) + groups * (dimension / 4) * sizeof(Extra);
   }
 };
 
@@ -65,7 +66,7 @@ struct Lanes16 {
   };
 
   static int32_t correctionOf(int32_t sum) { return gloaming::correctionOf(sum); }
-  static size_t extraBytes(uint32_t length) { return Extras::bytes(length); }
+  static size_t extraBytes(uint32_t length, uint32_t dimension) { return Extras::bytes(length, dimension); }
   /* Splits the wide pairs of `length` rows, a multiple of kGroupRows. */
   static void splitRows(int8_t* rows, uint32_t length, uint32_t dimension, uint8_t* to) {
     const Extras extras(to, length);

@@ -7,7 +7,8 @@
  * Only the sum of two products saturates: it is exact if the positive and the negative bytes of the signed pair each
  * sum to −128..128, as 255 × 128 ≤ 32,767. Another pair is wide. The affine kernels split it: a quad (kernels.h) keeps
  * the first byte of a wide pair, and an extra quad, which is multiplied with the same quad of the other side, has the
- * second one. A wide pair has a squared norm of at least 64² + 65², so a row has at most three. */
+ * second one. A wide pair has a squared norm of at least 64² + 65², so a row has at most three. The memory of the extra
+ * quads suffices for any bytes. */
 #ifndef GLOAMING_AVX2_BYTES_H
 #define GLOAMING_AVX2_BYTES_H
 
@@ -19,9 +20,6 @@
 
 namespace gloaming {
 namespace {
-
-/** Most extra quads of a row. */
-constexpr uint32_t kRowExtras = 3;
 
 inline int32_t loadQuad(const void* bytes) {
   int32_t quad;

@@ -42,7 +42,7 @@ struct Lanes32 {
 
   static int32_t correctionOf(int32_t sum) { return -128 * sum; }
   // Sums of 32 bits hold all products.
-  static size_t extraBytes(uint32_t) { return 0; }
+  static size_t extraBytes(uint32_t, uint32_t) { return 0; }
   static void splitRows(int8_t*, uint32_t, uint32_t, uint8_t*) {}
 
   /* Two blocks of 16 rows. packssdw takes four sums of each in turn, so block 0 has lanes 0–3, 8–11, 16–19, 24–27. */
