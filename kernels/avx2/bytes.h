@@ -102,15 +102,14 @@ inline __m256i joinHalves(__m256i a, __m256i b) {
   return _mm256_add_epi16(_mm256_blend_epi16(a, b, 0xaa), others);
 }
 
-/* x of one profile and those of 2 × 8 lanes, as joinHalves: adds its score to a row. */
+/* Scores of pairs of profiles from both sums of their quads, in the lanes of joinHalves. */
 inline __attribute__((always_inline)) __m256i profileScores(__m256i a, __m256i b, __m256i weight) {
-  const __m256i ones = _mm256_set1_epi16(1);
-  const auto logs = [ones](__m256i halves) {
-    const __m256i x = _mm256_sub_epi32(_mm256_madd_epi16(halves, ones), _mm256_set1_epi32(-1));
-    return _mm256_castps_si256(_mm256_cvtepi32_ps(x));
+  const auto bits = [](__m256i halves) {
+    const __m256i x = _mm256_madd_epi16(halves, _mm256_set1_epi16(1));
+    return _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_add_epi32(x, _mm256_set1_epi32(1))));
   };
-  // The bits 13 to 28 are L.
-  const __m256i even = _mm256_srli_epi32(logs(a), 13), odd = _mm256_slli_epi32(logs(b), 3);
+  // L (kernels.h) moves from the bits 13 to 28 to the lower half for a, to the upper half for b.
+  const __m256i even = _mm256_srli_epi32(bits(a), 13), odd = _mm256_slli_epi32(bits(b), 3);
   return _mm256_mulhi_epi16(_mm256_blend_epi16(even, odd, 0xaa), weight);
 }
 

@@ -1,12 +1,7 @@
 /* MaxSim with AVX2. Both maxima live in registers and in the first-level cache; the dot products are never stored.
  *
- * vpmaddubsw multiplies unsigned by signed bytes and adds two products in 16 bits. Rows are prepared as t + 128. Sums
- * wrap modulo 2^16. A sum starts at the correction −128 × Σ(query token). It ends at the exact dot product, which fits
- * in 16 bits (kernels.h): Σ q × (t + 128) − 128 × Σ q = Σ q × t.
- *
- * Only the sum of two products saturates: it is exact if the positive and the negative bytes of the query's pair each
- * sum to −128..128, as 255 × 128 ≤ 32,767. A block that has another pair is wide: its bytes are multiplied one by one,
- * and one product always fits.
+ * Rows are prepared as t + 128, and the signed side is the query (bytes.h). A block that has a wide pair is wide, too:
+ * its bytes are multiplied one by one, and one product always fits.
  *
  * A register tile is up to 2 blocks of 16 query tokens × up to 4 target rows: 8 accumulators, 2 query vectors, a
  * broadcast, a product and 2 running maxima of the 16 registers.
