@@ -1,8 +1,8 @@
 /* Affine scores of several targets at once, one per 16-bit lane, for any vector type. reference/affine.cpp defines the
  * results.
  *
- *   column  one residue of each target, packed as MaxSim packs a query. A tile multiplies it with eight query rows,
- *           which are read as they are. Profiles that score have columns of the same shape
+ *   column  one residue of each target, packed by quads (kernels.h). A tile multiplies it with eight query rows. With
+ *           AVX2, few bytes of these are extra quads (avx2/bytes.h). Profiles that score have columns of the same shape
  *   base    score of the letters of a pair, less the offset
  *   cells   run down the query within a column. H and E of the column before lie in memory, F and H(i−1,j−1) in
  *           registers. No lane reads another lane
@@ -40,28 +40,31 @@ constexpr uint32_t kCancelStep = 4'096;
 /* A query packed for batches. Its parts follow each other, each 64-byte aligned. */
 template <class Lanes>
 struct BatchQuery {
-  using Token = typename Lanes::Token;
-
   /** [kLetterCount × kLetterCount] by query and target letter. */
   const int16_t* bases;
-  /** [paddedLength]: initial value of the sums of each row. */
+  /** [paddedLength]: initial value of the sums of each row, of Lanes::correctionOf. */
   const int32_t* corrections;
   /** [paddedLength × dimension]: the padding repeats the last row. */
-  const Token* rows;
+  const int8_t* rows;
   /** [paddedLength × kProfileWidth]: the padding repeats the last row. Undefined where profiles score nothing. */
   const int8_t* profile;
+  /** What Lanes::splitRows has taken out of the rows. */
+  const uint8_t* extras;
+  uint32_t paddedLength;
 
-  BatchQuery(const void* packed, uint32_t length, uint32_t dimension) {
+  BatchQuery(const void* packed, uint32_t length, uint32_t dimension) : paddedLength(roundUp(length, kTileRows)) {
     const auto* bytes = static_cast<const uint8_t*>(packed);
     bases = reinterpret_cast<const int16_t*>(bytes);
     corrections = reinterpret_cast<const int32_t*>(bytes + kBaseBytes);
-    rows = reinterpret_cast<const Token*>(bytes + kBaseBytes + correctionBytes(length));
-    profile = reinterpret_cast<const int8_t*>(rows + size_t{paddedLength(length)} * dimension);
+    rows = reinterpret_cast<const int8_t*>(bytes + kBaseBytes + correctionBytes(paddedLength));
+    profile = rows + size_t{paddedLength} * dimension;
+    extras = reinterpret_cast<const uint8_t*>(profile + size_t{paddedLength} * kProfileWidth);
   }
 
   static size_t bytes(uint32_t length, uint32_t dimension) {
-    const size_t rowBytes = dimension * sizeof(Token) + kProfileWidth;
-    return kBaseBytes + correctionBytes(length) + paddedLength(length) * rowBytes;
+    const uint32_t padded = roundUp(length, kTileRows);
+    const size_t rowBytes = size_t{padded} * (dimension + kProfileWidth);
+    return kBaseBytes + correctionBytes(padded) + rowBytes + Lanes::extraBytes(padded, dimension);
   }
 
   static void pack(const AffineQuery& query, void* packed) {
@@ -73,32 +76,33 @@ struct BatchQuery {
     }
     const BatchQuery parts(packed, length, dimension);
     auto* corrections = const_cast<int32_t*>(parts.corrections);
-    auto* to = const_cast<Token*>(parts.rows);
+    auto* to = const_cast<int8_t*>(parts.rows);
     auto* profile = const_cast<int8_t*>(parts.profile);
-    for (uint32_t i = 0; i < paddedLength(length); ++i) {
+    for (uint32_t i = 0; i < parts.paddedLength; ++i) {
       const size_t from = i < length ? i : length - 1;
       const int8_t* row = values + from * dimension;
       int32_t sum = 0;
       for (uint32_t k = 0; k < dimension; ++k) sum += to[k] = row[k];
       to += dimension;
-      corrections[i] = -Lanes::bias * sum;
+      corrections[i] = Lanes::correctionOf(sum);
       if (query.profile == nullptr) continue;
       std::memcpy(profile + size_t{i} * kProfileWidth, query.profile + from * kProfileWidth, kProfileWidth);
     }
+    Lanes::splitRows(const_cast<int8_t*>(parts.rows), parts.paddedLength, dimension,
+                     const_cast<uint8_t*>(parts.extras));
   }
 
  private:
   static constexpr size_t kBaseBytes = kLetterCount * kLetterCount * sizeof(int16_t);
 
-  static uint32_t paddedLength(uint32_t length) { return roundUp(length, kTileRows); }
-  static size_t correctionBytes(uint32_t length) { return roundUp(paddedLength(length) * sizeof(int32_t), 64); }
+  static size_t correctionBytes(uint32_t padded) { return roundUp(padded * sizeof(int32_t), 64); }
 };
 
 /** Values that all cells of a column share. */
 template <class Lanes>
 struct Column {
   /** [dimension × lanes], written by packColumn. */
-  const typename Lanes::Token* tokens;
+  const int8_t* tokens;
   /** [kProfileWidth × lanes], written by packProfiles; null where profiles score nothing. */
   const int8_t* profiles;
   uint32_t dimension;
@@ -171,7 +175,7 @@ class Batch {
   /* Writes all scores and sums. If the task is cancelled, they are undefined. */
   void score() {
     const AffineParameters& parameters = tasks_->parameters;
-    alignas(64) typename Lanes::Token tokens[lanes * kMaxDimension];
+    alignas(64) int8_t tokens[lanes * kMaxDimension];
     alignas(64) int8_t profiles[lanes * kProfileWidth];
     const bool hasProfiles = parameters.profileWeight != 0;
     Column<Lanes> column{tokens,
@@ -301,14 +305,13 @@ class Batch {
   bool sweep(const Column<Lanes>& column, Front<Lanes>& front) {
     alignas(64) int16_t products[kTileRows * lanes];
     Tile<Lanes> tile{products, cells_, tasks_->letters.query, query_.bases, closest_};
-    Lanes::template multiply<kMeasures>(front, tile, column, query_.rows, query_.corrections);
+    Lanes::template multiply<kMeasures>(front, tile, column, query_, 0);
     if (column.profiles != nullptr) Lanes::addProfiles(column, query_.profile, products);
     uint32_t i = kTileRows;
     for (; i < length_; i += kTileRows) {
       if (i % kCancelStep == 0 && tasks_->cancelled.load(std::memory_order_relaxed)) return false;
       if constexpr (kMeasures) tile.closest += kTileRows * lanes;
-      Lanes::template advanceAndMultiply<kMeasures>(front, tile, column, query_.rows + size_t{i} * column.dimension,
-                                                    query_.corrections + i);
+      Lanes::template advanceAndMultiply<kMeasures>(front, tile, column, query_, i);
       if (column.profiles != nullptr) Lanes::addProfiles(column, query_.profile + size_t{i} * kProfileWidth, products);
       tile.cells += kTileRows;
       tile.letters += kTileRows;

@@ -63,7 +63,7 @@
  * table may prepare them once for all queries of a call, kPreparedRows at a time, still row-major (maxsimPrepare). Only
  * batch.h packs targets, one row of each at a time. The query is packed once per call: a vector register holds the same
  * four bytes (int8: "quad") of neighbouring tokens, so that one broadcast of four target bytes multiplies them all.
- * With AVX2 it holds two bytes for MaxSim, and two int16 for affine scores:
+ * With AVX2 it holds two bytes for MaxSim:
  *
  *     target row t     | b0 b1 b2 b3 | b4 b5 b6 b7 | …            dimension bytes
  *                        └─ quad 0 ─┘  └─ quad 1 ─┘

@@ -29,7 +29,7 @@ namespace gloaming {
 namespace {
 
 constexpr size_t kFlagBytes = size_t{16} << 20;
-/** Flag words of one step, one bit per lane. */
+/** Flag words of one step, Lanes::flagBits equal bits per lane. */
 enum Flag : uint32_t { kPositive, kIsPair, kIsInsertion, kInsertionOpens, kDeletionOpens, kFlagCount };
 
 /* A packed query has three parts, each strip by strip: its tokens, its bases, its profile. */
@@ -173,14 +173,13 @@ class Wavefront {
     at.best = Lanes::max(at.best, H);
     at.E = Lanes::max(opened, extendedE);
     // As gapOpen ≥ gapExtend, H without F suffices here, which shortens the dependency chain of F.
-    const Vector turnedF = Lanes::rotate(Lanes::max(Lanes::subtract(withoutF, costs.gapOpen), extendedF));
-    const Vector turnedH = Lanes::rotate(H);
+    const Vector F = Lanes::max(Lanes::subtract(withoutF, costs.gapOpen), extendedF);
     // The last lane's column was read lanes − 1 steps ago, so it can be overwritten.
-    Lanes::storeFirst(borderF - static_cast<int64_t>(lanes - 1), turnedF);
-    Lanes::storeFirst(borderH - static_cast<int64_t>(lanes - 1), turnedH);
-    at.F = Lanes::withFirst(turnedF, borderF + 1);
+    Lanes::storeLast(borderF - static_cast<int64_t>(lanes - 1), F);
+    Lanes::storeLast(borderH - static_cast<int64_t>(lanes - 1), H);
+    at.F = Lanes::shiftIn(F, borderF + 1);
     at.diagonal = at.diagonalNext;
-    at.diagonalNext = Lanes::withFirst(turnedH, borderH + 1);
+    at.diagonalNext = Lanes::shiftIn(H, borderH + 1);
   }
 
   /* Pushes the rows from `first` on to the skew; those from `targetLength` on lie beyond the target. */
@@ -227,7 +226,7 @@ class Wavefront {
     const Costs costs{Lanes::broadcast(task_.parameters.gapOpen), Lanes::broadcast(task_.parameters.gapExtend)};
     const Vector zero = Lanes::zero();
     Front front{
-        zero, Lanes::withFirst(zero, borderF_), zero, Lanes::withFirst(zero, borderH_), zero, zero, Lanes::minusLane()};
+        zero, Lanes::shiftIn(zero, borderF_), zero, Lanes::shiftIn(zero, borderH_), zero, zero, Lanes::minusLane()};
     Skew<Lanes> skew(Lanes::broadcast(Lanes::never));
     // The dot products of a tile run between the steps of the tile before it. The steps depend on each other, the
     // products do not.
@@ -315,7 +314,7 @@ class Wavefront {
         if (!sweepGroup(group, i, j, flags)) return {};
       }
       const Word* cell = flags + (strip - group * groupSize) * stripWords + size_t(j + lane) * kFlagCount;
-      const auto has = [cell, lane](Flag flag) { return (cell[flag] >> lane & 1) != 0; };
+      const auto has = [cell, bit = lane * Lanes::flagBits](Flag flag) { return (cell[flag] >> bit & 1) != 0; };
       // A gap ends in the cell before it when opening there is as good as extending.
       if (state == kInsertion && has(kInsertionOpens)) state = kPair;
       if (state == kDeletion && has(kDeletionOpens)) state = kPair;

@@ -1,23 +1,15 @@
 /* MaxSim with AVX2. Both maxima live in registers and in the first-level cache; the dot products are never stored.
  *
- * vpmaddubsw multiplies unsigned by signed bytes and adds two products in 16 bits. Rows are prepared as t + 128. Sums
- * wrap modulo 2^16. A sum starts at the correction −128 × Σ(query token). It ends at the exact dot product, which fits
- * in 16 bits (kernels.h): Σ q × (t + 128) − 128 × Σ q = Σ q × t.
- *
- * Only the sum of two products saturates: it is exact if the positive and the negative bytes of the query's pair each
- * sum to −128..128, as 255 × 128 ≤ 32,767. A block that has another pair is wide: its bytes are multiplied one by one,
- * and one product always fits.
+ * Rows are prepared as t + 128, and the signed side is the query (bytes.h). A block that has a wide pair is wide, too:
+ * its bytes are multiplied one by one, and one product always fits.
  *
  * A register tile is up to 2 blocks of 16 query tokens × up to 4 target rows: 8 accumulators, 2 query vectors, a
  * broadcast, a product and 2 running maxima of the 16 registers.
  *
  * A packed query: int16 corrections [roundUp(length, 16)], its pairs in the layout of kernels.h, and a byte for each
  * block: whether it is wide. A prepared row has each pair of bytes twice, for broadcasts of 32 bits. */
-#include <immintrin.h>
-
-#include <cstring>
-
 #include "avx2/avx2.h"
+#include "avx2/bytes.h"
 
 namespace gloaming {
 namespace {
@@ -37,12 +29,6 @@ struct Blocks {
 };
 
 uint32_t blocksOf(uint32_t length) { return roundUp(length, kLanes) / kLanes; }
-
-/* sum += two products in each lane. In assembly, because GCC 12 copies and spills sums around the intrinsics. */
-inline __attribute__((always_inline)) void multiplyAdd(__m256i& sum, __m256i tokens, __m256i row) {
-  __m256i product;
-  asm("vpmaddubsw %2, %3, %1\n\tvpaddw %1, %0, %0" : "+x"(sum), "=&x"(product) : "x"(tokens), "x"(row));
-}
 
 template <uint32_t kBlocks, uint32_t kRows, bool kWide>
 inline __attribute__((always_inline)) void tile(const Blocks& blocks, const Rows& rows, uint32_t row,
@@ -67,10 +53,10 @@ inline __attribute__((always_inline)) void tile(const Blocks& blocks, const Rows
 #pragma GCC unroll 2
       for (uint32_t b = 0; b < kBlocks; ++b) {
         if (kWide) {
-          multiplyAdd(sums[b][r], _mm256_and_si256(tokens[b], _mm256_set1_epi16(0xff)), two);
-          multiplyAdd(sums[b][r], _mm256_andnot_si256(_mm256_set1_epi16(0xff), tokens[b]), two);
+          multiplyAdd(sums[b][r], two, _mm256_and_si256(tokens[b], _mm256_set1_epi16(0xff)));
+          multiplyAdd(sums[b][r], two, _mm256_andnot_si256(_mm256_set1_epi16(0xff), tokens[b]));
         } else {
-          multiplyAdd(sums[b][r], tokens[b], two);
+          multiplyAdd(sums[b][r], two, tokens[b]);
         }
       }
     }
@@ -111,12 +97,6 @@ int32_t largestLane(__m256i v) {
   // The minimum of unsigned lanes of the complement's order.
   half = _mm_minpos_epu16(_mm_xor_si128(half, _mm_set1_epi16(INT16_MAX)));
   return static_cast<int16_t>(_mm_extract_epi16(half, 0) ^ INT16_MAX);
-}
-
-/* Whether the sum of two products of such a pair with bytes of 0..255 can saturate. */
-bool isWide(int32_t a, int32_t b) {
-  const auto positive = [](int32_t value) { return value > 0 ? value : 0; };
-  return positive(a) + positive(b) > 128 || positive(-a) + positive(-b) > 128;
 }
 
 }  // namespace

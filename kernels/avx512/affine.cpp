@@ -122,7 +122,7 @@ struct Common {
 struct Narrow : Common {
   using Score = int16_t;
   using Word = uint32_t;
-  static constexpr uint32_t lanes = 32;
+  static constexpr uint32_t lanes = 32, flagBits = 1;
   static constexpr int32_t largest = INT16_MAX, never = INT16_MIN;
 
   static constexpr size_t profileStripBytes = lanes * kProfileWidth;
@@ -202,15 +202,15 @@ struct Narrow : Common {
                                                         15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
     return _mm512_permutexvar_epi16(load(from), v);
   }
-  static Vector withFirst(Vector v, const Score* first) { return _mm512_mask_loadu_epi16(v, 1, first); }
+  static Vector shiftIn(Vector v, const Score* first) { return _mm512_mask_loadu_epi16(rotate(v), 1, first); }
   /* Writes two scores. The second place has been read already, and the next step overwrites it. */
-  static void storeFirst(Score* to, Vector v) { storeLow(to, v); }
+  static void storeLast(Score* to, Vector v) { storeLow(to, rotate(v)); }
 };
 
 struct Wide : Common {
   using Score = int32_t;
   using Word = uint16_t;
-  static constexpr uint32_t lanes = 16;
+  static constexpr uint32_t lanes = 16, flagBits = 1;
   static constexpr int32_t largest = INT32_MAX, never = -(1 << 30);
 
   static constexpr size_t profileStripBytes = lanes * kProfileWidth;
@@ -277,8 +277,8 @@ struct Wide : Common {
     return _mm512_mask_mov_epi32(now, 0xff << first, earlier);
   }
   static Vector rotate(Vector v) { return _mm512_alignr_epi32(v, v, 15); }
-  static Vector withFirst(Vector v, const Score* first) { return _mm512_mask_loadu_epi32(v, 1, first); }
-  static void storeFirst(Score* to, Vector v) { storeLow(to, v); }
+  static Vector shiftIn(Vector v, const Score* first) { return _mm512_mask_loadu_epi32(rotate(v), 1, first); }
+  static void storeLast(Score* to, Vector v) { storeLow(to, rotate(v)); }
 };
 
 }  // namespace

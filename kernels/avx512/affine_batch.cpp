@@ -37,10 +37,13 @@ inline void transposeQuads(const int8_t* const* rows, __m512i flipped, __m512i* 
 template <TileCode kCode>
 struct Lanes32 {
   using Vector = __m512i;
-  using Token = int8_t;
   using Letters = __m512i;
   static constexpr uint32_t lanes = 32;
-  static constexpr int32_t bias = 128;
+
+  static int32_t correctionOf(int32_t sum) { return -128 * sum; }
+  // Sums of 32 bits hold all products.
+  static size_t extraBytes(uint32_t, uint32_t) { return 0; }
+  static void splitRows(int8_t*, uint32_t, uint32_t, uint8_t*) {}
 
   /* Two blocks of 16 rows. packssdw takes four sums of each in turn, so block 0 has lanes 0–3, 8–11, 16–19, 24–27. */
   static void packColumn(const int8_t* const* rows, uint32_t dimension, int8_t* to) {
@@ -74,7 +77,9 @@ struct Lanes32 {
 
   template <bool kMeasures>
   static GLOAMING_INLINE void multiply(Front<Lanes32>& at, const Tile<Lanes32>& tile, const Column<Lanes32>& column,
-                                       const int8_t* rows, const int32_t* corrections) {
+                                       const BatchQuery<Lanes32>& query, uint32_t i) {
+    const int8_t* rows = query.rows + size_t{i} * column.dimension;
+    const int32_t* corrections = query.corrections + i;
     const auto* tokens = reinterpret_cast<const __m512i*>(column.tokens);
     if constexpr (kCode == TileCode::kAssembly) {
       multiplyEightRowsInto<kMeasures>(tokens, rows, corrections, column.dimension, column.multiplier, tile.products,
@@ -94,8 +99,10 @@ struct Lanes32 {
   }
   template <bool kMeasures>
   static GLOAMING_INLINE void advanceAndMultiply(Front<Lanes32>& at, const Tile<Lanes32>& tile,
-                                                 const Column<Lanes32>& column, const int8_t* rows,
-                                                 const int32_t* corrections) {
+                                                 const Column<Lanes32>& column, const BatchQuery<Lanes32>& query,
+                                                 uint32_t i) {
+    const int8_t* rows = query.rows + size_t{i} * column.dimension;
+    const int32_t* corrections = query.corrections + i;
     if constexpr (kCode == TileCode::kAssembly) {
       finishCellsAndMultiply<kMeasures>(at, tile, column, rows, corrections);
     } else {

@@ -74,7 +74,7 @@ GLOAMING_INLINE void profileBits(const uint8_t* packed, const int8_t* rows, uint
 template <uint32_t kBlocks>
 struct Common {
   struct Context {};
-  static constexpr uint32_t lanes = kBlocks * kLanes;
+  static constexpr uint32_t lanes = kBlocks * kLanes, flagBits = 1;
   static constexpr size_t profileStripBytes = lanes * kProfileWidth;
 
   static Context prepare(const AffineTask&) { return {}; }
@@ -150,9 +150,8 @@ struct Narrow : Common<2> {
   static Vector blend(Vector now, Vector earlier) {
     return vbslq_s16(vtstq_u16(uint16x8_t{0, 1, 2, 3, 4, 5, 6, 7}, vdupq_n_u16(delay)), earlier, now);
   }
-  static Vector rotate(Vector v) { return vextq_s16(v, v, 7); }
-  static Vector withFirst(Vector v, const Score* first) { return vld1q_lane_s16(first, v, 0); }
-  static void storeFirst(Score* to, Vector v) { vst1q_lane_s16(to, v, 0); }
+  static Vector shiftIn(Vector v, const Score* first) { return vld1q_lane_s16(first, vextq_s16(v, v, 7), 0); }
+  static void storeLast(Score* to, Vector v) { vst1q_lane_s16(to, v, 7); }
 };
 
 struct Wide : Common<1> {
@@ -208,9 +207,8 @@ struct Wide : Common<1> {
   static Vector blend(Vector now, Vector earlier) {
     return vbslq_s32(vtstq_u32(uint32x4_t{0, 1, 2, 3}, vdupq_n_u32(delay)), earlier, now);
   }
-  static Vector rotate(Vector v) { return vextq_s32(v, v, 3); }
-  static Vector withFirst(Vector v, const Score* first) { return vld1q_lane_s32(first, v, 0); }
-  static void storeFirst(Score* to, Vector v) { vst1q_lane_s32(to, v, 0); }
+  static Vector shiftIn(Vector v, const Score* first) { return vld1q_lane_s32(first, vextq_s32(v, v, 3), 0); }
+  static void storeLast(Score* to, Vector v) { vst1q_lane_s32(to, v, 3); }
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 /* Times the kernels on this machine, and its peak rate in the same run, and prints JSON.
  *
- *   kernels-bench [kernels]        default: the fastest that run here
+ *   kernels-bench [kernels [dimension]]        default: the fastest that run here; 64, for affine scores
  *
  * Rounds are short and measure the peak and the kernel in turn. Each figure compares the fastest rounds, because
  * neighbours on a shared machine slow a loop over memory more than the probe's loop over registers. `_median` compares
@@ -134,8 +134,8 @@ struct AffineFigures {
 };
 
 /* Times affine scores, with profiles if the parameters have a weight for them. */
-AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffineParameters& parameters) {
-  constexpr uint32_t dimension = 64;
+AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffineParameters& parameters,
+                         uint32_t dimension) {
   Random random(7);
   const uint32_t targets = kernels.name == referenceKernels.name ? 4 : 1000;
   const auto store = makeStore(random, targets, dimension);
@@ -196,10 +196,16 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "kernels-bench: these kernels are unknown or cannot run here\n");
     return 1;
   }
+  const auto dimension = static_cast<uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 64);
+  if (dimension == 0 || dimension > kMaxDimension || dimension % kDimensionStep != 0) {
+    std::fprintf(stderr, "kernels-bench: the dimension must be a multiple of %u up to %u\n", kDimensionStep,
+                 kMaxDimension);
+    return 1;
+  }
   Runner runner;
   const MaxSimFigures d64 = timeMaxSim(runner, *kernels, 64), d128 = timeMaxSim(runner, *kernels, 128);
-  const AffineFigures affine = timeAffine(runner, *kernels, kParameters);
-  const AffineFigures profile = timeAffine(runner, *kernels, kProfileParameters);
+  const AffineFigures affine = timeAffine(runner, *kernels, kParameters, dimension);
+  const AffineFigures profile = timeAffine(runner, *kernels, kProfileParameters, dimension);
   const auto printMaxSim = [](const char* name, const MaxSimFigures& figures) {
     std::printf("\"%s\":{\"peak_share\":%.3f,\"peak_share_median\":%.3f,\"gops\":%.0f},", name, figures.peakShare,
                 figures.peakShareMedian, figures.gops);

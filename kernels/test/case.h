@@ -53,7 +53,7 @@ inline bool sameMeasures(const Kernels& kernels, const std::vector<AffineTask>& 
 }
 
 /** Distribution of the rows' values. */
-enum class Kind : uint32_t { kRandom, kExtreme, kEqual, kZero, kSparse, kRelated, kBorder, kCount };
+enum class Kind : uint32_t { kRandom, kExtreme, kEqual, kZero, kSparse, kRelated, kBorder, kWide, kCount };
 
 struct Case {
   uint64_t seed;
@@ -70,6 +70,21 @@ struct Case {
     return text;
   }
 };
+
+/* Writes one pair of 127s, or up to three pairs that sum to about 128: the most that a row has room for. All are at
+ * few places, so that they meet those of other rows. */
+inline void drawWidePairs(Random& random, uint32_t dimension, int8_t* row) {
+  const uint32_t places[] = {0, 2, dimension / 2 + 2, dimension - 2};
+  const bool isFull = below(random, 2) == 0;
+  for (uint32_t pair = 0; pair < (isFull ? 1 : 1 + below(random, 3)); ++pair) {
+    const int sign = below(random, 2) == 0 ? 1 : -1;
+    const int first = isFull ? 127 : 62 + static_cast<int>(below(random, 6));
+    const int second = isFull ? 127 : 126 + static_cast<int>(below(random, 5)) - first;
+    int8_t* to = row + places[below(random, 4)];
+    to[0] = static_cast<int8_t>(sign * first);
+    to[1] = static_cast<int8_t>(sign * second);
+  }
+}
 
 /* Rows of a kind, each with squared norm ≤ 32,767. */
 inline std::vector<int8_t> rowsOf(Random& random, Kind kind, uint32_t length, uint32_t dimension) {
@@ -93,6 +108,8 @@ inline std::vector<int8_t> rowsOf(Random& random, Kind kind, uint32_t length, ui
       int8_t* pair = row + 2 * below(random, 2);
       pair[0] = static_cast<int8_t>(sign * first);
       pair[1] = static_cast<int8_t>(sign * second);
+    } else if (kind == Kind::kWide) {
+      drawWidePairs(random, dimension, row);
     }
   }
   return rows;

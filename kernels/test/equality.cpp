@@ -187,6 +187,11 @@ uint32_t checkAll(uint64_t seed) {
   }
   // The only dot product of a pair of residues may be negative.
   for (int repeat = 0; repeat < 1'000; ++repeat) check(32, 1, 1, Kind::kBorder, kTypical);
+  for (const uint32_t dimension : {32u, 64u, 128u, 256u}) {
+    for (const AffineParameters& parameters : kParameters) {
+      check(dimension, 1 + below(random, 100), 1 + below(random, 100), Kind::kWide, parameters);
+    }
+  }
   for (const AffineParameters& parameters : kParameters) {
     check(32, 700, 900, Kind::kRelated, parameters);
     for (int repeat = 0; repeat < 3; ++repeat) done += checkBatches(random, parameters);

@@ -45,15 +45,6 @@ inline double runVnniRounds(uint64_t rounds) {
       : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", \
         "xmm12", "xmm13", "xmm14", "xmm15")
 
-/* Runs 12 vpmaddwd + vpaddd pairs per round, 16 products each. */
-inline double runWideRounds(uint64_t rounds) {
-#define GLOAMING_DOT(n) "vpmaddwd %%ymm14, %%ymm15, %%ymm13\n\tvpaddd %%ymm13, %%ymm" #n ", %%ymm" #n "\n\t"
-  const double products = static_cast<double>(rounds) * 12 * 16;
-  GLOAMING_ROUNDS(GLOAMING_DOT);
-#undef GLOAMING_DOT
-  return products;
-}
-
 /* Runs 12 vpmaddubsw + vpaddw pairs per round, 32 products each. */
 inline double runByteRounds(uint64_t rounds) {
 #define GLOAMING_DOT(n) "vpmaddubsw %%ymm14, %%ymm15, %%ymm13\n\tvpaddw %%ymm13, %%ymm" #n ", %%ymm" #n "\n\t"
@@ -92,7 +83,7 @@ inline double runMaxsimPeak(const Kernels& kernels, uint64_t rounds) {
 
 /* Runs the multiply instructions of the table's affine kernels. */
 inline double runAffinePeak(const Kernels& kernels, uint64_t rounds) {
-  return &kernels == &avx2Kernels ? runWideRounds(rounds) : runVnniRounds(rounds);
+  return &kernels == &avx2Kernels ? runByteRounds(rounds) : runVnniRounds(rounds);
 }
 
 #else
