@@ -139,12 +139,13 @@ function halvesOf(labels: ReadonlyMap<string, DomainLabel>): ReadonlyMap<string,
   return new Map(groups.map((group) => [group, random.below(2)]));
 }
 
+/** Measures the queries of each half, and those of both together. */
 function measureHalves(world: World): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    ['tuned', 'shown'].map((name, half) => {
+    ['tuned', 'shown', 'all'].map((name, half) => {
       const queries = [...world.targets.keys()].filter((target) => {
         const { isDev, foldGroup } = world.labels.get(world.targets[target].id)!;
-        return isDev && world.halfOf.get(foldGroup) === half;
+        return isDev && (name === 'all' || world.halfOf.get(foldGroup) === half);
       });
       return [name, measureQueries(name, queries, world)];
     }),
