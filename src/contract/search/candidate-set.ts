@@ -281,7 +281,8 @@ const Execution = closed({
     ),
     nearest_count: Type.Optional(
       count(
-        'Targets that the approximate policy measures exactly and aligns, because a sample of the query is near.',
+        'Targets that the approximate policy measures exactly and aligns, because a sample of the query is near; at ' +
+          'most so many of a policy that measures in steps.',
       ),
     ),
     striking_count: Type.Optional(
