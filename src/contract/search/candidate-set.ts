@@ -344,7 +344,8 @@ export const HomologyCandidateSet = named(
               nearest: 'the first `limit` of this ranking',
               best_evidence:
                 'the `limit` with the best `evidence_rank` of all that the approximate policy measured, then ranked: ' +
-                'a target that is nearer and has a larger E-value can be absent',
+                'a target that is nearer and has a larger E-value can be absent, and the list is shorter than ' +
+                '`limit` if fewer were measured',
             },
             { chosen: true },
           ),
