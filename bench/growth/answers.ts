@@ -3,6 +3,8 @@ import { assert } from '../../src/errors.js';
 
 const EVIDENT_E = 1e-3;
 const BEST_COUNT = 10;
+/** Fewer than one unrelated pair of a query is expected up to this E-value. */
+const LIKELY_E = 1;
 
 /**
  * Targets of one query with their E-values, smallest first. Infinity for a pair of an uncalibrated length. The query's
@@ -17,6 +19,8 @@ export interface Recall {
   readonly evident: number;
   readonly evident_count: number;
   readonly ten_best: number;
+  /** Of those of the ten best that have E ≤ 1. Queries with fewer relatives have chance pairs among their ten best. */
+  readonly ten_best_likely: number;
 }
 
 /** First column of Gloaming's TSV, whose first line is a header. */
@@ -70,6 +74,7 @@ export function answersOf(table: string, queryIds: readonly string[]): readonly 
 export function recallOf(truth: readonly Answer[], answers: readonly Answer[]): Recall {
   const evident: number[] = [];
   const best: number[] = [];
+  const likely: number[] = [];
   let evidentCount = 0;
   truth.forEach((exact, query) => {
     const found = exact.found.filter(({ eValue }) => Number.isFinite(eValue));
@@ -79,9 +84,17 @@ export function recallOf(truth: readonly Answer[], answers: readonly Answer[]): 
     const pairs = found.filter(({ eValue }) => eValue <= EVIDENT_E);
     evidentCount += pairs.length;
     if (pairs.length > 0) evident.push(shareOf(pairs));
-    if (found.length > 0) best.push(shareOf(found.slice(0, BEST_COUNT)));
+    const ten = found.slice(0, BEST_COUNT);
+    const likelyTen = ten.filter(({ eValue }) => eValue <= LIKELY_E);
+    if (ten.length > 0) best.push(shareOf(ten));
+    if (likelyTen.length > 0) likely.push(shareOf(likelyTen));
   });
-  return { evident: meanOf(evident), evident_count: evidentCount, ten_best: meanOf(best) };
+  return {
+    evident: meanOf(evident),
+    evident_count: evidentCount,
+    ten_best: meanOf(best),
+    ten_best_likely: meanOf(likely),
+  };
 }
 
 function meanOf(shares: readonly number[]): number {

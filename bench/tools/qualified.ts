@@ -22,7 +22,10 @@ export async function qualifiedEngine(
   const { nearest_10: ten, nearest_100: hundred, evident } = card.recalls;
   const means = [ten, hundred, evident].map((recall) => recall?.mean.toFixed(3) ?? '–').join(' / ');
   const verdict = isQualifiedPolicy(card) ? 'qualified' : 'not qualified';
-  const counts = `${card.policy.nearest_count} nearest and ${card.policy.striking_count} local candidates`;
+  const { nearest_count: nearest, striking_count: local } = card.policy;
+  const counts = card.codes
+    ? `at most ${nearest} candidates`
+    : `${nearest} nearest and ${local} local candidates`;
   console.log(
     `${policy}: ${verdict} with ${queryCount} queries; recall of ${counts}: ${means} (nearest 10, nearest 100, ` +
       `evident); ${((user + system) / 1e6).toFixed(0)} s of CPU time for the card and its codebook`,

@@ -1,59 +1,48 @@
-import type { KernelOptions, MaxSimSums, PairMeasures, QueryTokens } from '../kernels/kernels.js';
+import type { KernelOptions, MaxSimSums, PairMeasures, QueryTokens, SweptSums } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
 import { compareReferenceSet } from '../search/exhaustive.js';
-import { ascending, bestOf, excessFloor } from '../search/prefiltered.js';
-import { bestByCodebook, lookUp } from '../search/codebook.js';
+import { ascending, bestOf, excessFloor, prefilterCountsOf } from '../search/prefiltered.js';
+import { lookUp } from '../search/codebook.js';
 import { maxsimDistances } from '../search/rank.js';
 import { rank } from '../search/rank.js';
 import type { Scored } from '../search/search-types.js';
-import { COARSE_ROWS, FINE_ROWS, sampleTokens } from '../search/sampling.js';
+import { COARSE_ROWS, FINE_ROWS, sampleTokens } from '../search/selection/sampling.js';
 import type { EncodedQuery, RescoreCounts, SearchEngine } from '../search/search-types.js';
 import { createJudge } from '../search/significance.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
-import { EVIDENT_EXPECTED_FALSE_HITS } from '../recall/policy-card.js';
+import { EVIDENT_EXPECTED_FALSE_HITS, type RescoreCandidates } from '../recall/policy-card.js';
+import { rescoredInSteps, type IsRescored, type OwnQuery } from './rescored-in-steps.js';
 import type { QualifyOptions } from './options.js';
 
 /** Ranks of a target in the two orders of a sweep, from 1; Infinity if it is not among the measured ranks. */
-export interface OrderRanks {
+interface OrderRanks {
   /** By bidirectional MaxSim similarity. */
   readonly byNearness: number;
   /** By excess, the measure of local matches. */
   readonly byExcess: number;
 }
 
-/** Ranks of a target in the first sweep, or in the codebook scan, and in the sweep of the prefilter hits. */
-export interface PrefilterRanks {
-  readonly coarse: OrderRanks;
-  readonly fine: OrderRanks;
-}
-
-/** Ranks that the prefilter gives to the relevant targets of one query. */
-export interface QueryRanks {
+/** What the policies do with the relevant targets of one query. */
+export interface RelevantTargets {
   readonly queryLength: number;
   /** The 100 nearest targets, nearest first. */
-  readonly nearest: readonly PrefilterRanks[];
+  readonly nearest: readonly IsRescored[];
   /** The aligned targets with E ≤ EVIDENT_EXPECTED_FALSE_HITS; undefined without a calibration. */
-  readonly evident: readonly PrefilterRanks[] | undefined;
+  readonly evident: readonly IsRescored[] | undefined;
 }
 
 /** Queries that share one pass over the tokens of the targets. */
 const BATCH_QUERIES = 8;
 const NEAREST_COUNT = 100;
 
-/** Numbers of targets of each order up to which ranks are measured, among rescored candidates and prefilter hits. */
-interface MeasuredCounts {
-  readonly counts: RescoreCounts;
-  readonly pool: RescoreCounts;
-}
-
-type Measured = QualifyOptions & MeasuredCounts;
+type Measured = QualifyOptions & { readonly candidates: readonly RescoreCandidates[] };
 
 /**
  * Searches the release with some of its own proteins, exhaustively and with the prefilter. Each query is left out of
  * its
  * own results. Queries use the stored tokens and profiles of the release, so that no homologs are searched for.
- * @param options  `counts` and `pool` limit the ranks that are measured
+ * @param options  `candidates` are the counts for which it is asked whether a target is rescored
  * Shape   aligned [any number]
  * Unit    target indices
  * Range   0..targets of the release − 1; `aligned` ascends
@@ -63,7 +52,7 @@ export async function measureRanks(
   targets: readonly number[],
   aligned: Uint32Array,
   options: Measured,
-): Promise<readonly QueryRanks[]> {
+): Promise<readonly RelevantTargets[]> {
   const reader = await openTokenReader(options.engine.release);
   try {
     return await measureAll(targets, aligned, options, reader);
@@ -77,11 +66,11 @@ async function measureAll(
   aligned: Uint32Array,
   options: Measured,
   reader: TokenReader,
-): Promise<readonly QueryRanks[]> {
+): Promise<readonly RelevantTargets[]> {
   const { engine, signal, onProgress } = options;
   const { release, backend, store, threads } = engine;
   const kernelOptions = { signal, threads };
-  const queryRanks: QueryRanks[] = [];
+  const relevant: RelevantTargets[] = [];
   for (let start = 0; start < targets.length; start += BATCH_QUERIES) {
     onProgress?.({ stage: 'qualify', done: start, total: targets.length });
     const batch = targets.slice(start, start + BATCH_QUERIES);
@@ -93,65 +82,105 @@ async function measureAll(
     }));
     const isMeasured = engine.calibration !== undefined && aligned.length === release.targets.count;
     const compared = isMeasured ? [] : await backend.maxsim(store, tokens, undefined, kernelOptions);
-    const ordersOf = await sweepAll(queries, engine, kernelOptions);
+    const referenceSums = await compareReferenceSet(
+      tokens,
+      engine.calibration?.referenceSet,
+      engine,
+      kernelOptions,
+    );
+    const scanned = await scanAll(queries, engine, kernelOptions);
     for (const [at, target] of batch.entries()) {
       const query = queries[at];
-      const ranksOfTarget = await ranksOf(query.tokens, ordersOf(at), target, options, kernelOptions);
+      const rescoredBy = await scanned(at)(
+        { target, referenceSums: referenceSums?.[at] },
+        options,
+        kernelOptions,
+      );
       const scored = await scoreAligned(query, aligned, options, kernelOptions);
       const sums = scored !== undefined && isMeasured ? scored : compared[at];
       const others = await rank({ sums, targets: undefined }, tokens[at].length, release, NEAREST_COUNT + 1);
       const nearest = others.map(({ targetIndex }) => targetIndex).filter((other) => other !== target);
       const evident =
-        scored && (await evidentTargets(query, sums, aligned, scored.scores, options, kernelOptions));
-      queryRanks.push({
+        scored &&
+        (await evidentTargets(
+          query,
+          sums,
+          aligned,
+          scored.scores,
+          referenceSums![at],
+          options,
+          kernelOptions,
+        ));
+      relevant.push({
         queryLength: query.tokens.length,
-        nearest: nearest.slice(0, NEAREST_COUNT).map(ranksOfTarget),
-        evident: evident?.filter((other) => other !== target).map(ranksOfTarget),
+        nearest: nearest.slice(0, NEAREST_COUNT).map(rescoredBy),
+        evident: evident?.filter((other) => other !== target).map(rescoredBy),
       });
     }
   }
   onProgress?.({ stage: 'qualify', done: targets.length, total: targets.length });
-  return queryRanks;
+  return relevant;
 }
 
 type Orders = Awaited<ReturnType<typeof bestOf>>;
-/** Returns the best of all targets for one query, in both orders. */
-type Best = (most: RescoreCounts) => Promise<Orders>;
+
+/** Tells for each target by which policies it is rescored. The query itself is left out. */
+type RescoredBy = (
+  query: OwnQuery,
+  options: Measured,
+  kernelOptions: KernelOptions,
+) => Promise<(target: number) => IsRescored>;
 
 /** Scans all targets with the prefilter: by the codebook if the engine has one, else by a few rows of each query. */
-async function sweepAll(
+async function scanAll(
   queries: readonly EncodedQuery[],
   { backend, store, release, codebook }: SearchEngine,
   options: KernelOptions,
-): Promise<(query: number) => Best> {
+): Promise<(query: number) => RescoredBy> {
   if (codebook !== undefined) {
     const sums = await lookUp(queries, undefined, { codebook, release }, options);
-    return (query) => async (most) => ({
-      nearest: await bestByCodebook(sums[query], undefined, most.nearestCount, release),
-      local: [],
-    });
+    return (query) =>
+      (own, { candidates, engine }, kernelOptions) =>
+        rescoredInSteps(queries[query], sums[query], own, candidates, engine, kernelOptions);
   }
   const sampled = queries.map(({ tokens }) => sampleTokens(tokens, COARSE_ROWS));
   const swept = await backend.sweep(store, sampled, undefined, excessFloor(release), options);
-  return (query) => (most) => bestOf(swept[query], undefined, sampled[query].length, most, release);
+  return (query) => (own, measured, kernelOptions) =>
+    rescoredByRank(queries[query].tokens, swept[query], own, measured, kernelOptions);
 }
 
-/** Ranks all targets in both sweeps, without the query itself. */
-async function ranksOf(
+/** Ranks all targets in both sweeps of the sampled policy. */
+async function rescoredByRank(
   tokens: QueryTokens,
-  bestOfAll: Best,
-  self: number,
-  { engine, counts, pool }: Measured,
+  coarse: SweptSums,
+  { target: self }: OwnQuery,
+  { engine, candidates }: Measured,
   options: KernelOptions,
-): Promise<(target: number) => PrefilterRanks> {
-  const { release, backend, store, codebook } = engine;
-  const left = await bestOfAll(withSelf(pool));
+): Promise<(target: number) => IsRescored> {
+  const { release, backend, store } = engine;
+  const counts = candidates.map(rescoreCountsOf);
+  const largest = {
+    nearestCount: Math.max(...counts.map(({ nearestCount }) => nearestCount)),
+    localCount: Math.max(...counts.map(({ localCount }) => localCount)),
+  };
+  const rowCount = Math.min(tokens.length, COARSE_ROWS);
+  const left = await bestOf(coarse, undefined, rowCount, withSelf(prefilterCountsOf(largest)), release);
   const hits = ascending(left);
-  const sampled = sampleTokens(tokens, codebook === undefined ? FINE_ROWS : COARSE_ROWS);
+  const sampled = sampleTokens(tokens, FINE_ROWS);
   const [swept] = await backend.sweep(store, [sampled], hits, excessFloor(release), options);
-  const best = await bestOf(swept, hits, sampled.length, withSelf(counts), release);
+  const best = await bestOf(swept, hits, sampled.length, withSelf(largest), release);
   const [coarseRank, fineRank] = [rankIn(left, self), rankIn(best, self)];
-  return (target) => ({ coarse: coarseRank(target), fine: fineRank(target) });
+  const isWithin = ({ byNearness, byExcess }: OrderRanks, most: RescoreCounts): boolean =>
+    byNearness <= most.nearestCount || byExcess <= most.localCount;
+  // A larger prefilter can only worsen the ranks, so that the measured ones are no better than the policy's own.
+  return (target) => (candidate) => {
+    const most = rescoreCountsOf(candidate);
+    return isWithin(coarseRank(target), prefilterCountsOf(most)) && isWithin(fineRank(target), most);
+  };
+}
+
+function rescoreCountsOf({ nearest_count, striking_count }: RescoreCandidates): RescoreCounts {
+  return { nearestCount: nearest_count, localCount: striking_count };
 }
 
 function withSelf({ nearestCount, localCount }: RescoreCounts): RescoreCounts {
@@ -186,11 +215,11 @@ async function evidentTargets(
   exact: MaxSimSums,
   aligned: Uint32Array,
   scores: Int32Array,
+  referenceSums: MaxSimSums,
   { engine }: QualifyOptions,
   options: KernelOptions,
 ): Promise<readonly number[]> {
   const { release } = engine;
-  const calibration = engine.calibration!;
   const { sequence, tokens } = query;
   const sumsOf = (target: number): { queryToTarget: number; targetToQuery: number } => ({
     queryToTarget: exact.queryToTarget[target],
@@ -208,7 +237,6 @@ async function evidentTargets(
       affine: { rawScore: scores[at], normalizedScore: 0 },
     };
   });
-  const [referenceSums] = (await compareReferenceSet([tokens], calibration.referenceSet, engine, options))!;
   const judge = createJudge(
     { significance: 'if_available', targetSpace: unfilteredSpace(release) },
     [sequence],

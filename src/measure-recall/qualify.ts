@@ -18,10 +18,11 @@ import { openQualification, writePolicyCard } from '../recall/policy-sidecar.js'
 import { Refusal } from '../errors.js';
 import { sampleDistinct, seededRandom, type Random } from '../random.js';
 import { openCodebookOf } from '../recall/codebook-sidecar.js';
-import { prefilterCountsOf } from '../search/prefiltered.js';
-import type { RescoreCounts, SearchEngine } from '../search/search-types.js';
+import { FIRST_STEP } from '../search/in-steps.js';
+import type { SearchEngine } from '../search/search-types.js';
 import { writeCodebook } from './codebook.js';
-import { measureRanks, type OrderRanks, type PrefilterRanks, type QueryRanks } from './prefilter-ranks.js';
+import { measureRanks, type RelevantTargets } from './prefilter-ranks.js';
+import type { IsRescored } from './rescored-in-steps.js';
 import type { QualifyOptions } from './options.js';
 import { recallOf, type RetrievedCounts } from './recall.js';
 
@@ -50,10 +51,10 @@ const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
     required: { required_recall: REQUIRED_RECALL },
   },
   coded: {
-    nearestCounts: [100, 200, 400, 800],
-    localShares: [1 / 4, 1 / 2, 1],
+    nearestCounts: [2, 4, 8, 16].map((factor) => factor * FIRST_STEP),
+    localShares: [0],
     poolCounts: [300, 450, 600, 900, 1_200, 1_800, 2_400, 3_600, 4_800],
-    largestShare: 1 / 20,
+    largestShare: 0.064,
     wanted: { nearest: CODED_WANTED_RECALL, evident: CODED_WANTED_EVIDENT_RECALL },
     required: {
       required_recall: CODED_REQUIRED_RECALL,
@@ -96,13 +97,8 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
   const aligned = chooseAligned(options, queries, random);
   const { engine, codebook } = await withCodebook(options);
   const candidates = candidatesOf(trial, counts, release.targets.count);
-  const largest = (countsOf: (candidate: RescoreCandidates) => RescoreCounts): RescoreCounts => ({
-    nearestCount: Math.max(...candidates.map((candidate) => countsOf(candidate).nearestCount)),
-    localCount: Math.max(...candidates.map((candidate) => countsOf(candidate).localCount)),
-  });
-  const measured = { ...options, engine, counts: largest(rescoreCountsOf), pool: largest(poolOf) };
-  const ranks = await measureRanks(queries, aligned, measured);
-  const tried = candidates.map((candidate) => ({ ...candidate, ...recallsOf(ranks, candidate) }));
+  const relevant = await measureRanks(queries, aligned, { ...options, engine, candidates });
+  const tried = candidates.map((candidate) => ({ ...candidate, ...recallsOf(relevant, candidate) }));
   const cards = tried.map((one): PolicyCard => {
     const { nearest_10, nearest_100, evident } = one;
     const policy = definitionOf(one, { codes: codebook });
@@ -117,7 +113,7 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
       evident_expected_false_hits: EVIDENT_EXPECTED_FALSE_HITS,
       aligned_target_count: aligned.length,
       recalls: { nearest_10, nearest_100, evident },
-      strata: strataOf(ranks, (share) => recallsOf(share, policy)),
+      strata: strataOf(relevant, (share) => recallsOf(share, policy)),
       tried,
       ...trial.required,
     };
@@ -191,18 +187,6 @@ function chooseCard(cards: readonly PolicyCard[], { wanted }: Trial): PolicyCard
   return cards.find((card) => nearestOf(card) >= nearest && evidentOf(card) >= evident) ?? last;
 }
 
-function rescoreCountsOf({ nearest_count, striking_count }: RescoreCandidates): RescoreCounts {
-  return { nearestCount: nearest_count, localCount: striking_count };
-}
-
-/** Prefilter hits of each order of the first sweep. The codebook has one order, which counts as the nearest. */
-function poolOf(candidate: RescoreCandidates): RescoreCounts {
-  const { pool_count: poolCount } = candidate;
-  return poolCount === undefined
-    ? prefilterCountsOf(rescoreCountsOf(candidate))
-    : { nearestCount: poolCount, localCount: 0 };
-}
-
 /** Draws one protein from each of `queryCount` equal shares of the release in order of length. */
 function chooseQueries({ engine, queryCount }: QualifyOptions, random: Random): readonly number[] {
   const { targets } = engine.release;
@@ -224,34 +208,31 @@ function chooseAligned({ engine }: QualifyOptions, queries: readonly number[], r
   return sampleDistinct(targets.count, Math.ceil(share * targets.count), random);
 }
 
-function recallsOf(queryRanks: readonly QueryRanks[], candidate: RescoreCandidates): PolicyCard['recalls'] {
-  const [counts, pool] = [rescoreCountsOf(candidate), poolOf(candidate)];
-  const isWithin = ({ byNearness, byExcess }: OrderRanks, most: RescoreCounts): boolean =>
-    byNearness <= most.nearestCount || byExcess <= most.localCount;
-  // A larger prefilter can only worsen the ranks, so that the measured ones are no better than the policy's own.
-  const isRescored = ({ coarse, fine }: PrefilterRanks): boolean =>
-    isWithin(coarse, pool) && isWithin(fine, counts);
-  const countsOf = (list: readonly PrefilterRanks[]): RetrievedCounts => ({
+function recallsOf(
+  relevant: readonly RelevantTargets[],
+  candidate: RescoreCandidates,
+): PolicyCard['recalls'] {
+  const countsOf = (list: readonly IsRescored[]): RetrievedCounts => ({
     relevantCount: list.length,
-    retrievedCount: list.filter(isRescored).length,
+    retrievedCount: list.filter((isRescored) => isRescored(candidate)).length,
   });
-  const hasEValues = queryRanks.some(({ evident }) => evident !== undefined);
+  const hasEValues = relevant.some(({ evident }) => evident !== undefined);
   return {
-    nearest_10: recallOf(queryRanks.map(({ nearest }) => countsOf(nearest.slice(0, 10)))),
-    nearest_100: recallOf(queryRanks.map(({ nearest }) => countsOf(nearest))),
-    evident: hasEValues ? recallOf(queryRanks.map(({ evident }) => countsOf(evident ?? []))) : null,
+    nearest_10: recallOf(relevant.map(({ nearest }) => countsOf(nearest.slice(0, 10)))),
+    nearest_100: recallOf(relevant.map(({ nearest }) => countsOf(nearest))),
+    evident: hasEValues ? recallOf(relevant.map(({ evident }) => countsOf(evident ?? []))) : null,
   };
 }
 
 /** Splits the queries, which are in order of length, into strata and measures each. */
 function strataOf(
-  queryRanks: readonly QueryRanks[],
-  recalls: (share: readonly QueryRanks[]) => PolicyCard['recalls'],
+  relevant: readonly RelevantTargets[],
+  recalls: (share: readonly RelevantTargets[]) => PolicyCard['recalls'],
 ): PolicyCard['strata'] {
-  const shares = Array.from({ length: Math.min(STRATA, queryRanks.length) }, (_, share) =>
-    queryRanks.slice(
-      Math.floor((share * queryRanks.length) / STRATA),
-      Math.floor(((share + 1) * queryRanks.length) / STRATA),
+  const shares = Array.from({ length: Math.min(STRATA, relevant.length) }, (_, share) =>
+    relevant.slice(
+      Math.floor((share * relevant.length) / STRATA),
+      Math.floor(((share + 1) * relevant.length) / STRATA),
     ),
   ).filter((share) => share.length > 0);
   return shares.map((share) => ({

@@ -31,7 +31,10 @@ export interface PolicyDefinition {
   readonly frontier_id: string;
   /** The excess of a target sums, over query rows, the part of the closest cosine above this value. */
   readonly excess_cosine: number;
-  /** Targets that are rescored exactly: the nearest by the sampled rows, and the best local matches. */
+  /**
+   * Targets that are rescored exactly. Sampled policy: the nearest by the sampled rows, and the best local matches.
+   * Codebook policy: at most `nearest_count`, in steps; `striking_count` is 0.
+   */
   readonly nearest_count: number;
   readonly striking_count: number;
   /** Sampled policy: the first sweep passes this multiple of the two counts to the second, which has more rows. */
@@ -43,7 +46,7 @@ export interface PolicyDefinition {
   readonly pool_count?: number;
 }
 
-/** Numbers of targets of the two orders that are rescored exactly, and of those that the codebook leaves. */
+/** Numbers of targets that are rescored exactly, and of those that the codebook leaves. */
 export type RescoreCandidates = Pick<PolicyDefinition, 'nearest_count' | 'striking_count' | 'pool_count'>;
 
 /** Kind of prefilter: query subsampling alone, or a codebook before it. */
@@ -104,7 +107,7 @@ export const CODED_WANTED_EVIDENT_RECALL = 0.9;
 
 /** Identifiers of the method of this version. A change of meaning needs a new identifier. */
 const SAMPLING_ID = 'rows_32_then_64/2';
-const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_with_votes_and_kmers_5_then_rows_32/6';
+const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_with_votes_and_kmers_5_then_rows_32_in_steps/7';
 const FRONTIER_ID = 'best_evidence/1';
 
 /** Returns the definition of the sampled policy with these numbers of rescored candidates. */

@@ -2,8 +2,10 @@ import { CODED_QUERIES, TABLE_SHIFT } from '../kernels/codebook.js';
 import type { CodebookSums, KernelOptions } from '../kernels/kernels.js';
 import { assert } from '../errors.js';
 import type { Release, TargetSpace } from '../release/release.js';
-import { allHits, EMPTY_PARTIAL, excessFloor, prefilteredPlan } from './prefiltered.js';
-import { COARSE_ROWS, TABLE_ROWS, sampleTokens } from './sampling.js';
+import { createJudge, NO_CONTROLS, type Judge } from './significance.js';
+import { FIRST_STEP, measureInSteps } from './in-steps.js';
+import { allHits, EMPTY_PARTIAL, excessFloor, prefilteredPlan, type QueryHits } from './prefiltered.js';
+import { COARSE_ROWS, TABLE_ROWS, sampleTokens } from './selection/sampling.js';
 import type {
   EncodedQuery,
   ResolvedPolicy,
@@ -11,7 +13,7 @@ import type {
   SearchPlan,
   SearchSettings,
 } from './search-types.js';
-import { greatest, tailRanks, type ValuesOf } from './shortlist.js';
+import { greatest, tailRanks, type ValuesOf } from './selection/shortlist.js';
 
 /**
  * Plans a search with the codebook prefilter: table look-ups of the centroid ids of all eligible targets. Centroid ids
@@ -21,35 +23,58 @@ export function codebookPlan(policy: ResolvedPolicy, settings: SearchSettings): 
   const { targetSpace } = settings;
   const { sampled } = policy;
   assert(sampled?.poolCount !== undefined, 'the codebook policy has a pool');
-  const { poolCount } = sampled;
+  const { poolCount, nearestCount: mostCount } = sampled;
   return prefilteredPlan(policy, settings, {
     rowCount: COARSE_ROWS,
+    unrankedCount: Math.min(FIRST_STEP, mostCount),
     partial: EMPTY_PARTIAL,
     async hitsOf(queries, _, { engine, options }) {
       return { hits: await sweepByCodebook(queries, poolCount, targetSpace, engine, options) };
     },
+    measure: (query, hits, work) =>
+      measureInSteps(query, hits, mostCount, uncontrolledJudge(targetSpace, work.engine), work),
   });
 }
 
-/** Prefilter hits of each query: the best targets by centroid ids and k-mers, ascending. */
+/** Returns a judge that gives E-values without controls, which are no larger than with them. */
+export function uncontrolledJudge(targetSpace: TargetSpace, engine: SearchEngine): Judge {
+  return createJudge({ significance: 'if_available', targetSpace, usedMaxEValue: NO_CONTROLS }, [], engine);
+}
+
+/** Prefilter hits of each query: the best targets by centroid ids and k-mers. */
 async function sweepByCodebook(
   queries: readonly LookedUp[],
   poolCount: number,
   targetSpace: Pick<TargetSpace, 'eligible' | 'searchedTargetCount'>,
   { codebook, release }: Pick<SearchEngine, 'codebook' | 'release'>,
   options: KernelOptions,
-): Promise<readonly Uint32Array[]> {
+): Promise<readonly QueryHits[]> {
   assert(codebook !== undefined, 'the codebook prefilter needs a codebook');
   const { eligible, searchedTargetCount } = targetSpace;
   if (searchedTargetCount <= poolCount) return allHits(queries.length, targetSpace);
-  const hits: Uint32Array[] = [];
+  const hits: QueryHits[] = [];
   for (let start = 0; start < queries.length; start += CODED_QUERIES) {
     const batch = queries.slice(start, start + CODED_QUERIES);
     for (const sums of await lookUp(batch, eligible, { codebook, release }, options)) {
-      hits.push(Uint32Array.from(await bestByCodebook(sums, eligible, poolCount, release)).sort());
+      hits.push(hitsOf(await bestByCodebook(sums, eligible, poolCount, release)));
     }
   }
   return hits;
+}
+
+/** A target of the pool, and its k-mer score above chance. */
+export interface PooledTarget {
+  readonly target: number;
+  readonly kmers: number;
+}
+
+/** Returns the first targets of a pool as hits, by ascending target. */
+export function hitsOf(pool: readonly PooledTarget[]): Required<QueryHits> {
+  const ascending = [...pool].sort((a, b) => a.target - b.target);
+  return {
+    targets: Uint32Array.from(ascending, ({ target }) => target),
+    kmers: Uint32Array.from(ascending, ({ kmers }) => kmers),
+  };
 }
 
 /** What a look-up reads of a query. */
@@ -90,7 +115,7 @@ const CHANCE_KMERS = 52;
  * bands, of which the best one counts. The two exponents, ½ and ¼, were measured together. With ¾ and 0, the prefilter
  * hits had fewer of the nearest targets.
  * Shape   sums: one element per eligible target
- * Unit    target indices
+ * Unit    target indices, half bits
  * Range   at most `count`, best first, equal ones ascending; a target without excess, votes and k-mers is left out
  * Errors  none
  * @param eligible  targets of the sums, ascending; undefined for all
@@ -100,7 +125,7 @@ export async function bestByCodebook(
   eligible: Uint32Array | undefined,
   count: number,
   { targets }: Pick<Release, 'targets'>,
-): Promise<readonly number[]> {
+): Promise<readonly PooledTarget[]> {
   const targetAt = (place: number): number => (eligible === undefined ? place : eligible[place]);
   const kmersAt = (place: number): number => Math.max(0, kmers[place] - CHANCE_KMERS);
   const excessOf: ValuesOf = (values, start, end) => {
@@ -125,5 +150,7 @@ export async function bestByCodebook(
         byKmers.tails[byKmers.places[place]];
   };
   const places = await greatest(excess.length, productsOf, count);
-  return places.filter((place) => excess[place] > 0 || votes[place] > 0 || kmersAt(place) > 0).map(targetAt);
+  return places
+    .filter((place) => excess[place] > 0 || votes[place] > 0 || kmersAt(place) > 0)
+    .map((place) => ({ target: targetAt(place), kmers: kmersAt(place) }));
 }

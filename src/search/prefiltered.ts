@@ -1,12 +1,12 @@
 import { EXCESS_COSINE, POOL_FACTOR } from '../recall/policy-card.js';
 import { assert } from '../errors.js';
-import type { KernelOptions, KernelRetry, QueryTokens, SweptSums } from '../kernels/kernels.js';
+import type { KernelOptions, KernelRetry, MaxSimSums, QueryTokens, SweptSums } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import { affineParameters } from './affine.js';
 import { compareReferenceSet } from './exhaustive.js';
 import { rank } from './rank.js';
 import { withComparedScores } from './rescore.js';
-import { COARSE_ROWS, FINE_ROWS, sampleTokens } from './sampling.js';
+import { COARSE_ROWS, FINE_ROWS, sampleTokens } from './selection/sampling.js';
 import type {
   Candidate,
   Compared,
@@ -20,19 +20,46 @@ import type {
   SearchPlan,
   SearchSettings,
 } from './search-types.js';
-import { greatest, type ValuesOf } from './shortlist.js';
+import { greatest, type ValuesOf } from './selection/shortlist.js';
 
-/** How a policy selects targets before it measures any of them exactly. */
+/** How a policy selects targets before it measures any of them exactly, and in which order it measures them. */
 export interface Prefilter {
+  readonly partial: PartialScan;
   /** Rows of a query that rank its prefilter hits. */
   readonly rowCount: number;
-  readonly partial: PartialScan;
+  /** Number of hits up to which a query's hits need no ranks. */
+  readonly unrankedCount: number;
   hitsOf(queries: readonly EncodedQuery[], scanned: ScannedTargets, work: ScanWork): Promise<PrefilterHits>;
+  /** Measures the best hits of one query exactly. */
+  measure(query: EncodedQuery, hits: SweptHits, work: MeasureWork): Promise<Measured>;
 }
 
-/** Prefilter hits of each query: target indices, ascending. */
+/** Exact sums and affine scores of some targets. */
+export type Measured = Required<Pick<Compared, 'sums' | 'affineScores'>> & { readonly targets: Uint32Array };
+
+export interface MeasureWork {
+  readonly engine: SearchEngine;
+  readonly options: KernelOptions;
+  /** Sums of the query with the calibration's reference set; undefined without a calibration. */
+  readonly referenceSums: MaxSimSums | undefined;
+}
+
+/** Prefilter hits of one query. */
+export interface QueryHits {
+  /** Target indices, ascending. */
+  readonly targets: Uint32Array;
+  /** Scores of the same targets by k-mers above chance; absent if no k-mers were looked up. */
+  readonly kmers?: Uint32Array;
+}
+
+/** Prefilter hits of one query, and sums of `rowCount` of its rows with them. */
+export interface SweptHits extends QueryHits {
+  readonly swept?: { readonly sums: SweptSums; readonly rowCount: number };
+}
+
+/** Prefilter hits of each query. */
 export interface PrefilterHits {
-  readonly hits: readonly Uint32Array[];
+  readonly hits: readonly QueryHits[];
   /** Present if a device failed and the CPU served in its place. */
   readonly retry?: KernelRetry;
 }
@@ -47,17 +74,22 @@ export function sampledPlan(policy: ResolvedPolicy, settings: SearchSettings): S
   const isWhole = isMeasuredWhole(counts, targetSpace);
   return prefilteredPlan(policy, settings, {
     rowCount: FINE_ROWS,
+    unrankedCount: counts.nearestCount,
     partial: isWhole ? EMPTY_PARTIAL : sweptPartial(counts),
     async hitsOf(queries, scanned, { engine }) {
       if (isWhole) return { hits: allHits(queries.length, targetSpace) };
       const swept = await scanned.sweep(counts);
       const most = prefilterCountsOf(counts);
-      const hits: Uint32Array[] = [];
+      const hits: QueryHits[] = [];
       for (const [index, { targets, ...sums }] of swept.entries()) {
         const rowCount = Math.min(queries[index].tokens.length, COARSE_ROWS);
-        hits.push(ascending(await bestOf(sums, targets, rowCount, most, engine.release)));
+        hits.push({ targets: ascending(await bestOf(sums, targets, rowCount, most, engine.release)) });
       }
       return { hits, retry: swept[0]?.retry };
+    },
+    async measure(query, { targets, swept }, { engine, options }) {
+      const best = swept && (await bestOf(swept.sums, targets, swept.rowCount, counts, engine.release));
+      return measureTargets(query, best === undefined ? targets : ascending(best), engine, options);
     },
   });
 }
@@ -71,7 +103,6 @@ export function prefilteredPlan(
   { significance, limit }: SearchSettings,
   prefilter: Prefilter,
 ): SearchPlan {
-  const counts = countsOf(policy);
   return Object.freeze<SearchPlan>({
     policy,
     significance: significance === 'not_requested' ? 'if_available' : significance,
@@ -83,11 +114,14 @@ export function prefilteredPlan(
       const { hits, retry } = await prefilter.hitsOf(queries, scanned, work);
       const referenceSet = engine.calibration?.referenceSet;
       const referenceSums = await compareReferenceSet(tokens, referenceSet, engine, options);
-      const swept = await sweepPrefilterHits(tokens, hits, counts, prefilter.rowCount, engine, options);
+      const swept = await sweepPrefilterHits(tokens, hits, prefilter, engine, options);
       return queries.map((query, at) => async () => {
-        const compared = await measure(query, hits[at], swept[at], counts, engine, optionsOf(query));
         const ofQuery = referenceSums?.[at];
-        return { ...compared, referenceSums: ofQuery, retry: ofQuery?.retry ?? retry ?? compared.sums.retry };
+        const queryWork = { engine, options: optionsOf(query), referenceSums: ofQuery };
+        const measured = await prefilter.measure(query, swept[at], queryWork);
+        const servedBy = ofQuery?.retry ?? retry ?? measured.sums.retry;
+        const prefilteredCount = hits[at].targets.length;
+        return { ...measured, prefilteredCount, referenceSums: ofQuery, retry: servedBy };
       });
     },
     rescore: (query, ranked, compared, engine) =>
@@ -104,12 +138,12 @@ function countsOf({ sampled }: ResolvedPolicy): RescoreCounts {
 
 /**
  * Returns the eligible targets as the prefilter hits of every query.
- * Shape   one array [eligible targets], shared by `queryCount` entries
+ * Shape   one value with all eligible targets, shared by `queryCount` entries
  * Unit    target indices, ascending
  */
-export function allHits(queryCount: number, { eligible, searchedTargetCount }: SearchedSpace): Uint32Array[] {
+export function allHits(queryCount: number, { eligible, searchedTargetCount }: SearchedSpace): QueryHits[] {
   const targets = eligible ?? Uint32Array.from({ length: searchedTargetCount }, (_, target) => target);
-  return new Array<Uint32Array>(queryCount).fill(targets);
+  return new Array<QueryHits>(queryCount).fill({ targets });
 }
 
 /** Whether the prefilter hits have room for all eligible targets, so that a sweep would select nothing. */
@@ -182,44 +216,39 @@ export function sweptPartial(counts: RescoreCounts): PartialScan {
   };
 }
 
-/** Sums of `rowCount` rows of a query with its prefilter hits. */
-interface SweptHits {
-  readonly sums: SweptSums;
-  readonly rowCount: number;
-}
-
-/** Sums of each query with its own prefilter hits; undefined for a query that needs no selection among its hits. */
+/** Sums of each query with its own prefilter hits; none for a query whose hits need no ranks. */
 async function sweepPrefilterHits(
   queries: readonly QueryTokens[],
-  hits: readonly Uint32Array[],
-  { nearestCount }: RescoreCounts,
-  rowCount: number,
+  hits: readonly QueryHits[],
+  { rowCount, unrankedCount }: Prefilter,
   { backend, store, release }: Kernels,
   options: KernelOptions,
-): Promise<readonly (SweptHits | undefined)[]> {
-  const wide = hits.flatMap((ofQuery, query) => (ofQuery.length > nearestCount ? [query] : []));
+): Promise<readonly SweptHits[]> {
+  const wide = hits.flatMap(({ targets }, query) => (targets.length > unrankedCount ? [query] : []));
   const sampled = wide.map((query) => sampleTokens(queries[query], rowCount));
-  const lists = wide.map((query) => hits[query]);
+  const lists = wide.map((query) => hits[query].targets);
   const sums = await backend.sweepLists(store, sampled, lists, excessFloor(release), options);
-  const swept = new Array<SweptHits | undefined>(queries.length).fill(undefined);
-  for (const [at, query] of wide.entries()) swept[query] = { sums: sums[at], rowCount: sampled[at].length };
+  const swept: SweptHits[] = [...hits];
+  for (const [at, query] of wide.entries())
+    swept[query] = { ...hits[query], swept: { sums: sums[at], rowCount: sampled[at].length } };
   return swept;
 }
 
-/** Exact sums and affine scores of one query with its candidates to rescore, the best of its prefilter hits. */
-async function measure(
+/**
+ * Exact sums and affine scores of one query with listed targets.
+ * Shape   one element per target, in list order
+ * Unit    as of `KernelBackend.measure`
+ * Errors  Fault of the kernels; the signal's reason
+ */
+export async function measureTargets(
   query: EncodedQuery,
-  hits: Uint32Array,
-  swept: SweptHits | undefined,
-  counts: RescoreCounts,
+  targets: Uint32Array,
   { backend, store, release }: Kernels,
   options: KernelOptions,
-): Promise<Compared> {
-  const targets =
-    swept === undefined ? hits : ascending(await bestOf(swept.sums, hits, swept.rowCount, counts, release));
+): Promise<Measured> {
   const parameters = affineParameters(release, query, targets);
   const { scores, ...sums } = await backend.measure(store, query.tokens, targets, parameters, options);
-  return { targets, sums, affineScores: scores, prefilteredCount: hits.length };
+  return { targets, sums, affineScores: scores };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Release } from '../release/release.js';
 import type { Candidate, Compared, Ranked } from './search-types.js';
-import { roundingOf, shortlist, type ValuesOf } from './shortlist.js';
+import { roundingOf, shortlist, type ValuesOf } from './selection/shortlist.js';
 
 /**
  * Returns the best `limit` targets by bidirectional MaxSim distance, nearest first, equal distances by ascending id.

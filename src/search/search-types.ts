@@ -272,7 +272,7 @@ export interface Rescored {
 
 /** Candidates that a prefilter policy rescores. */
 export interface RescoreCounts {
-  /** Nearest targets by MaxSim of the sampled rows, both directions. */
+  /** Nearest targets by MaxSim of the sampled rows, both directions. Codebook policy: at most so many in all. */
   readonly nearestCount: number;
   /** Targets with the best local matches, such as a domain of a longer protein. */
   readonly localCount: number;

@@ -60,6 +60,9 @@ export interface Judged {
   readonly judgeAlignment: JudgeAlignment;
 }
 
+/** Value of `usedMaxEValue` with which no pair gets a control: no E-value is below 0. */
+export const NO_CONTROLS = -1;
+
 const judgeNone: JudgeAlignment = () => undefined;
 
 /** Targets whose false hits an E-value counts: those of the space, or as many as the request names. */

@@ -114,7 +114,7 @@ describe('qualifyRelease', () => {
         local,
         pool,
       ]),
-    ).toEqual([25, 50, 100].flatMap((local) => [300, 450, 600].map((pool) => [100, local, pool])));
+    ).toEqual([300, 450, 600].map((pool) => [128, 0, pool]));
     const means = card.tried.map(({ nearest_10: ten }) => ten.mean);
     const least = Math.min(0.95, Math.max(...means) - 0.01);
     const first = card.tried[means.findIndex((mean) => mean >= least)]!;
@@ -122,8 +122,7 @@ describe('qualifyRelease', () => {
       codebookDefinition(first.nearest_count, first.striking_count, first.pool_count),
     );
     expect(card.recalls.nearest_10).toEqual(first.nearest_10);
-    const means100 = card.tried.map(({ nearest_100: hundred }) => hundred.mean);
-    expect(means100[1], 'a larger pool keeps as much').toBeGreaterThanOrEqual(means100[0]!);
+    expect(Math.min(...means), 'each pool has the homologs').toBeGreaterThanOrEqual(0.8);
   });
 
   it('rejects with the reason of an aborted signal', async () => {

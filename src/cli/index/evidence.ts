@@ -102,7 +102,7 @@ export function describePolicy({ card, stored, elapsedMs }: Qualified): string {
   const lines: readonly (readonly [string, string])[] = [
     ['policy', card.policy_id],
     ['card', qualificationId(card)],
-    ['candidates', `${policy.nearest_count} nearest and ${policy.striking_count} best local matches`],
+    ['candidates', candidatesText(card)],
     ...(policy.pool_count === undefined ? [] : [['pool', `${policy.pool_count} proteins`] as const]),
     ['nearest 10', recallText(recalls.nearest_10)],
     ['nearest 100', recallText(recalls.nearest_100)],
@@ -124,6 +124,13 @@ function evidentBar({
   evident_expected_false_hits: largestE,
 }: PolicyCard): string {
   return least === undefined ? '' : `, or ${least} of E <= ${largestE}`;
+}
+
+function candidatesText({ policy, codes: codebook }: PolicyCard): string {
+  const { nearest_count: nearest, striking_count: local } = policy;
+  return codebook === undefined
+    ? `${nearest} nearest and ${local} best local matches`
+    : `at most ${nearest}, in steps while they bring small E-values`;
 }
 
 function codebookText({ words: centroids, codes: centroidIds }: NonNullable<PolicyCard['codes']>): string {

@@ -281,7 +281,8 @@ const Execution = closed({
     ),
     nearest_count: Type.Optional(
       count(
-        'Targets that the approximate policy measures exactly and aligns, because a sample of the query is near.',
+        'Targets that the approximate policy measures exactly and aligns, because a sample of the query is near; at ' +
+          'most so many of a policy that measures in steps.',
       ),
     ),
     striking_count: Type.Optional(
@@ -343,7 +344,8 @@ export const HomologyCandidateSet = named(
               nearest: 'the first `limit` of this ranking',
               best_evidence:
                 'the `limit` with the best `evidence_rank` of all that the approximate policy measured, then ranked: ' +
-                'a target that is nearer and has a larger E-value can be absent',
+                'a target that is nearer and has a larger E-value can be absent, and the list is shorter than ' +
+                '`limit` if fewer were measured',
             },
             { chosen: true },
           ),

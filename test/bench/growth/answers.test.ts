@@ -64,14 +64,23 @@ describe('the answers of a search program', () => {
   it('give recall as the mean over the queries that have such pairs', () => {
     const truth = answersOf('q1\ta\t1e-9\nq1\tb\t1e-3\nq1\tc\t2e-3\nq2\td\t5\n', ['q1', 'q2', 'q3']);
     const found = answersOf('q1\ta\t1\nq2\td\t8\nq2\te\t1e-9\n', ['q1', 'q2', 'q3']);
-    expect(recallOf(truth, found)).toEqual({ evident: 1 / 2, evident_count: 2, ten_best: (1 / 3 + 1) / 2 });
-    expect(recallOf(answersOf('', ['q1']), found)).toEqual({ evident: 1, evident_count: 0, ten_best: 1 });
+    expect(recallOf(truth, found)).toEqual({
+      evident: 1 / 2,
+      evident_count: 2,
+      ten_best: (1 / 3 + 1) / 2,
+      ten_best_likely: 1 / 3,
+    });
+    const none = { evident: 1, evident_count: 0, ten_best: 1, ten_best_likely: 1 };
+    expect(recallOf(answersOf('', ['q1']), found)).toEqual(none);
   });
 
   it('count the ten smallest E-values only', () => {
     const lines = Array.from({ length: 12 }, (_, at) => `q\tt${at}\t${at + 1}\n`);
     const truth = answersOf(lines.join(''), ['q']);
     expect(recallOf(truth, answersOf(lines.slice(2).join(''), ['q'])).ten_best).toBe(0.8);
+    expect(recallOf(truth, answersOf(lines.slice(2).join(''), ['q'])).ten_best_likely, 'one of E ≤ 1').toBe(
+      0,
+    );
     expect(recallOf(truth, answersOf(lines.slice(0, 10).join(''), ['q'])).ten_best).toBe(1);
   });
 });

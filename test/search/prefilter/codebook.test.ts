@@ -25,7 +25,7 @@ import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { resolvePolicy } from '#src/search/plan.js';
-import { bestByCodebook } from '#src/search/codebook.js';
+import { bestByCodebook, hitsOf } from '#src/search/codebook.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
 import { makeHomologs, contextEncoder, homologsOf } from '../../tools/homologs.js';
@@ -37,7 +37,7 @@ const { proteins, write } = makeHomologs(seededRandom(seed), { homologSets: 40, 
 const queries = [3, 217, 399].map((at) => ({ sequence: proteins[at]!.sequence, normalizationId: 'test' }));
 /** Of a long protein, the homologs alone are too many of the 40 families' residues to be rare. */
 const shortest = proteins.reduce((a, b) => (b.sequence.length < a.sequence.length ? b : a));
-const policy = codebookDefinition(15, 10, 60);
+const policy = codebookDefinition(25, 0, 60);
 const FLOOR = 100;
 let release: Release;
 let files: CodebookCard;
@@ -156,19 +156,29 @@ describe('the codebook prefilter', () => {
       votes: Uint32Array.of(7, 14, 9, 0, 0),
       kmers: Uint32Array.of(0, 30, 0, 52, 0),
     };
-    const best = (count: number, eligible?: Uint32Array) =>
-      bestByCodebook(sums, eligible, count, { targets });
+    const targetsOf = async (...all: Parameters<typeof bestByCodebook>) =>
+      (await bestByCodebook(...all)).map(({ target }) => target);
+    const best = (count: number, eligible?: Uint32Array) => targetsOf(sums, eligible, count, { targets });
     expect(await best(1)).toEqual([2]);
     expect(await best(3)).toEqual([2, 3, 0]);
     expect(await best(5), 'the last target has nothing').toEqual([2, 3, 0, 1]);
     const longer = { length: () => 100 } as unknown as Release['targets'];
-    expect(await best(5)).not.toEqual(await bestByCodebook(sums, undefined, 5, { targets: longer }));
-    expect(await bestByCodebook(sums, Uint32Array.of(5, 6, 8, 9, 11), 2, { targets: longer })).toEqual([
-      6, 9,
-    ]);
+    expect(await best(5)).not.toEqual(await targetsOf(sums, undefined, 5, { targets: longer }));
+    expect(await targetsOf(sums, Uint32Array.of(5, 6, 8, 9, 11), 2, { targets: longer })).toEqual([6, 9]);
     // Ranks by k-mers 2, 5, 5, 5, 1.
     const evident = { ...sums, kmers: Uint32Array.of(60, 30, 0, 52, 90) };
-    expect(await bestByCodebook(evident, undefined, 5, { targets })).toEqual([0, 2, 3, 4, 1]);
+    const pool = await bestByCodebook(evident, undefined, 5, { targets });
+    expect(pool.map(({ target, kmers }) => [target, kmers])).toEqual([
+      [0, 8],
+      [2, 0],
+      [3, 0],
+      [4, 38],
+      [1, 0],
+    ]);
+    expect(hitsOf(pool.slice(2))).toEqual({
+      targets: Uint32Array.of(1, 3, 4),
+      kmers: Uint32Array.of(0, 0, 38),
+    });
   });
 
   it('gives the same scores by every table of kernels, with any number of threads and any other queries', async () => {

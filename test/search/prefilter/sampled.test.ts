@@ -15,7 +15,7 @@ import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { resolvePolicy } from '#src/search/plan.js';
 import { bestLocal } from '#src/search/prefiltered.js';
-import { sampledRows, sampleTokens } from '#src/search/sampling.js';
+import { sampledRows, sampleTokens } from '#src/search/selection/sampling.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
 import { presentExecution, presentSearch } from '#src/services/search/present-search.js';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
-import { greatest, shortlist, tailRanks, type ValuesOf } from '#src/search/shortlist.js';
+import { greatest, shortlist, tailRanks, type ValuesOf } from '#src/search/selection/shortlist.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`shortlist seed ${seed}`);

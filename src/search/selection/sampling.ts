@@ -1,4 +1,4 @@
-import type { QueryTokens } from '../kernels/kernels.js';
+import type { QueryTokens } from '../../kernels/kernels.js';
 
 /** Rows of a query that sweep all targets, and rows that sweep the prefilter hits; multiples of a kernel's tile. */
 export const COARSE_ROWS = 32;

@@ -1,4 +1,4 @@
-import { Slice } from '../turns.js';
+import { Slice } from '../../turns.js';
 
 /** Writes the values of positions start … end − 1 to values[0] … values[end − start − 1]. */
 export type ValuesOf = (values: Float64Array, start: number, end: number) => void;

@@ -1,0 +1,77 @@
+import type { CodebookSums, KernelOptions, MaxSimSums, SweptSums } from '../kernels/kernels.js';
+import type { RescoreCandidates } from '../recall/policy-card.js';
+import { unfilteredSpace } from '../release/filter/target-space.js';
+import { bestByCodebook, hitsOf, uncontrolledJudge } from '../search/codebook.js';
+import { inOrderOfEvidence, measureInSteps } from '../search/in-steps.js';
+import { excessFloor } from '../search/prefiltered.js';
+import { COARSE_ROWS, sampleTokens } from '../search/selection/sampling.js';
+import type { EncodedQuery, SearchEngine } from '../search/search-types.js';
+
+/** A query that is a protein of the release, and its sums with the calibration's reference set. */
+export interface OwnQuery {
+  readonly target: number;
+  readonly referenceSums: MaxSimSums | undefined;
+}
+
+/** Whether the policy with these counts rescores a target. */
+export type IsRescored = (counts: RescoreCandidates) => boolean;
+
+/**
+ * Rescores the pools of one query as the codebook policies do, without the query itself.
+ * Shape   a function of the target, then of the counts of a policy
+ * Errors  Fault of the kernels; the signal's reason
+ * Cost    one sweep of the largest pool, and the rescored candidates of each pool
+ * @param sums  of the look-up of all targets
+ * @param candidates  counts of the policies that are asked about
+ */
+export async function rescoredInSteps(
+  query: EncodedQuery,
+  sums: CodebookSums,
+  { target: self, referenceSums }: OwnQuery,
+  candidates: readonly RescoreCandidates[],
+  engine: SearchEngine,
+  options: KernelOptions,
+): Promise<(target: number) => IsRescored> {
+  const { release, backend, store } = engine;
+  const poolCounts = [...new Set(candidates.map(({ pool_count: count = 0 }) => count))];
+  const mostCount = Math.max(...candidates.map(({ nearest_count: count }) => count));
+  const best = await bestByCodebook(sums, undefined, Math.max(...poolCounts) + 1, release);
+  const pool = best.filter(({ target }) => target !== self);
+  const { targets } = hitsOf(pool);
+  const sampled = sampleTokens(query.tokens, COARSE_ROWS);
+  const [swept] = await backend.sweep(store, [sampled], targets, excessFloor(release), options);
+  const judge = uncontrolledJudge(unfilteredSpace(release), engine);
+  const work = { engine, options, referenceSums };
+  const places = new Map<number, ReadonlyMap<number, number>>();
+  for (const poolCount of poolCounts) {
+    const hits = hitsOf(pool.slice(0, poolCount));
+    const sumsOfHits = { sums: sumsOfSome(swept, targets, hits.targets), rowCount: sampled.length };
+    const order = inOrderOfEvidence({ ...hits, ...sumsOfHits }, release);
+    const rescored =
+      referenceSums === undefined
+        ? order
+        : (await measureInSteps(query, { ...hits, swept: sumsOfHits }, mostCount, judge, work)).targets;
+    places.set(
+      poolCount,
+      new Map(Array.from(order.subarray(0, rescored.length), (target, at) => [target, at])),
+    );
+  }
+  return (target) =>
+    ({ nearest_count: count, pool_count: poolCount = 0 }) =>
+      (places.get(poolCount)?.get(target) ?? Infinity) < count;
+}
+
+/** Sums of some of the targets; both lists ascend. */
+function sumsOfSome(sums: SweptSums, targets: Uint32Array, some: Uint32Array): SweptSums {
+  let at = 0;
+  const places = Array.from(some, (target) => {
+    while (targets[at] < target) at += 1;
+    return at;
+  });
+  const of = (values: Int32Array): Int32Array => Int32Array.from(places, (place) => values[place]);
+  return {
+    queryToTarget: of(sums.queryToTarget),
+    targetToQuery: of(sums.targetToQuery),
+    queryExcess: of(sums.queryExcess),
+  };
+}

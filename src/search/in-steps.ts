@@ -1,0 +1,156 @@
+import type { SweptSums } from '../kernels/kernels.js';
+import type { Release } from '../release/release.js';
+import { rank } from './rank.js';
+import type { EncodedQuery, Scored } from './search-types.js';
+import type { Judge } from './significance.js';
+import { measureTargets, type Measured, type MeasureWork, type SweptHits } from './prefiltered.js';
+
+/* Rescores the prefilter hits of a query in the order of three kinds of evidence, until no more homologs appear. */
+
+/** Hits that are rescored first. Each further step rescores as many as all steps before it. */
+export const FIRST_STEP = 64;
+/** Part of the rescored hits that is watched: the last ones in the order of evidence. */
+const WATCHED_SHARE = 1 / 4;
+/**
+ * A further step follows if a watched hit has at most this E-value, before the reversed-query control. With 10, chance
+ * pairs cause a step for twice as many queries, and no more targets with E ≤ 0.001 are found.
+ */
+const PROMISING_EXPECTED_FALSE_HITS = 1;
+
+/** Sums of sampled rows of a query with its hits, and the scores of the hits by k-mers. */
+interface HitScores {
+  readonly targets: Uint32Array;
+  /** Absent if no k-mers were looked up. */
+  readonly kmers?: Uint32Array;
+  readonly sums: SweptSums;
+  readonly rowCount: number;
+}
+
+/**
+ * Orders hits by the product of their ranks in three orders: by bidirectional MaxSim, by excess divided by the root of
+ * the length, and by k-mers. Equal values share the last of their ranks.
+ * Shape   one element per hit
+ * Unit    target indices
+ * Range   best first, equal products by ascending target
+ * Errors  none
+ */
+export function inOrderOfEvidence(
+  { targets, kmers, sums, rowCount }: HitScores,
+  { targets: { length: lengthOf } }: { readonly targets: Pick<Release['targets'], 'length'> },
+): Uint32Array {
+  const { queryToTarget, targetToQuery, queryExcess } = sums;
+  const lengths = Array.from(targets, (target) => lengthOf(target));
+  const byNearness = ranksOf(
+    lengths.map((length, at) => queryToTarget[at] + (rowCount * targetToQuery[at]) / length),
+  );
+  const byExcess = ranksOf(lengths.map((length, at) => queryExcess[at] / Math.sqrt(length)));
+  const byKmers = kmers && ranksOf(Array.from(kmers));
+  const products = lengths.map((_, at) => byNearness[at] * byExcess[at] * (byKmers?.[at] ?? 1));
+  const order = Array.from(products.keys()).sort(
+    (a, b) => products[a] - products[b] || targets[a] - targets[b],
+  );
+  return Uint32Array.from(order, (at) => targets[at]);
+}
+
+/** Ranks of values, greatest first from 1; equal values have the last of their ranks. */
+function ranksOf(values: readonly number[]): Uint32Array {
+  const order = Array.from(values.keys()).sort((a, b) => values[b] - values[a]);
+  const ranks = new Uint32Array(values.length);
+  for (let end = order.length - 1, at = end; at >= 0; at -= 1) {
+    if (values[order[at]] !== values[order[end]]) end = at;
+    ranks[order[at]] = end + 1;
+  }
+  return ranks;
+}
+
+/**
+ * Number of hits that are rescored: of the first step, or of a later one. A step is the last one if none of its watched
+ * hits is promising.
+ * Range   0..hitCount
+ * Errors  those of `isPromising`
+ * @param isPromising  whether any hit from one place up to another has a small E-value
+ */
+export async function rescoredCount(
+  hitCount: number,
+  isPromising: (from: number, to: number) => Promise<boolean>,
+): Promise<number> {
+  let end = Math.min(FIRST_STEP, hitCount);
+  while (await isPromising(end - Math.floor(WATCHED_SHARE * end), end)) {
+    if (end === hitCount) break;
+    end = Math.min(2 * end, hitCount);
+  }
+  return end;
+}
+
+/**
+ * Measures the best hits of a query in steps. Without a calibration, or for a query without E-values, all of the first
+ * `mostCount` hits are measured.
+ * Errors  Fault of the kernels; the signal's reason
+ * @param judge  gives E-values without controls
+ */
+export async function measureInSteps(
+  query: EncodedQuery,
+  { swept, ...hits }: SweptHits,
+  mostCount: number,
+  judge: Judge,
+  { engine, options, referenceSums }: MeasureWork,
+): Promise<Measured> {
+  const order = swept ? inOrderOfEvidence({ ...hits, ...swept }, engine.release) : hits.targets;
+  const most = Math.min(mostCount, order.length);
+  if (swept === undefined || referenceSums === undefined)
+    return measureTargets(query, order.slice(0, most).sort(), engine, options);
+  const parts: Measured[] = [];
+  let measuredCount = 0;
+  await rescoredCount(most, async (from, to) => {
+    const part = await measureTargets(query, order.slice(measuredCount, to).sort(), engine, options);
+    parts.push(part);
+    measuredCount = to;
+    if (to === most) return false;
+    const watched = await scoredIn(part, new Set(order.subarray(from, to)), query, engine.release);
+    const judged = await judge(query, watched, referenceSums, options);
+    return isAnyPromising(judged.candidates);
+  });
+  return merged(parts);
+}
+
+/** Whether any candidate has a small E-value. Also true if none of them has one, so that nothing is known. */
+function isAnyPromising(judged: Awaited<ReturnType<Judge>>['candidates']): boolean {
+  const logEValues = judged.flatMap(({ significance }) =>
+    significance.kind === 'supported' ? [significance.logEValue] : [],
+  );
+  return logEValues.length === 0 || logEValues.some((log) => log <= Math.log(PROMISING_EXPECTED_FALSE_HITS));
+}
+
+/** Measured targets as candidates, without the ranks that they have among all. */
+async function scoredIn(
+  { targets, sums, affineScores }: Measured,
+  wanted: ReadonlySet<number>,
+  { tokens }: EncodedQuery,
+  release: Release,
+): Promise<readonly Scored[]> {
+  const scores = new Map(Array.from(targets, (target, at) => [target, affineScores[at]]));
+  const ranked = await rank({ sums, targets }, tokens.length, release, Infinity);
+  return ranked
+    .filter(({ targetIndex }) => wanted.has(targetIndex))
+    .map((one) => ({ ...one, affine: { rawScore: scores.get(one.targetIndex)!, normalizedScore: 0 } }));
+}
+
+/** Puts the measures of all steps into one, by ascending target. */
+function merged(parts: readonly Measured[]): Measured {
+  if (parts.length === 1) return parts[0];
+  const places = parts.flatMap(({ targets }, part) =>
+    Array.from(targets, (target, at) => ({ target, part, at })),
+  );
+  places.sort((a, b) => a.target - b.target);
+  const of = (valuesOf: (part: Measured) => Int32Array): Int32Array =>
+    Int32Array.from(places, ({ part, at }) => valuesOf(parts[part])[at]);
+  return {
+    targets: Uint32Array.from(places, ({ target }) => target),
+    sums: {
+      ...parts[0].sums,
+      queryToTarget: of(({ sums }) => sums.queryToTarget),
+      targetToQuery: of(({ sums }) => sums.targetToQuery),
+    },
+    affineScores: of(({ affineScores }) => affineScores),
+  };
+}
