@@ -81,7 +81,7 @@ class Gpu {
   void trim();
   void* stream() const { return stream_; }
 
-  /** Held during a round of a search, or while a piece of a release is loaded. */
+  /** Held during a query of a search, or while a piece of a release is loaded. */
   FairMutex mutex;
 
  private:

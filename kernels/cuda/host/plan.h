@@ -1,4 +1,4 @@
-/* The plan of a search before any launch: packed tokens, chunks of targets, batches of queries. */
+/* The plan of a search before any launch: packed tokens, chunks of targets, panels of queries. */
 #ifndef GLOAMING_CUDA_PLAN_H
 #define GLOAMING_CUDA_PLAN_H
 
