@@ -24,9 +24,7 @@ export interface Searcher {
  * Errors  Fault if data folder, addon or configured device cannot be used
  */
 export async function openSearcher(config: ApplianceConfig): Promise<Searcher> {
-  // A command of few queries ends before a GPU would hold the database, so only the setting `cuda` selects one here.
-  const device = config.device === 'auto' ? 'cpu' : config.device;
-  const backend = await chooseBackend(backendChoiceOf({ ...config, device }));
+  const backend = await chooseBackend(backendChoiceOf(config));
   await requireSoundControlState(config.dataFolder);
   const store = openControlStore(config.dataFolder);
   const releases = new ReleaseTable<ReleaseManifest>(store, releaseEvents(store));

@@ -1,5 +1,5 @@
 import { openSearcher } from '../../searcher.js';
-import { loadConfig } from '../../config.js';
+import { loadConfig, type ApplianceConfig } from '../../config.js';
 import { assert, Refusal } from '../../errors.js';
 import { explainEmptySelection } from '../../release/filter/near.js';
 import { compileFilter } from '../../release/filter/filter.js';
@@ -56,6 +56,11 @@ const FORMATTERS: Readonly<Partial<Record<FormatName, SearchFormat>>> = {
   html: formatHtml,
 };
 
+/** Returns the configuration of this command. A search ends before a GPU holds the database, so `auto` is the CPU. */
+function ownConfig(config: ApplianceConfig, { threads = config.threads }: SearchFlags): ApplianceConfig {
+  return { ...config, device: config.device === 'auto' ? 'cpu' : config.device, threads };
+}
+
 /**
  * Searches without a server, and writes the answers.
  * Errors  Refusals of options, queries and filter; Fault if the release or its encoder cannot be opened
@@ -71,8 +76,8 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
   const deep = deepRowsOf(flags);
   refuseBinaryOnTerminal(flags, context);
   const config = loadConfig(context.environment);
-  const threaded = { ...config, threads: flags.threads ?? config.threads };
-  const searcher = await openSearcher(threaded);
+  const own = ownConfig(config, flags);
+  const searcher = await openSearcher(own);
   try {
     const { releases, engines } = searcher;
     // Only JSON names the build.
@@ -117,7 +122,7 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
       propagation === undefined ? reported : propagateReports(reported, propagation, selection.cutOffs);
     const shown = selectReports(whole, selection, format, context);
     const counted = bounds === undefined ? shown : reportCutAlignments(shown, bounds, context);
-    const search = { ...threaded, limit: settings.limit, signal: stopping.signal };
+    const search = { ...own, limit: settings.limit, signal: stopping.signal };
     const deepened = await addHomologRows(counted, deep, search);
     const answers = format === 'a3m' ? warnOfLoneQuery(deepened, context) : deepened;
     const layout = layoutFor(context, {
