@@ -5,7 +5,7 @@
  * row, over the query, and one of its query row, over the protein. The first is complete after the slab, the second
  * after the protein, so a lane keeps the maxima of its query rows in registers until then.
  *
- * A warp offers (see warp.h, portable.h, hopper.h and test/emulated_warp_team.h):
+ * A warp offers (see warp.h, portable.h, hopper.h and test/emulated_team.h):
  *
  *     Word, kShape                             a 32-bit value of each lane; sizes of shape.h
  *     kPacks                                   whether maxima of query rows are kept as pairs of int16
