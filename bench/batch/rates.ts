@@ -1,6 +1,6 @@
 import { rank } from '../../src/search/rank.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
-import { affineParameters } from '../../src/search/affine.js';
+import { affineParameters } from '../../src/search/pairs/affine.js';
 import type { BenchProtein } from '../tools/proteins.js';
 import { median } from '../tools/statistics.js';
 

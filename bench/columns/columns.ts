@@ -8,7 +8,7 @@ import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
 import { tracePath } from '../../src/search/align.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
-import { affineParameters } from '../../src/search/affine.js';
+import { affineParameters } from '../../src/search/pairs/affine.js';
 import { buildBenchDatabase } from '../tools/database.js';
 import { benchHomologs } from '../tools/homologs.js';
 import {

@@ -5,10 +5,12 @@ import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import { searchMany } from '../../src/search/search.js';
-import type { SearchEngine } from '../../src/search/search-types.js';
+import { eValueOf } from '../../src/search/pairs/candidate-significance.js';
+import type { SearchEngine, SearchSettings } from '../../src/search/search-types.js';
 import { fastaFile, readFasta } from '../../src/sequence/fasta.js';
 import { parseFastaHeader } from '../../src/sequence/fasta-header.js';
 import { normaliseProtein } from '../../src/sequence/protein.js';
+import { reversed } from '../../src/significance/control.js';
 import type { Bench } from '../main.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { readLabels } from '../tools/labels.js';
@@ -20,12 +22,12 @@ import { agreementOf, blastHsps, KINDS, ofKind, pairKey, type NamedProtein } fro
 /*
  * Measures several alignments of one pair.
  *
- *   npm run bench -- domains FOLDER [pairs] [background] [fusions,real] [fusions of each kind, evenly spaced]
+ *   npm run bench -- domains FOLDER [pairs] [background] [fusions,real] [fusions of each kind] [reversed proteins]
  *
  * Fusions: pairs of domains of one superfamily that the encoder was not trained on are fused, once with the domains
  * in another order ("swap"), once with a domain twice ("repeat"). All singles and fusions are in one database, so that
  * their E-values compare. A piece is at its place if all four ends are within 10 residues of the alignment of the two
- * single domains. False alignments are those that overlap no piece.
+ * single domains. False alignments are those that overlap no piece. Reversed proteins are queries of unrelated pairs.
  * Real proteins: proteins of kinds that have repeats or several domains, by their names, against themselves and other
  * proteins of six proteomes, beside the HSPs of blastp of the same pairs.
  */
@@ -36,6 +38,8 @@ const END_RESIDUES = 10;
 const QUERIES_OF_KIND = 4;
 const TARGETS_OF_KIND = 40;
 const CHUNK = 20;
+const DECOY_CUT_OFFS = [10, 1, 0.1, 0.01, 0.001] as const;
+const DECOY_RESIDUES = 2_000;
 
 /** Alignments of the wanted pairs, by `pairKey`. */
 type Places = ReadonlyMap<string, readonly JudgedPlace[]>;
@@ -46,6 +50,7 @@ export const run: Bench = async ([
   backgroundCount = '1000',
   parts = 'fusions,real',
   fusionCount = '200',
+  decoyCount = '60',
 ]) => {
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const scope = join(shared, 'data', 'scope40');
@@ -64,6 +69,7 @@ export const run: Bench = async ([
       pairs: Number(pairCount),
       background: Number(backgroundCount),
       fusions: Number(fusionCount),
+      decoys: Number(decoyCount),
     };
     const fusions = parts.includes('fusions') ? await measureFusions(scope, sample, counts, open) : {};
     const real = parts.includes('real') ? { real: await measureReal(sample, counts, folder, open) } : {};
@@ -77,6 +83,7 @@ interface Counts {
   readonly pairs: number;
   readonly background: number;
   readonly fusions: number;
+  readonly decoys: number;
 }
 
 type Open = (targets: readonly BenchProtein[], slug: string) => Promise<SearchEngine>;
@@ -117,7 +124,30 @@ async function measureFusions(scope: string, sample: readonly NamedProtein[], co
       `${name}: ${wrong} false further alignments with E ≤ ${LARGEST_E}, at most ${claimed} claimed`,
     );
   }
+  figures.reversed = await countDecoys(spaced(background, counts.decoys), engine);
+  console.log(`reversed proteins: ${JSON.stringify(figures.reversed)}`);
   return figures;
+}
+
+/** Alignments of reversed proteins by E-value, for one query: of pairs, of best alignments, and of further ones. */
+async function countDecoys(proteins: readonly BenchProtein[], engine: SearchEngine) {
+  const queries = proteins.filter(({ sequence }) => sequence.length <= DECOY_RESIDUES);
+  const counts = Object.fromEntries(
+    DECOY_CUT_OFFS.map((cutOff) => [cutOff, { pairs: 0, best: 0, further: 0 }]),
+  );
+  for (const { sequence } of queries) {
+    const query = { sequence: reversed(sequence), normalizationId: 'as-read' };
+    const [{ candidates }] = await searchMany([query], settingsOf(engine), engine);
+    for (const candidate of candidates) {
+      const [best, ...further] = placesOf(candidate);
+      for (const cutOff of DECOY_CUT_OFFS) {
+        counts[cutOff].pairs += (eValueOf(candidate) ?? Infinity) <= cutOff ? 1 : 0;
+        counts[cutOff].best += best !== undefined && best.eValue <= cutOff ? 1 : 0;
+        counts[cutOff].further += further.filter(({ eValue }) => eValue <= cutOff).length;
+      }
+    }
+  }
+  return { queries: queries.length, found_up_to_e: counts };
 }
 
 /** Pieces that are found alone, and what becomes of them in the fusion. */
@@ -126,6 +156,7 @@ function countPieces(fusions: readonly Fusion[], alone: Places, fused: Places, c
   let atPlace = 0;
   let overlapping = 0;
   let weaker = 0;
+  const lost = { 'no alignment': 0, 'first: ends': 0, 'first: E': 0, 'further: ends': 0, 'further: E': 0 };
   for (const { query, target, pieces } of fusions) {
     const places = fused.get(pairKey(query.id, target.id)) ?? [];
     for (const piece of pieces) {
@@ -135,6 +166,9 @@ function countPieces(fusions: readonly Fusion[], alone: Places, fused: Places, c
       const wanted = placeInFusion(single, piece);
       const near = places.filter((place) => isNear(place, wanted, END_RESIDUES));
       if (near.some(({ eValue }) => eValue <= cutOff)) atPlace += 1;
+      else
+        lost[lossOf(places, near[0] ?? places.find((place) => overlaps(place, wanted)), near.length > 0)] +=
+          1;
       if (near.length > 0) weaker += 1;
       if (places.some((place) => place.eValue <= cutOff && overlaps(place, wanted))) overlapping += 1;
     }
@@ -145,7 +179,15 @@ function countPieces(fusions: readonly Fusion[], alone: Places, fused: Places, c
     at_place: share(atPlace),
     at_place_up_to_e_10: share(weaker),
     overlapping: share(overlapping),
+    lost,
   };
+}
+
+/** Why a piece is not at its place: the kind of the alignment that it has, and whether its ends or its E-value fail. */
+function lossOf(places: readonly JudgedPlace[], found: JudgedPlace | undefined, isNearIt: boolean) {
+  if (found === undefined) return 'no alignment';
+  const order = found === places[0] ? 'first' : 'further';
+  return `${order}: ${isNearIt ? 'E' : 'ends'}` as const;
 }
 
 /** Further alignments that overlap no piece. */
@@ -201,15 +243,7 @@ async function alignmentsOf(
   const wanted = new Set(pairs.map(({ query, target }) => pairKey(query.id, target.id)));
   const queries = [...new Map(pairs.map(({ query }) => [query.id, query])).values()];
   const places = new Map<string, readonly JudgedPlace[]>();
-  const settings = {
-    targetSpace: unfilteredSpace(engine.release),
-    limit: targets.count,
-    evidence: 'pairwise_sequence_alignment',
-    guarantee: 'exhaustive',
-    significance: 'if_available',
-    alignedMaxEValue: LARGEST_E,
-    alignments: { maxCount: 50, maxEValue: LARGEST_E },
-  } as const;
+  const settings = settingsOf(engine);
   for (let start = 0; start < queries.length; start += CHUNK) {
     const chunk = queries.slice(start, start + CHUNK);
     const named = chunk.map(({ sequence }) => ({ sequence, normalizationId: 'as-read' }));
@@ -221,6 +255,18 @@ async function alignmentsOf(
     }
   }
   return places;
+}
+
+function settingsOf({ release }: SearchEngine): SearchSettings {
+  return {
+    targetSpace: unfilteredSpace(release),
+    limit: release.targets.count,
+    evidence: 'pairwise_sequence_alignment',
+    guarantee: 'exhaustive',
+    significance: 'if_available',
+    alignedMaxEValue: LARGEST_E,
+    alignments: { maxCount: 50, maxEValue: LARGEST_E },
+  };
 }
 
 async function readNamed(path: string): Promise<readonly NamedProtein[]> {

@@ -16,9 +16,10 @@ export interface JudgedPlace extends Place {
 /** All alignments of a candidate, the best first; none if it has none or no E-value. */
 export function placesOf({ alignment, significance, further }: Candidate): readonly JudgedPlace[] {
   if (alignment === undefined || significance.kind !== 'supported') return [];
+  const { best, alignments = [] } = further ?? {};
   return [
-    { ...alignment, eValue: significance.eValue },
-    ...(further?.alignments ?? []).map((each) => ({ ...each, eValue: each.significance.eValue })),
+    { ...(best ?? alignment), eValue: best?.significance.eValue ?? significance.eValue },
+    ...alignments.map((each) => ({ ...each, eValue: each.significance.eValue })),
   ];
 }
 

@@ -7,7 +7,7 @@ import { DEMO_SLUG, examplesFolder } from '../../src/demo/demo.js';
 import { EXAMPLES, EXAMPLE_LARGEST_E, FINDS_COLUMNS } from '../../src/demo/example.js';
 import { assert } from '../../src/errors.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
-import { eValueOf } from '../../src/search/candidate-significance.js';
+import { eValueOf } from '../../src/search/pairs/candidate-significance.js';
 import { searchMany } from '../../src/search/search.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import type { Bench } from '../main.js';

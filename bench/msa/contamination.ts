@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/config.js';
 import { mergeRounds, searchEachRound } from '../../src/find-homologs/rounds.js';
 import type { FoundHomolog } from '../../src/homologs/homolog-set.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
-import { eValueOf } from '../../src/search/candidate-significance.js';
+import { eValueOf } from '../../src/search/pairs/candidate-significance.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { spaced } from '../tools/proteins.js';

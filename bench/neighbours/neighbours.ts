@@ -11,7 +11,7 @@ import { readNeighbours } from '../../src/neighbours/sidecar.js';
 import { computeNeighbours, type NeighboursResult } from '../../src/pipelines/neighbours/neighbours.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
-import { eValueOf } from '../../src/search/candidate-significance.js';
+import { eValueOf } from '../../src/search/pairs/candidate-significance.js';
 import { searchMany } from '../../src/search/search.js';
 import type { Bench } from '../main.js';
 import { openCalibrated } from '../tools/calibrated-database.js';

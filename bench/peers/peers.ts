@@ -5,7 +5,7 @@ import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
 import { assert } from '../../src/errors.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
-import { eValueOf } from '../../src/search/candidate-significance.js';
+import { eValueOf } from '../../src/search/pairs/candidate-significance.js';
 import { resolvePolicy } from '../../src/search/plan.js';
 import { searchMany } from '../../src/search/search.js';
 import type { Guarantee, SearchEngine, SearchResult } from '../../src/search/search-types.js';

@@ -12,7 +12,7 @@ import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import { rank } from '../../src/search/rank.js';
 import { searchMany } from '../../src/search/search.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
-import { affineParameters } from '../../src/search/affine.js';
+import { affineParameters } from '../../src/search/pairs/affine.js';
 import type { Bench } from '../main.js';
 import { readProteins, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { timePeers } from './peers.js';

@@ -4,7 +4,7 @@ import { assert, Refusal } from '../errors.js';
 import { PROFILE_WIDTH } from '../kernels/kernels.js';
 import { affineOf } from '../release/open.js';
 import type { ReleaseAffine, HomologsManifest } from '../release/release.js';
-import { diagonalSelfScore } from '../search/affine.js';
+import { diagonalSelfScore } from '../search/pairs/affine.js';
 import { readState, writeState } from './build-folder.js';
 import {
   abandonEncodedFiles,

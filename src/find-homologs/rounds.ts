@@ -8,7 +8,7 @@ import { PROFILE_SCALE } from '../release/profile-affine.js';
 import { longestListing } from '../recall/policy-card.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import { openRowReader } from '../release/rows/row-reader.js';
-import { eValueOf } from '../search/candidate-significance.js';
+import { eValueOf } from '../search/pairs/candidate-significance.js';
 import { searchEncoded, searchMany } from '../search/search.js';
 import type {
   Candidate,

@@ -6,7 +6,7 @@ import type { QueryTokens } from '../kernels/kernels.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import type { Release } from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
-import { eValueOf } from '../search/candidate-significance.js';
+import { eValueOf } from '../search/pairs/candidate-significance.js';
 import { searchMany } from '../search/search.js';
 import type { Candidate, SearchEngine, SearchResult } from '../search/search-types.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';

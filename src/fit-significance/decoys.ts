@@ -13,7 +13,7 @@ import { canonicalSha256 } from '../canonical.js';
 import { encodeHomologSets } from '../homologs/encode.js';
 import { withoutHomologs } from '../homologs/finder.js';
 import type { QueryTokens } from '../kernels/kernels.js';
-import { affineParameters } from '../search/affine.js';
+import { affineParameters } from '../search/pairs/affine.js';
 import { controlScores } from '../search/control.js';
 import { profileTokenFormOf } from '../homologs/token-form.js';
 import { PROFILE_SCALE } from '../release/profile-affine.js';

@@ -10,7 +10,7 @@ import { sampleDistinct, seededRandom, type Random, type SeededRandom } from '..
 import { Refusal } from '../errors.js';
 import type { Release } from '../release/release.js';
 import type { TokenReader } from '../release/rows/token-reader.js';
-import { targetTexts } from '../search/affine.js';
+import { targetTexts } from '../search/pairs/affine.js';
 import { fitStrata } from './bins.js';
 import { checkpointFit } from './checkpointed-fit.js';
 import { withCheckpoints, type CheckpointFolder } from './checkpoints.js';

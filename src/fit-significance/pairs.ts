@@ -1,6 +1,6 @@
 import type { KernelBackend, KernelOptions, TokenStore } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
-import { affineParameters, targetTexts } from '../search/affine.js';
+import { affineParameters, targetTexts } from '../search/pairs/affine.js';
 import type { TokenReader } from '../release/rows/token-reader.js';
 import { runPhase, type CheckpointFolder } from './checkpoints.js';
 

@@ -1,5 +1,5 @@
 import type { KernelOptions, MaxSimSums, PairMeasures, QueryTokens, SweptSums } from '../kernels/kernels.js';
-import { affineParameters } from '../search/affine.js';
+import { affineParameters } from '../search/pairs/affine.js';
 import { compareReferenceSet } from '../search/exhaustive.js';
 import { ascending, bestOf, excessFloor, prefilterCountsOf } from '../search/prefiltered.js';
 import { lookUp } from '../search/codebook.js';

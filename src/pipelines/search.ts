@@ -10,11 +10,12 @@ import { fastaFile, type FastaInput, readFasta, refuseRecord } from '../sequence
 import { parseFastaHeader } from '../sequence/fasta-header.js';
 import { normaliseProtein } from '../sequence/protein.js';
 
-export { eValueOf } from '../search/candidate-significance.js';
+export { eValueOf } from '../search/pairs/candidate-significance.js';
 export type {
   AlignmentBounds,
   Candidate,
   EvidenceRequest,
+  FurtherAlignment,
   Guarantee,
   NamedQuery,
   PairwiseAlignment,

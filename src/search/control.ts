@@ -1,6 +1,6 @@
 import { reversed } from '../significance/control.js';
 import { PROFILE_WIDTH, type KernelOptions, type QueryTokens } from '../kernels/kernels.js';
-import { affineParameters, type AlignedProtein } from './affine.js';
+import { affineParameters, type AlignedProtein } from './pairs/affine.js';
 import type { EncodedQuery, SearchEngine } from './search-types.js';
 
 /**

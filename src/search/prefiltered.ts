@@ -2,7 +2,7 @@ import { EXCESS_COSINE, POOL_FACTOR } from '../recall/policy-card.js';
 import { assert } from '../errors.js';
 import type { KernelOptions, KernelRetry, MaxSimSums, QueryTokens, SweptSums } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
-import { affineParameters } from './affine.js';
+import { affineParameters } from './pairs/affine.js';
 import { compareReferenceSet } from './exhaustive.js';
 import { rank } from './rank.js';
 import { withComparedScores } from './rescore.js';

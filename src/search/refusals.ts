@@ -1,7 +1,7 @@
 import { Refusal } from '../errors.js';
 import { stratumOf, type Calibration } from '../significance/calibration.js';
 import type { CalibrationCard } from '../significance/card.js';
-import type { UnsupportedReason } from './candidate-significance.js';
+import type { UnsupportedReason } from './pairs/candidate-significance.js';
 import type {
   ProteinQuery,
   QueryRange,

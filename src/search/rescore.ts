@@ -1,6 +1,6 @@
 import { assert } from '../errors.js';
 import type { AffineAlignment, AffineAlignmentList, KernelOptions } from '../kernels/kernels.js';
-import { affineParameters } from './affine.js';
+import { affineParameters } from './pairs/affine.js';
 import type {
   Candidate,
   Compared,
@@ -10,7 +10,7 @@ import type {
   Scored,
   SearchEngine,
 } from './search-types.js';
-import { diagonalSelfScore } from './affine.js';
+import { diagonalSelfScore } from './pairs/affine.js';
 
 /**
  * Adds the affine score of the query with every ranked target.

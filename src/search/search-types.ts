@@ -16,7 +16,7 @@ import type {
 import type { Encoder } from '../encoder/encoder.js';
 import type { SelectedHomologSet } from '../homologs/finder.js';
 import type { ProfileEncoder } from '../homologs/profile-encoder.js';
-import type { AlignmentSignificance, CandidateSignificance } from './candidate-significance.js';
+import type { AlignmentSignificance, CandidateSignificance } from './pairs/candidate-significance.js';
 
 export type Guarantee = 'approximate' | 'exhaustive';
 export type EvidenceRequest = 'candidate_measurement' | 'pairwise_sequence_alignment';
@@ -325,14 +325,16 @@ export interface Candidate {
   readonly significance: CandidateSignificance;
 }
 
-/** Alignments of a candidate after the best one. Order  descending scores */
+/** Alignments of a candidate after the best one. Order  descending scores in the tokens of the whole proteins */
 export interface FurtherAlignments {
+  /** The best alignment in the tokens of its own stretches; absent if it is that of the whole proteins. */
+  readonly best?: FurtherAlignment;
   readonly alignments: readonly FurtherAlignment[];
   /** Whether the largest count left out at least one more alignment. */
   readonly isCut: boolean;
 }
 
-/** An alignment that overlaps no earlier one in query and target at once (kernels/reference/alignments.cpp). */
+/** An alignment of a pair that overlaps no other one in query and target at once (further.ts). */
 export interface FurtherAlignment extends PairwiseAlignment {
   readonly rawScore: number;
   readonly significance: AlignmentSignificance;

@@ -1,8 +1,8 @@
 import * as fastq from 'fastq';
 import { assert } from '../errors.js';
 import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
-import type { JudgeAlignment } from './candidate-significance.js';
-import { align, alignFurther, inWhole } from './align.js';
+import type { JudgeAlignment } from './pairs/candidate-significance.js';
+import { align, inWhole } from './align.js';
 import { encode, stretchesOf } from './encode.js';
 import { nearestSums } from './exhaustive.js';
 import { planSearch } from './plan.js';
@@ -25,6 +25,7 @@ import type {
 } from './search-types.js';
 import { probabilitySourceOf, refuseVainDatabaseSize, refuseWithoutProbability } from './refusals.js';
 import { createJudge, withoutJudgement, type Judge } from './significance.js';
+import { alignFurther } from './further.js';
 
 /*
  * The straight line of the appliance. It takes proteins and one release. It returns, for each protein, the nearest

@@ -1,6 +1,6 @@
 import { stratumOf, type Calibration } from '../significance/calibration.js';
 import type { Release, TargetSpace } from '../release/release.js';
-import type { SearchedPopulation } from './candidate-significance.js';
+import type { SearchedPopulation } from './pairs/candidate-significance.js';
 
 /** Eligible targets by length stratum: the population among which E-values count false hits. */
 export interface SearchedStrata {

@@ -9,33 +9,22 @@ import {
 import { UNCONTROLLED_FORMAT, type CalibrationCard } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control.js';
 import { familyWiseProbability, qValues } from '../significance/false-discovery.js';
-import {
-  concentration,
-  momentForm,
-  momentsOfPair,
-  pairMoments,
-  projectMoments,
-  proteinMoments,
-  type PairMoments,
-  type ProjectedMoments,
-} from '../significance/moments.js';
-import { promiscuityOf, targetPromiscuity } from '../significance/promiscuity.js';
+import { concentration, momentForm, pairMoments, proteinMoments } from '../significance/moments.js';
+import { targetPromiscuity } from '../significance/promiscuity.js';
 import { homologyProbability } from '../significance/probability.js';
 import { tailCoordinate, type NullPair } from '../significance/pair-null.js';
-import {
-  hubnessContribution,
-  hubnessesOf,
-  createHubnessTable,
-  type ProteinHubness,
-} from '../significance/hubness.js';
-import { referenceSetSize as sizeOfReferenceSet } from '../significance/reference-set.js';
+import { hubnessesOf } from '../significance/hubness.js';
 import { assert } from '../errors.js';
-import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
+import type { KernelOptions, MaxSimSums } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
 import { mapInTurns } from '../turns.js';
-import type { CandidateSignificance, JudgeAlignment, UnsupportedReason } from './candidate-significance.js';
+import type {
+  CandidateSignificance,
+  JudgeAlignment,
+  UnsupportedReason,
+} from './pairs/candidate-significance.js';
 import { controlScores } from './control.js';
-import { maxsimDistances } from './rank.js';
+import { covariatesOf, type ProteinCovariates } from './covariates.js';
 import { refuseWithoutSignificance, unsupportedQuery } from './refusals.js';
 import { ofSize, populationOf } from './searched-strata.js';
 import type {
@@ -164,15 +153,7 @@ async function judgeQuery(
   if (queryReason !== undefined) {
     return { judgements: candidates.map(() => unsupported(queryReason)), judgeAlignment: judgeNone };
   }
-  const projected = projectMoments(moments, calibration.moments.basis, calibration.moments.rank);
-  const hubness = queryHubness(tokens, projected, referenceSums, release, calibration);
-
-  const own = {
-    length: tokens.length,
-    projected,
-    hubness,
-    promiscuity: promiscuityOf(calibration.promiscuity, projected),
-  };
+  const own = covariatesOf(tokens.length, moments, referenceSums, release, calibration);
   const places = await mapInTurns(candidates, (candidate) =>
     placeCandidate(candidate, own, release, calibration),
   );
@@ -263,51 +244,10 @@ function binOf(
   return bins[stratumOf(queryLength, edges)][stratumOf(targetLength, edges)];
 }
 
-/** Similarity of the query to the reference set beyond what its length and moments explain, by component. */
-function queryHubness(
-  query: QueryTokens,
-  projected: ProjectedMoments,
-  referenceSums: MaxSimSums,
-  release: Release,
-  { hubness, pairNull, moments, referenceSet }: Calibration,
-): ProteinHubness {
-  const { inverse_step: inverseStep } = release.manifest.encoder;
-  const referenceSetSize = sizeOfReferenceSet(referenceSet);
-  const table = createHubnessTable(hubness, { referenceSetSize, proteinCount: 1 });
-  const memberOf = (position: number): { readonly targetLength: number; readonly shared: PairMoments } => {
-    if (referenceSet.kind === 'proteins') {
-      const { residueStarts } = referenceSet.source;
-      const targetLength = residueStarts[position + 1] - residueStarts[position];
-      return { targetLength, shared: momentsOfPair(projected, referenceSet.moments[position]) };
-    }
-    const target = referenceSet.targets[position];
-    return { targetLength: release.targets.length(target), shared: pairMoments(projected, moments, target) };
-  };
-  for (let position = 0; position < referenceSetSize; position += 1) {
-    const { targetLength, shared } = memberOf(position);
-    const sums = {
-      queryToTarget: referenceSums.queryToTarget[position],
-      targetToQuery: referenceSums.targetToQuery[position],
-    };
-    const { bidirectional } = maxsimDistances(sums, query.length, targetLength, inverseStep);
-    const shape = { queryLength: query.length, targetLength, ...shared };
-    table.add(0, position, hubnessContribution(hubness, pairNull.shape, shape, 1 - bidirectional));
-  }
-  return table.of(0);
-}
-
-/** Covariates of the query. */
-interface QueryCovariates {
-  readonly length: number;
-  readonly projected: ProjectedMoments;
-  readonly hubness: ProteinHubness;
-  readonly promiscuity: number;
-}
-
 /** Tail coordinate of a candidate, or the reason why it has no tail probability. */
 function placeCandidate(
   { targetIndex, affine, maxsim }: Scored,
-  { length: queryLength, projected, hubness, promiscuity }: QueryCovariates,
+  { length: queryLength, projected, hubness, promiscuity }: ProteinCovariates,
   { targets }: Release,
   { card, bins, moments, pairNull, hubnesses, promiscuity: model }: Calibration,
 ): Place | UnsupportedReason {

@@ -10,7 +10,7 @@ import type { PolicyCard } from '#src/recall/policy-card.js';
 import { seededRandom } from '#src/random.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { openRelease } from '#src/release/open.js';
-import { eValueOf } from '#src/search/candidate-significance.js';
+import { eValueOf } from '#src/search/pairs/candidate-significance.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine, SearchResult } from '#src/search/search-types.js';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';

@@ -20,7 +20,7 @@ import { openRelease } from '#src/release/open.js';
 import { openTokenReader } from '#src/release/rows/token-reader.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
-import type { SupportedSignificance } from '#src/search/candidate-significance.js';
+import type { SupportedSignificance } from '#src/search/pairs/candidate-significance.js';
 import { searchMany } from '#src/search/search.js';
 import type { Candidate, SearchEngine } from '#src/search/search-types.js';
 import {

@@ -20,7 +20,7 @@ import type { KernelBackend, QueryTokens, TokenStore } from '#src/kernels/kernel
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
-import { eValueOf, type SupportedSignificance } from '#src/search/candidate-significance.js';
+import { eValueOf, type SupportedSignificance } from '#src/search/pairs/candidate-significance.js';
 import { searchMany } from '#src/search/search.js';
 import type { Candidate, SearchEngine, SearchResult } from '#src/search/search-types.js';
 import { makeRelease } from '../release/make-release.js';

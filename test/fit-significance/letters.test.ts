@@ -11,7 +11,7 @@ import type { QueryTokens, TokenStore } from '#src/kernels/kernels.js';
 import { affineOf, openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
-import { diagonalSelfScore } from '#src/search/affine.js';
+import { diagonalSelfScore } from '#src/search/pairs/affine.js';
 import { search } from '#src/search/search.js';
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder, tokensOf } from '../tools/fake-encoder.js';

@@ -1,8 +1,7 @@
 // @module-tag fast
 
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '#src/random.js';
-import { freeStretches, tracePath } from '#src/search/align.js';
+import { tracePath } from '#src/search/align.js';
 
 const pair = (length: number): number => length << 2;
 const insertion = (length: number): number => (length << 2) | 1;
@@ -63,53 +62,5 @@ describe('tracePath', () => {
     };
     const traced = tracePath(alignment, 'ACD', 'WWW');
     expect([traced.cigar, traced.sequenceIdentityRatio, traced.queryCoverageRatio]).toEqual(['', 0, 0]);
-  });
-});
-
-describe('freeStretches', () => {
-  const at = (queryStart: number, queryEnd: number, targetStart: number, targetEnd: number) => ({
-    queryStart,
-    queryEnd,
-    targetStart,
-    targetEnd,
-  });
-
-  it('are the whole pair without an earlier alignment', () => {
-    expect(freeStretches(at(3, 5, 7, 9), [], 20, 30)).toEqual(at(0, 20, 0, 30));
-  });
-
-  it('keep all of the query for a repeat in the target', () => {
-    expect(freeStretches(at(0, 10, 60, 70), [at(0, 10, 5, 15)], 10, 80)).toEqual(at(0, 10, 15, 80));
-  });
-
-  it('cut the side that leaves more residue pairs, and the target if both leave as many', () => {
-    // The earlier alignment ends at query residue 90 of 100 and at target residue 20 of 100.
-    expect(freeStretches(at(90, 100, 50, 60), [at(0, 90, 0, 20)], 100, 100)).toEqual(at(0, 100, 20, 100));
-    expect(freeStretches(at(50, 60, 50, 60), [at(0, 40, 0, 40)], 100, 100)).toEqual(at(0, 100, 40, 100));
-  });
-
-  it('hold the alignment and share no residue pair with an earlier one', () => {
-    const random = seededRandom(5);
-    const side = (most: number): readonly [number, number] => {
-      const start = random.below(most);
-      return [start, start + 1 + random.below(most - start)];
-    };
-    const drawn = () => at(...side(40), ...side(40));
-    const isApart = (one: ReturnType<typeof at>, other: ReturnType<typeof at>): boolean =>
-      one.queryEnd <= other.queryStart ||
-      other.queryEnd <= one.queryStart ||
-      one.targetEnd <= other.targetStart ||
-      other.targetEnd <= one.targetStart;
-    let cut = 0;
-    for (let round = 0; round < 500; round += 1) {
-      const own = drawn();
-      const earlier = [drawn(), drawn(), drawn()].filter((other) => isApart(own, other));
-      const free = freeStretches(own, earlier, 40, 40);
-      expect(earlier.every((other) => isApart(free, other))).toBe(true);
-      expect(free.queryStart <= own.queryStart && own.queryEnd <= free.queryEnd).toBe(true);
-      expect(free.targetStart <= own.targetStart && own.targetEnd <= free.targetEnd).toBe(true);
-      cut += earlier.length;
-    }
-    expect(cut).toBeGreaterThan(100);
   });
 });

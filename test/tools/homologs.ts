@@ -13,8 +13,8 @@ export interface Homolog {
 
 interface Homologs {
   readonly proteins: readonly Homolog[];
-  /** Writes the proteins as a release with the tokens of `contextEncoder`, and returns its directory. */
-  readonly write: (folder: string) => Promise<string>;
+  /** Writes the proteins, and others after them, as a release of `contextEncoder`, and returns its directory. */
+  readonly write: (folder: string, others?: readonly Pick<Homolog, 'id' | 'sequence'>[]) => Promise<string>;
 }
 
 /** Manifest of a release built with homologs, for proteins that have none. */
@@ -69,11 +69,12 @@ export function makeHomologs(
     );
     return { id: `P${at}`, sequence: own.join(''), family };
   });
-  const write = (folder: string): Promise<string> => {
-    const values = proteins.map(({ sequence }) => contextTokens(sequence));
+  const write: Homologs['write'] = (folder, others = []) => {
+    const targets = [...proteins, ...others];
+    const values = targets.map(({ sequence }) => contextTokens(sequence));
     const tokens = Int8Array.from(values.flatMap((rows) => [...rows]));
     return makeRelease(folder, {
-      targets: proteins,
+      targets,
       dimension: DIMENSION,
       token: (row, column) => tokens[row * DIMENSION + column]!,
     });

@@ -1,6 +1,6 @@
 import { printable } from '../../printable.js';
 import { alignmentLines, type AlignmentLines } from '../../sequence/alignment-lines.js';
-import type { Candidate, PairwiseAlignment } from '../../pipelines/search.js';
+import type { Candidate, FurtherAlignment, PairwiseAlignment } from '../../pipelines/search.js';
 import { alignmentOf, attributeText, type Layout, type SearchReport, targetId } from './report.js';
 import { formatDistance, formatEValue, formatPercent } from './numbers.js';
 
@@ -21,19 +21,23 @@ export function drawAlignment(
     printable(attributeText(report, candidate, 'name')),
     printable(attributeText(report, candidate, 'organism')),
   ].filter((part) => part !== '');
-  const alignment = alignmentOf(candidate);
+  const alignment = candidate.further?.best ?? alignmentOf(candidate);
   if (alignment === undefined) {
     return `${headline.join('  ')}\n   no pair of residues scores above zero: nothing to align\n`;
   }
   const target = report.release.targets.sequence(candidate.targetIndex);
   const lines = alignmentLines(report.query.sequence, target, alignment);
   const facts = measurementsOf(candidate, alignment, lines).map((fact) => `   ${fact}\n`);
-  const best = `${headline.join('  ')}\n${facts.join('')}\n${drawBlocks(lines, alignment, layout)}`;
-  const further = candidate.further?.alignments ?? [];
+  const { best: refined, alignments: further = [] } = candidate.further ?? {};
+  const aboutOf = (each: FurtherAlignment, number: number): string => {
+    const ofScore = `score ${each.rawScore}, E-value ${formatEValue(each.significance.logEValue)}`;
+    return `   alignment ${number} of ${further.length + 1}: ${ofScore}\n`;
+  };
+  const own = refined === undefined ? '' : aboutOf(refined, 1);
+  const best = `${headline.join('  ')}\n${facts.join('')}${own}\n${drawBlocks(lines, alignment, layout)}`;
   const drawn = further.map((each, at) => {
     const eachLines = alignmentLines(report.query.sequence, target, each);
-    const ofScore = `score ${each.rawScore}, E-value ${formatEValue(each.significance.logEValue)}`;
-    const about = `   alignment ${at + 2} of ${further.length + 1}: ${ofScore}\n   ${columnsOf(each, eachLines)}\n`;
+    const about = `${aboutOf(each, at + 2)}   ${columnsOf(each, eachLines)}\n`;
     return `\n${about}\n${drawBlocks(eachLines, each, layout)}`;
   });
   return best + drawn.join('');

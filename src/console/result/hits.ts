@@ -82,7 +82,8 @@ const NAMES = ['name', 'description', 'protein_name', 'gene'] as const;
 const ORGANISMS = ['organism', 'species'] as const;
 
 export function hitOf(candidate: HomologyCandidate): Hit {
-  const { rank, target, measurements, alignment, alignments = [], significance } = candidate;
+  const { rank, target, measurements, alignments = [], significance } = candidate;
+  const best = alignments.at(0)?.alignment ?? candidate.alignment;
   const {
     log_expected_false_hits: logE,
     bit_score: bitScore,
@@ -107,7 +108,7 @@ export function hitOf(candidate: HomologyCandidate): Hit {
     ...(probability !== undefined && { probability }),
     mark: isBound === true || significance.status === 'upper_bound' ? '≤' : isExtrapolated ? '~' : '',
     reason: significance.reason,
-    ...(alignment !== undefined && alignment.cigar !== '' && { alignment }),
+    ...(best !== undefined && best.cigar !== '' && { alignment: best }),
     ...(alignments.length > 1 && { further: alignments.slice(1).map(furtherOf) }),
   };
 }

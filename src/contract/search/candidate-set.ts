@@ -115,9 +115,9 @@ const CandidateAlignment = named(
     {
       alignment: PairwiseAlignment,
       raw_score: quantity('Score of this alignment.'),
-      bit_score: Type.Optional(quantity('Bit score by this score; that of the pair for the best alignment.')),
+      bit_score: Type.Optional(quantity('Bit score of this alignment.')),
       expected_false_hits: Type.Optional(
-        quantity('E-value by this score; that of the pair for the best alignment.'),
+        quantity('E-value of this alignment. That of the best one is at most the E-value of the pair.'),
       ),
       log_expected_false_hits: Type.Optional(quantity('Natural logarithm of the E-value.')),
     },
@@ -147,8 +147,9 @@ export const HomologyCandidate = named(
     alignments: Type.Optional(
       Type.Array(CandidateAlignment, {
         description:
-          'The best alignment and further ones, by score, as the request asked for them. No two overlap in the query ' +
-          'and in the target at once.',
+          'The best alignment and further ones, as the request asked for them, by score in the tokens of the whole ' +
+          'proteins. No two overlap in the query and in the target at once. In a database without homologs, each is ' +
+          'refined in stretches of its own. The ends of the first can then differ from those of `alignment`.',
       }),
     ),
     is_alignment_limit_reached: Type.Optional(

@@ -1,4 +1,4 @@
-import { affineParameters } from '../../search/affine.js';
+import { affineParameters } from '../../search/pairs/affine.js';
 import { maxsimDistances } from '../../search/rank.js';
 import { stratumOf, type Bin } from '../../significance/calibration.js';
 import type { ExceedanceCard, HoldoutStatus, ReferenceUseCard } from '../../significance/card.js';

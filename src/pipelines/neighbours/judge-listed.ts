@@ -1,6 +1,6 @@
 import type { KernelOptions } from '../../kernels/kernels.js';
 import { unfilteredSpace } from '../../release/filter/target-space.js';
-import { affineParameters } from '../../search/affine.js';
+import { affineParameters } from '../../search/pairs/affine.js';
 import { compareReferenceSet } from '../../search/exhaustive.js';
 import { maxsimDistances } from '../../search/rank.js';
 import type { Candidate, EncodedQuery, Scored, SearchEngine } from '../../search/search-types.js';

@@ -77,12 +77,12 @@ export function alignedRows(
 
 /**
  * Returns one candidate for each alignment of a candidate, with the coordinates, score, E-value and bit score of the
- * alignment. Other values are those of the pair. A candidate with one alignment is returned as it is.
+ * alignment. Other values are those of the pair. A candidate without a list of alignments is returned as it is.
  */
 export function splitAlignments(candidate: HomologyCandidate): readonly HomologyCandidate[] {
   const { alignments = [], measurements, significance } = candidate;
-  if (alignments.length < 2) return [candidate];
   const { normalized_score: normalized, raw_score: best } = measurements.affine;
+  if (alignments.length === 0 || best === 0) return [candidate];
   return alignments.map(({ alignment, raw_score, ...judged }) => ({
     ...candidate,
     alignment,

@@ -22,14 +22,15 @@ export function joinAlignments(
   { alignments = [] }: Pick<HomologyCandidate, 'alignments'>,
   best: PairwiseAlignment,
 ): JoinedAlignment {
-  const joined = [best];
-  for (const { alignment } of alignments.slice(1)) {
+  const [first, ...further] = alignments.map(({ alignment }) => alignment);
+  const joined = [first ?? best];
+  for (const alignment of further) {
     if (joined.every((other) => isBefore(alignment, other) || isBefore(other, alignment)))
       joined.push(alignment);
   }
   joined.sort((left, right) => left.query_start - right.query_start);
-  const [first, ...others] = joined;
-  let { cigar, query_end: queryAt, target_end: targetAt } = first;
+  const [leftmost, ...others] = joined;
+  let { cigar, query_end: queryAt, target_end: targetAt } = leftmost;
   for (const next of others) {
     cigar += runOf(next.query_start - queryAt, 'I') + runOf(next.target_start - targetAt, 'D') + next.cigar;
     ({ query_end: queryAt, target_end: targetAt } = next);
@@ -38,9 +39,9 @@ export function joinAlignments(
     joined.reduce((total, alignment) => total + lengthOf(alignment), 0);
   return {
     cigar,
-    queryStart: first.query_start,
+    queryStart: leftmost.query_start,
     queryEnd: queryAt,
-    targetStart: first.target_start,
+    targetStart: leftmost.target_start,
     targetEnd: targetAt,
     coveredQueryResidues: sum((alignment) => alignment.query_end - alignment.query_start),
     coveredTargetResidues: sum((alignment) => alignment.target_end - alignment.target_start),

@@ -55,7 +55,7 @@ function presentAlignments({
     rawScore: affine.rawScore,
     significance: significance.kind === 'supported' ? significance : undefined,
   };
-  const alignments = [best, ...further.alignments].map((each) => ({
+  const alignments = [further.best ?? best, ...further.alignments].map((each) => ({
     alignment: presentAlignment(each),
     raw_score: each.rawScore,
     ...(each.significance && {

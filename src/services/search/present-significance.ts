@@ -3,7 +3,7 @@ import type {
   CandidateSignificance,
   SupportedSignificance,
   UnsupportedSignificance,
-} from '../../search/candidate-significance.js';
+} from '../../search/pairs/candidate-significance.js';
 
 /* Presents significance in its contract form. No other file knows both forms. */
 

@@ -1,6 +1,6 @@
 import type { CalibrationCard } from '#src/significance/card.js';
 import type { ReleaseManifest, Release } from '#src/release/release.js';
-import type { CandidateSignificance } from '#src/search/candidate-significance.js';
+import type { CandidateSignificance } from '#src/search/pairs/candidate-significance.js';
 import { PLAIN_STYLE, type Layout, type SearchOutput, type SearchReport } from '#src/cli/search/report.js';
 import type { Candidate, PairwiseAlignment, SearchEngine } from '#src/search/search-types.js';
 

@@ -16,7 +16,7 @@ import { openRelease } from '#src/release/open.js';
 import type { Release, TargetSpace } from '#src/release/release.js';
 import { searchPartialResults } from '#src/search/partitions/merge.js';
 import { openRange, scanRange, targetRanges } from '#src/search/partitions/scan.js';
-import { eValueOf } from '#src/search/candidate-significance.js';
+import { eValueOf } from '#src/search/pairs/candidate-significance.js';
 import { searchMany } from '#src/search/search.js';
 import type { ProteinQuery, SearchEngine, SearchResult, SearchSettings } from '#src/search/search-types.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';

@@ -59,7 +59,9 @@ describe('a request with alignments', () => {
       [length - HALF, 0],
     ]);
     expect(alignments[0].alignment).toEqual(rest.alignment);
-    expect(alignments[0].expected_false_hits).toBe(rest.significance.measurements.expected_false_hits);
+    // In a stretch of its own, half of a permuted protein is less likely by chance than within the whole.
+    const ofPair = rest.significance.measurements.expected_false_hits;
+    expect(alignments[0].expected_false_hits).toBeLessThan(ofPair);
     expect(alignments[1].expected_false_hits).toBeLessThan(1);
     expect(alignments[1].raw_score).toBeLessThan(alignments[0].raw_score);
   });

@@ -3,7 +3,10 @@
 import { describe, expect, it } from 'vitest';
 import type { CalibrationCard } from '#src/significance/card.js';
 import { SignificanceMeasurements, SignificanceReason } from '#src/contract/search/significance.js';
-import type { CandidateSignificance, SupportedSignificance } from '#src/search/candidate-significance.js';
+import type {
+  CandidateSignificance,
+  SupportedSignificance,
+} from '#src/search/pairs/candidate-significance.js';
 import { presentSignificance } from '#src/services/search/present-significance.js';
 
 const bin = {

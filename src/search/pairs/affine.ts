@@ -1,6 +1,6 @@
-import { selfScore } from '../kernels/native.js';
-import type { AffineParameters, QueryTokens } from '../kernels/kernels.js';
-import type { PairAffine, Release, ReleaseAffine } from '../release/release.js';
+import { selfScore } from '../../kernels/native.js';
+import type { AffineParameters, QueryTokens } from '../../kernels/kernels.js';
+import type { PairAffine, Release, ReleaseAffine } from '../../release/release.js';
 
 /** A protein and its tokens. */
 export interface AlignedProtein {

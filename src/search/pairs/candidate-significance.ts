@@ -1,5 +1,5 @@
-import type { Calibration, TailJudgement } from '../significance/calibration.js';
-import type { BinCard, BinStatus } from '../significance/card.js';
+import type { Calibration, TailJudgement } from '../../significance/calibration.js';
+import type { BinCard, BinStatus } from '../../significance/card.js';
 
 /** Judgement of one candidate: the evidence against the null hypothesis that query and target are unrelated. */
 export type CandidateSignificance =

@@ -1,0 +1,300 @@
+import type { AffineAlignment, KernelBackend, KernelOptions, QueryTokens } from '../kernels/kernels.js';
+import { openInMemory } from '../kernels/memory-store.js';
+import { PAIR_ALIGNMENTS_MAX_COUNT } from '../limits.js';
+import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
+import { tracePath } from './align.js';
+import type { AlignmentSignificance, JudgeAlignment } from './pairs/candidate-significance.js';
+import { maxsimDistances } from './rank.js';
+import { findAllPaths } from './rescore.js';
+import type {
+  Candidate,
+  EncodedQuery,
+  FurtherAlignment,
+  FurtherAlignments,
+  SearchEngine,
+  SearchSettings,
+} from './search-types.js';
+import {
+  areEqual,
+  areOfOnePiece,
+  extended,
+  freeStretches,
+  ownStretches,
+  type Stretches,
+} from './pairs/places.js';
+import { windowOf } from './pairs/windows.js';
+import { openStretches } from './stretches.js';
+
+/**
+ * Adds further alignments to the aligned candidates that have E-values, if the settings have bounds for them. A further
+ * alignment is judged as if its free stretches (`freeStretches`) were whole proteins: by their lengths and MaxSim. In a
+ * release without homologs, all alignments are then refined by the tokens of their own stretches (createRefinement).
+ * Errors  Fault of encoder or kernels, or of the release's files; the signal's reason
+ */
+export async function alignFurther(
+  query: EncodedQuery,
+  candidates: readonly Candidate[],
+  judge: JudgeAlignment,
+  { alignments: bounds, significance }: Pick<SearchSettings, 'alignments' | 'significance'>,
+  engine: SearchEngine,
+  options: KernelOptions,
+): Promise<readonly Candidate[]> {
+  if (bounds === undefined || significance === 'not_requested') return candidates;
+  const { maxCount, maxEValue } = bounds;
+  const searched = candidates.flatMap((candidate) => {
+    const leastScore = leastSearchedScore(candidate, judge, maxEValue);
+    const { targetIndex, significance: ofPair } = candidate;
+    if (leastScore === undefined || ofPair.kind !== 'supported') return [];
+    return [{ targetIndex, leastScore, ofPair }];
+  });
+  // One more than are listed shows whether the largest count leaves out any.
+  const count = Math.min(maxCount + 1, PAIR_ALIGNMENTS_MAX_COUNT);
+  const lists = await findAllPaths(query, searched, count, engine, options);
+  const refine = createRefinement(query, maxEValue, engine, options);
+  const furtherOf = new Map<number, FurtherAlignments>();
+  const reader = await openTokenReader(engine.release);
+  try {
+    for (const [at, { targetIndex, ofPair }] of searched.entries()) {
+      const { alignments: paths, isCut } = lists[at];
+      const further = await judgeFurther(query, { targetIndex, paths, reader }, judge, engine, options);
+      const plain = [{ path: paths[0], significance: ofPair }, ...further];
+      const [best, ...others] = await refine(targetIndex, ofPair.population.logCount, plain);
+      const target = engine.release.targets.sequence(targetIndex);
+      const listed = (each: JudgedPath): FurtherAlignment => traced(each, query.sequence, target);
+      const significant = others.filter((each) => each.significance.eValue <= maxEValue);
+      const isLastListed = others.length > 0 && others.at(-1)!.significance.eValue <= maxEValue;
+      furtherOf.set(targetIndex, {
+        ...(best !== plain[0] && { best: listed(best) }),
+        alignments: significant.slice(0, maxCount - 1).map(listed),
+        isCut: significant.length >= maxCount || (isCut && isLastListed),
+      });
+    }
+  } finally {
+    await reader.close();
+  }
+  return candidates.map((candidate) => {
+    if (candidate.alignment === undefined) return candidate;
+    return { ...candidate, further: furtherOf.get(candidate.targetIndex) ?? NO_FURTHER };
+  });
+}
+
+const NO_FURTHER: FurtherAlignments = Object.freeze({ alignments: [], isCut: false });
+
+/**
+ * Free stretches are shorter than the pair, so that an alignment in them has a smaller E-value than by the whole pair.
+ * Alignments are looked for down to scores whose E-values by the whole pair are this many times too large.
+ */
+const SEARCHED_E_VALUE_FACTOR = 1_000;
+
+function traced({ path, significance }: JudgedPath, query: string, target: string): FurtherAlignment {
+  const { eValue, logEValue, bitScore } = significance;
+  return {
+    ...tracePath(path, query, target),
+    rawScore: path.score,
+    significance: { eValue, logEValue, bitScore },
+  };
+}
+
+/** Target of a pair, and the paths of its alignments, the best first. */
+interface JudgedPair {
+  readonly targetIndex: number;
+  readonly paths: readonly AffineAlignment[];
+  readonly reader: TokenReader;
+}
+
+/** Judges the paths of a pair after the best one. */
+async function judgeFurther(
+  query: EncodedQuery,
+  { targetIndex, paths, reader }: JudgedPair,
+  judge: JudgeAlignment,
+  { backend, release }: SearchEngine,
+  options: KernelOptions,
+): Promise<readonly JudgedPath[]> {
+  if (paths.length === 1) return [];
+  const target = await reader.read(targetIndex);
+  const { inverse_step: inverseStep, dimension } = release.manifest.encoder;
+  const stretchOf = ({ values }: QueryTokens, start: number, end: number): QueryTokens => ({
+    values: values.subarray(start * dimension, end * dimension),
+    length: end - start,
+  });
+  const judged: JudgedPath[] = [];
+  for (let at = 1; at < paths.length; at += 1) {
+    const path = paths[at];
+    const free = freeStretches(path, paths.slice(0, at), query.tokens.length, target.length);
+    const queryPart = stretchOf(query.tokens, free.queryStart, free.queryEnd);
+    const targetPart = stretchOf(target, free.targetStart, free.targetEnd);
+    const sums = await maxsimOfPair(backend, dimension, queryPart, targetPart, options);
+    const { bidirectional } = maxsimDistances(sums, queryPart.length, targetPart.length, inverseStep);
+    const lengths = { queryLength: queryPart.length, targetLength: targetPart.length };
+    const significance = judge(targetIndex, path.score, { ...lengths, meanClosestCosine: 1 - bidirectional });
+    judged.push({ path, significance: significance! });
+  }
+  return judged;
+}
+
+async function maxsimOfPair(
+  backend: KernelBackend,
+  dimension: number,
+  query: QueryTokens,
+  { values, length }: QueryTokens,
+  options: KernelOptions,
+): Promise<{ readonly queryToTarget: number; readonly targetToQuery: number }> {
+  const source = { dimension, residueStarts: Uint32Array.of(0, length), tokens: { values } };
+  const store = await openInMemory(source, backend);
+  const [{ queryToTarget, targetToQuery }] = await backend.maxsim(store, [query], undefined, options);
+  return { queryToTarget: queryToTarget[0], targetToQuery: targetToQuery[0] };
+}
+
+/** Least score at which further alignments are looked for; undefined if the best alignment scores less. */
+function leastSearchedScore(
+  { targetIndex, affine, alignment }: Candidate,
+  judge: JudgeAlignment,
+  maxEValue: number,
+): number | undefined {
+  if (alignment === undefined) return undefined;
+  const isSignificant = (score: number): boolean =>
+    (judge(targetIndex, score)?.eValue ?? Infinity) <= maxEValue * SEARCHED_E_VALUE_FACTOR;
+  let high = affine.rawScore;
+  if (high < 1 || !isSignificant(high)) return undefined;
+  // E-values fall with scores, so that a bisection finds the least score.
+  let low = 0;
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (isSignificant(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+/*
+ * The encoder sees what stands beside a domain, and MaxSim counts all residues of a protein. A domain of a long protein
+ * so has other tokens and a larger E-value than alone. Each alignment of a pair is therefore judged two more times, by
+ * stretches that are encoded as proteins of their own:
+ *
+ *   own stretches   around the alignment up to the other alignments of the pair (`ownStretches`)
+ *   windows         the shortest of a fixed set of windows of both proteins that hold it (`windowOf`)
+ *
+ * Stretches count if their best alignment is of the same piece (`areOfOnePiece`). The E-value is the smallest of
+ * three: that of the whole proteins, 10 times that of the own stretches, and that of the windows times 10 · pairs of
+ * windows of such lengths. The smallest of many E-values is small by chance, so that each has a factor.
+ *
+ * Neither kind of stretch depends on where in it the alignment ends. Stretches that are cut at the ends of the
+ * alignment itself would give false alignments much too small E-values.
+ *
+ * The path is that of the own stretches, cut where they reach far beyond the alignment.
+ */
+
+/** A path and its significance. */
+interface JudgedPath {
+  readonly path: AffineAlignment;
+  readonly significance: AlignmentSignificance;
+}
+
+/**
+ * Refines the alignments of one pair, the best first. Returns as many, in their order; two that share no residue pair
+ * share none after it. An alignment that stays as it is is the same object.
+ * Errors  Fault of encoder or kernels; the signal's reason
+ * @param logCount  ln of the number of targets that E-values count among
+ */
+type Refine = (
+  targetIndex: number,
+  logCount: number,
+  plain: readonly JudgedPath[],
+) => Promise<readonly JudgedPath[]>;
+
+/** Largest E-value of an alignment that is refined, if more are not asked for. */
+const REFINED_E_VALUE = 10;
+/** Factor on the E-values of stretches. The two kinds of them so add a fifth to the false hits of whole proteins. */
+const CHOICE_FACTOR = 10;
+/** Residues around an alignment that its path is sought in. */
+const MARGIN = 30;
+
+/** Tokens of stretches are known where tokens are those of one protein. Means over homologs are not refined. */
+export function createRefinement(
+  { sequence: query, tokens, hasMeanTokens = false }: EncodedQuery,
+  maxEValue: number,
+  engine: SearchEngine,
+  options: KernelOptions,
+): Refine {
+  const { release, calibration } = engine;
+  const hasProfiles = release.tokens.profiles !== undefined || tokens.profile !== undefined;
+  if (hasProfiles || hasMeanTokens || calibration === undefined) {
+    return (_, __, plain) => Promise.resolve(plain);
+  }
+  const alignStretches = openStretches(engine, calibration, options);
+  return async (targetIndex, logCount, plain) => {
+    const target = release.targets.sequence(targetIndex);
+    const whole = wholeOf(query, target);
+    const isRefined = ({ significance }: JudgedPath): boolean =>
+      significance.eValue <= Math.max(REFINED_E_VALUE, maxEValue);
+    const align = async (at: Stretches) => {
+      const { path, logProbability } = await alignStretches(
+        query.slice(at.queryStart, at.queryEnd),
+        target.slice(at.targetStart, at.targetEnd),
+      );
+      return { path: movedBy(path, at), logProbability };
+    };
+    /** ln E of an alignment by stretches among as many choices. */
+    const logEValueIn = async (at: Stretches, known: AffineAlignment, choices: number): Promise<number> => {
+      if (areEqual(at, whole)) return Infinity;
+      const { path, logProbability } = await align(at);
+      const log = areOfOnePiece(path, known) ? await logProbability() : undefined;
+      return log === undefined ? Infinity : log + logCount + Math.log(choices);
+    };
+    /** The path in the stretches, and then near to what it is there; the known one if it gets lost. */
+    const pathIn = async (own: Stretches, known: AffineAlignment): Promise<AffineAlignment> => {
+      const first = areEqual(own, whole) ? known : (await align(own)).path;
+      const near = extended(areOfOnePiece(first, known) ? first : known, MARGIN, own);
+      const path = areEqual(near, own) ? first : (await align(near)).path;
+      const isNew = path.score !== known.score || !areEqual(path, known);
+      return isNew && areOfOnePiece(path, known) ? path : known;
+    };
+    const refined = plain.slice();
+    for (const [at, judged] of plain.entries()) {
+      if (!isRefined(judged)) continue;
+      const { path: known, significance } = judged;
+      const others = refined
+        .filter((other, place) => place !== at && isRefined(other))
+        .map(({ path }) => path);
+      const own = ownStretches(known, others, query.length, target.length);
+      const queryWindow = windowOf({ start: known.queryStart, end: known.queryEnd }, query.length);
+      const targetWindow = windowOf({ start: known.targetStart, end: known.targetEnd }, target.length);
+      const windows = {
+        queryStart: queryWindow.start,
+        queryEnd: queryWindow.end,
+        targetStart: targetWindow.start,
+        targetEnd: targetWindow.end,
+      };
+      const logEValue = Math.min(
+        significance.logEValue,
+        await logEValueIn(own, known, CHOICE_FACTOR),
+        await logEValueIn(windows, known, CHOICE_FACTOR * queryWindow.count * targetWindow.count),
+      );
+      const path = await pathIn(own, known);
+      if (path === known && logEValue === significance.logEValue) continue;
+      const bitScore = (logCount + calibration.logLevel - logEValue) / Math.LN2;
+      refined[at] = {
+        path,
+        significance:
+          logEValue === significance.logEValue
+            ? significance
+            : { eValue: Math.exp(logEValue), logEValue, bitScore },
+      };
+    }
+    return refined;
+  };
+}
+
+function wholeOf(query: string, target: string): Stretches {
+  return { queryStart: 0, queryEnd: query.length, targetStart: 0, targetEnd: target.length };
+}
+
+function movedBy(path: AffineAlignment, { queryStart, targetStart }: Stretches): AffineAlignment {
+  return {
+    ...path,
+    queryStart: path.queryStart + queryStart,
+    queryEnd: path.queryEnd + queryStart,
+    targetStart: path.targetStart + targetStart,
+    targetEnd: path.targetEnd + targetStart,
+  };
+}

@@ -1,0 +1,134 @@
+import type { AffineAlignment, KernelOptions, QueryTokens, TokenStore } from '../kernels/kernels.js';
+import { openInMemory } from '../kernels/memory-store.js';
+import { judgeTail, stratumOf, type Calibration } from '../significance/calibration.js';
+import { UNCONTROLLED_FORMAT } from '../significance/card.js';
+import { CHANCE_COORDINATE, controlledCoordinate, reversed } from '../significance/control.js';
+import { hubnessesOf } from '../significance/hubness.js';
+import { concentration, momentForm, momentsOfPair, proteinMoments } from '../significance/moments.js';
+import { tailCoordinate } from '../significance/pair-null.js';
+import { affineParameters, type AlignedProtein } from './pairs/affine.js';
+import { covariatesOf, type ProteinCovariates } from './covariates.js';
+import { compareReferenceSet } from './exhaustive.js';
+import { maxsimDistances } from './rank.js';
+import type { SearchEngine } from './search-types.js';
+
+/** The best alignment of two stretches that were encoded as proteins of their own, in their coordinates. */
+export interface StretchAlignment {
+  readonly path: AffineAlignment;
+  /** ln of the probability that an unrelated pair scores as well; undefined if the pair is not calibrated. */
+  readonly logProbability: () => Promise<number | undefined>;
+}
+
+/** Aligns a stretch of the query with one of a target. Errors  Fault of encoder or kernels; the signal's reason */
+export type AlignStretches = (query: string, target: string) => Promise<StretchAlignment>;
+
+/** A stretch as a protein of its own. */
+interface StretchProtein extends AlignedProtein {
+  /** Undefined where its composition or length is not calibrated. */
+  readonly covariates: () => Promise<ProteinCovariates | undefined>;
+  readonly store: () => Promise<TokenStore>;
+  readonly backwards: () => Promise<AlignedProtein>;
+}
+
+const ONLY_TARGET = Uint32Array.of(0);
+
+/**
+ * Returns a function that aligns and judges stretches as a search does with whole proteins: own tokens, moments,
+ * hubness and reversed-query control. It encodes equal stretches once.
+ * Cost  an encoding of each stretch; for its judgement one more of the reversed query, and a scan of the reference set
+ */
+export function openStretches(
+  engine: SearchEngine,
+  calibration: Calibration,
+  options: KernelOptions,
+): AlignStretches {
+  const { release, backend } = engine;
+  const { inverse_step: inverseStep } = release.manifest.encoder;
+  const proteins = new Map<string, Promise<StretchProtein>>();
+  const proteinOf = (sequence: string): Promise<StretchProtein> => {
+    const known = proteins.get(sequence) ?? openStretch(sequence, engine, calibration, options);
+    proteins.set(sequence, known);
+    return known;
+  };
+  const parametersOf = (query: AlignedProtein, target: AlignedProtein): ReturnType<typeof affineParameters> =>
+    affineParameters(release, query, ONLY_TARGET, Buffer.from(target.sequence, 'latin1'));
+  return async (querySequence, targetSequence) => {
+    const [query, target] = [await proteinOf(querySequence), await proteinOf(targetSequence)];
+    const store = await target.store();
+    const parameters = parametersOf(query, target);
+    const [path] = await backend.affineAlign(store, query.tokens, ONLY_TARGET, parameters, options);
+    const logProbability = async (): Promise<number | undefined> => {
+      const { card, bins, pairNull, logLevel } = calibration;
+      const [own, others] = [await query.covariates(), await target.covariates()];
+      if (own === undefined || others === undefined || path.score === 0) return undefined;
+      const bin =
+        bins[stratumOf(own.length, card.stratum_edges)][stratumOf(others.length, card.stratum_edges)];
+      if (bin.card.status !== 'qualified') return undefined;
+      const [sums] = await backend.maxsim(store, [query.tokens], undefined, options);
+      const ofTarget = { queryToTarget: sums.queryToTarget[0], targetToQuery: sums.targetToQuery[0] };
+      const { bidirectional } = maxsimDistances(ofTarget, own.length, others.length, inverseStep);
+      const pair = {
+        queryLength: own.length,
+        targetLength: others.length,
+        ...momentsOfPair(own.projected, others.projected),
+        ...hubnessesOf(own.hubness, others.hubness),
+        promiscuity: own.promiscuity + others.promiscuity,
+      };
+      const coordinateOf = (affineScore: number): number =>
+        tailCoordinate(pairNull, pair, { affineScore, meanClosestCosine: 1 - bidirectional });
+      let coordinate = coordinateOf(path.score);
+      if (coordinate > CHANCE_COORDINATE && card.format !== UNCONTROLLED_FORMAT) {
+        const backwards = await query.backwards();
+        const control = parametersOf(backwards, target);
+        const { scores } = await backend.affineScores(store, backwards.tokens, ONLY_TARGET, control, options);
+        coordinate = controlledCoordinate(coordinate, coordinateOf(scores[0]));
+      }
+      const { logProbability: log } = judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor);
+      return Math.min(0, log + logLevel);
+    };
+    return { path, logProbability };
+  };
+}
+
+async function openStretch(
+  sequence: string,
+  engine: SearchEngine,
+  calibration: Calibration,
+  options: KernelOptions,
+): Promise<StretchProtein> {
+  const { release, backend, encoder } = engine;
+  const { dimension } = release.manifest.encoder;
+  const encode = async (residues: string): Promise<AlignedProtein> => {
+    const [tokens] = await encoder.encode([residues], { signal: options.signal });
+    return { sequence: residues, tokens };
+  };
+  const { tokens } = await encode(sequence);
+  const source = sourceOf(tokens, dimension);
+  const isCovered = ({ query_minimum_residues: least, query_maximum_residues: most }: Supported): boolean =>
+    least <= tokens.length && tokens.length <= most;
+  return {
+    sequence,
+    tokens,
+    store: () => openInMemory(source, backend),
+    backwards: once(() => encode(reversed(sequence))),
+    covariates: once(async () => {
+      const { supported } = calibration.card;
+      const moments = proteinMoments(tokens, momentForm(release.manifest));
+      if (!isCovered(supported) || concentration(moments) > supported.maximum_concentration) return undefined;
+      const [sums] = (await compareReferenceSet([tokens], calibration.referenceSet, engine, options))!;
+      return covariatesOf(tokens.length, moments, sums, release, calibration);
+    }),
+  };
+}
+
+type Supported = Calibration['card']['supported'];
+
+function sourceOf({ values, length }: QueryTokens, dimension: number): Parameters<typeof openInMemory>[0] {
+  return { dimension, residueStarts: Uint32Array.of(0, length), tokens: { values } };
+}
+
+/** Returns a function that makes its value at its first call. */
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => (made ??= make());
+}
