@@ -15,7 +15,7 @@ import { agreementOf, type Agreement } from './agreement.js';
 
 /*
  * Do the families of `gloaming cluster` agree with SCOPe's superfamilies? The proteins are the dev domains, without
- * homologs; beside them, mmseqs easy-cluster at two settings. The defaults of families were chosen on these domains.
+ * homologs; beside them, mmseqs easy-cluster at many settings. The defaults of families were chosen on these domains.
  *
  *   npm run bench -- clusters FOLDER
  *
@@ -23,8 +23,10 @@ import { agreementOf, type Agreement } from './agreement.js';
  * processor time.
  */
 
-/** Settings of mmseqs beside `-s 7.5 --cov-mode 0 -e 1e-3`. */
-const PEER_SETTINGS = ['-c 0', '-c 0.3'] as const;
+/** Settings of mmseqs beside `-s 7.5 --cov-mode 0 -e 1e-3`: set cover, connected components and greedy by length. */
+const PEER_SETTINGS = ['0', '0.3', '0.5', '0.6', '0.7', '0.8'].flatMap((coverage) =>
+  ['0', '1', '2'].map((mode) => `-c ${coverage} --cluster-mode ${mode}`),
+);
 
 /** Parameters beside the defaults, to show what each of them changes. */
 const VARIANTS: Readonly<Record<string, Partial<FamilyParameters>>> = {
@@ -130,8 +132,8 @@ function clusterPeers(
   if (spawnSync('mmseqs', ['version']).status !== 0) return {};
   const fasta = join(folder, 'peers.fasta');
   writeFileSync(fasta, proteins.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
-  const entries = PEER_SETTINGS.map((settings, at) => {
-    const prefix = join(folder, `peer-${at}`);
+  const entries = PEER_SETTINGS.map((settings) => {
+    const prefix = join(folder, `peer-${settings.replaceAll(/[^0-9]+/g, '-')}`);
     const path = `${prefix}_cluster.tsv`;
     if (!existsSync(path)) {
       const words = ['easy-cluster', fasta, prefix, `${prefix}.tmp`, ...BASE, ...settings.split(' ')];
