@@ -19,7 +19,7 @@ import {
 import { seededRandom } from '../../src/random.js';
 import { referenceNullFolder } from '../../src/significance/reference-null.js';
 import type { Bench } from '../main.js';
-import { searchLists, targetLists, type HitList } from '../propagation/lists.js';
+import { searchLists, searchPacks, type HitList } from '../propagation/lists.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
@@ -29,13 +29,14 @@ import { fallingShares, type Bin } from './falling-shares.js';
 /*
  * Fits the probability of homology to labelled training domains, and checks it on dev domains.
  *
- *   npm run bench -- probability FOLDER [seconds] [--homologs=INDEXES] [--write]
+ *   npm run bench -- probability FOLDER [seconds] [--homologs] [--write]
  *
- * All labelled domains are a release without homologs. With --homologs they are the release `whole` with homologs that
- * `npm run bench -- relatives all whole` has left in the folder `i` of its own folder, INDEXES. Every 8th training
- * domain and every 4th dev domain is a query. The fit counts training targets only. The check counts all targets: ten
- * bins of probabilities, and the observed share of homologs in each. A pair of one superfamily is homologous, a pair of
- * different fold groups is not; SCOPe does not decide about the others, which are left out. A superfamily of n training
+ * All labelled domains are a release without homologs. Every 8th training domain and every 4th dev domain is a query.
+ * With --homologs, FOLDER is that of `npm run bench -- propagation FOLDER 9000 1 whole`, which has left the release
+ * `whole` with homologs there, and the hits of all its domains, which are the queries. The fit counts training targets
+ * only. The check counts all targets: ten bins of probabilities, and the observed share of homologs in each. A pair of
+ * one superfamily is homologous, a pair of different fold groups is not; SCOPe does not decide about the others, which
+ * are left out. A superfamily of n training
  * queries has the weight n^¾, so that a few large ones do not make the prior. The exponent was chosen among 1, ¾ and ½
  * in view of dev; the diagrams of two halves of dev's fold groups show how much it varies. With --write the table lies
  * beside the reference null of the encoder.
@@ -63,7 +64,7 @@ interface Pair {
 
 export const run: Bench = async (options) => {
   const [folder = 'probability', seconds = '280'] = options.filter((option) => !option.startsWith('--'));
-  const [homologs] = options.flatMap((option) => /^--homologs=(.+)$/.exec(option)?.[1] ?? []);
+  const hasHomologs = options.includes('--homologs');
   const untilMs = performance.now() + 1_000 * Number(seconds);
   const config = loadConfig(process.env);
   const shared = process.env.GLOAMING_SHARED ?? join(config.packageFolder, '..', 'shared');
@@ -75,26 +76,24 @@ export const run: Bench = async (options) => {
   const labels = readLabels(join(scope, 'labels.tsv'));
   const { list: targets } = await readProteins(join(scope, 'domains.fasta'));
   mkdirSync(folder, { recursive: true });
-  const places = { GLOAMING_INDEXES: homologs ?? join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
+  const places = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
   const appliance = await openAppliance(loadConfig({ ...process.env, ...places }));
   try {
-    const engine =
-      homologs === undefined
-        ? await openCalibrated(appliance, targets, 'plain', folder)
-        : await openWithHomologs(appliance, homologs);
-    const placeOf = new Map(targets.map(({ id }, place) => [id, place]));
+    const engine = hasHomologs
+      ? await openWithHomologs(appliance)
+      : await openCalibrated(appliance, targets, 'plain', folder);
     refuseOtherTargets(engine, targets);
-    const [training, dev] = [queriesOf(targets, labels, false), queriesOf(targets, labels, true)];
-    const listsOf = (name: string, queries: readonly BenchProtein[]): Promise<readonly HitList[]> => {
-      if (homologs === undefined) {
-        const sequences = queries.map(({ sequence }) => sequence);
-        return searchLists(engine, sequences, folder, name, untilMs);
-      }
-      const places = queries.map(({ id }) => placeOf.get(id)!);
-      return targetLists(engine, places, folder, `${name}-homologs`, untilMs);
-    };
-    const devLists = await listsOf(`dev-${DEV_EVERY}`, dev);
-    const trainingLists = await listsOf(`train-${TRAINING_EVERY}`, training);
+    const [trainingEvery, devEvery] = hasHomologs ? [1, 1] : [TRAINING_EVERY, DEV_EVERY];
+    const training = queriesOf(targets, labels, false, trainingEvery);
+    const dev = queriesOf(targets, labels, true, devEvery);
+    const listsOf = hasHomologs
+      ? await storedLists(targets, folder)
+      : (name: string, queries: readonly BenchProtein[]): Promise<readonly HitList[]> => {
+          const sequences = queries.map(({ sequence }) => sequence);
+          return searchLists(engine, sequences, folder, name, untilMs);
+        };
+    const devLists = await listsOf(`dev-${devEvery}`, dev);
+    const trainingLists = await listsOf(`train-${trainingEvery}`, training);
     console.log(
       `${trainingLists.length} of ${training.length} training queries, ${devLists.length} of ${dev.length} dev`,
     );
@@ -117,13 +116,12 @@ export const run: Bench = async (options) => {
       query_count: training.length,
     });
     const directory = await findEncoder(id, config);
-    const hasProfiles = homologs !== undefined;
     if (options.includes('--write'))
       writeFileSync(
-        join(referenceNullFolder(directory, hasProfiles), PROBABILITY_FILE),
+        join(referenceNullFolder(directory, hasHomologs), PROBABILITY_FILE),
         probabilityText(card),
       );
-    const shipped = await readProbabilityCard(directory, sha256, hasProfiles);
+    const shipped = await readProbabilityCard(directory, sha256, hasHomologs);
     const isShipped = shipped !== undefined && probabilityText(shipped) === probabilityText(card);
     console.log(
       `${card.pair_count} training pairs, ${card.log_e_values.length} knots; shipped: ${isShipped ? 'yes' : 'no'}`,
@@ -173,13 +171,10 @@ function describe(first: Diagram, second: Diagram, ofCurated: Diagram) {
 }
 
 /** Opens the release with homologs and its calibration. Errors  those of opening a release */
-async function openWithHomologs(
-  { config, backend, loadEncoder }: Appliance,
-  indexes: string,
-): Promise<SearchEngine> {
-  const { releases } = await scanReleases(indexes);
+async function openWithHomologs({ config, backend, loadEncoder }: Appliance): Promise<SearchEngine> {
+  const { releases } = await scanReleases(config.indexesFolder);
   const found = releases.find(({ slug }) => slug === 'whole');
-  assert(found !== undefined, `${indexes} holds the release whole`);
+  assert(found !== undefined, `${config.indexesFolder} holds the release whole`);
   const release = await openRelease(found.directory);
   return openMeasuringEngine({
     release,
@@ -197,12 +192,22 @@ function refuseOtherTargets({ release }: SearchEngine, targets: readonly BenchPr
   );
 }
 
+/** Returns a function that gives the stored lists of queries among the targets. Errors  none if all lists are stored */
+async function storedLists(targets: readonly BenchProtein[], folder: string) {
+  const none = (): Promise<never> =>
+    Promise.reject(new Error(`${folder} lacks hits. Run the propagation bench.`));
+  const lists = await searchPacks(none, targets.length, folder, 'domains-whole-1', Infinity);
+  const placeOf = new Map(targets.map(({ id }, place) => [id, place]));
+  return (_: string, queries: readonly BenchProtein[]): Promise<readonly HitList[]> =>
+    Promise.resolve(queries.map(({ id }) => lists[placeOf.get(id)!]));
+}
+
 function queriesOf(
   targets: readonly BenchProtein[],
   labels: ReadonlyMap<string, DomainLabel>,
   isDev: boolean,
+  every: number,
 ): readonly BenchProtein[] {
-  const every = isDev ? DEV_EVERY : TRAINING_EVERY;
   return targets.filter(({ id }) => labels.get(id)!.isDev === isDev).filter((_, at) => at % every === 0);
 }
 

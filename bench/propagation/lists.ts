@@ -93,17 +93,12 @@ export function sequencePacks(
 
 /** Searches proteins of a release with themselves, whose tokens and profiles it has. */
 export function targetPacks(members: Members): SearchPack {
-  return queryPacks(members, members.targets);
-}
-
-/** Searches proteins of a release with some of its targets, whose tokens and profiles it has. */
-function queryPacks(members: Members, queryTargets: Uint32Array): SearchPack {
   const { release } = members.engine;
   const positions = positionsOf(members);
   return async (start, end) => {
     const reader = await openTokenReader(release);
     const queries = await Promise.all(
-      Array.from(queryTargets.subarray(start, end), async (target) => ({
+      Array.from(members.targets.subarray(start, end), async (target) => ({
         sequence: release.targets.sequence(target),
         normalizationId: NORMALIZATION_ID,
         tokens: await reader.read(target),
@@ -162,21 +157,6 @@ export function searchLists(
   untilMs: number,
 ): Promise<readonly HitList[]> {
   return searchPacks(sequencePacks(allMembers(engine), sequences), sequences.length, folder, name, untilMs);
-}
-
-/**
- * Lists the hits of some targets of a release, whose tokens have the homologs of the build.
- * Errors  those of searchPacks
- */
-export async function targetLists(
-  engine: SearchEngine,
-  targets: readonly number[],
-  folder: string,
-  name: string,
-  untilMs: number,
-): Promise<readonly HitList[]> {
-  const search = queryPacks(allMembers(engine), Uint32Array.from(targets));
-  return searchPacks(search, targets.length, folder, name, untilMs);
 }
 
 /**
