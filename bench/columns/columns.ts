@@ -8,9 +8,11 @@ import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
 import { tracePath } from '../../src/search/align.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
+import { assert } from '../../src/errors.js';
 import { affineParameters } from '../../src/search/pairs/affine.js';
 import { buildBenchDatabase } from '../tools/database.js';
 import { benchHomologs } from '../tools/homologs.js';
+import { measureRows } from './msa-rows.js';
 import {
   cigarColumns,
   readReferencePairs,
@@ -27,6 +29,7 @@ import type { Bench } from '../main.js';
  * their homologs.
  *
  *   npm run bench -- columns [FASTA of a homolog source, which mmseqs searches]
+ *   npm run bench -- columns rows <FASTA>    rows of deep alignments, beside those of other tools (msa-rows.ts)
  */
 
 const execute = promisify(execFile);
@@ -44,7 +47,7 @@ interface Aligner {
   readonly columns: readonly Columns[];
 }
 
-export const run: Bench = async ([homologSource]) => {
+export const run: Bench = async ([homologSource, background]) => {
   const { packageFolder } = loadConfig(process.env);
   const shared = process.env.GLOAMING_SHARED ?? join(packageFolder, '..', 'shared');
   const alignments = join(shared, 'data', 'alignments');
@@ -57,6 +60,10 @@ export const run: Bench = async ([homologSource]) => {
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
   const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
   try {
+    if (homologSource === 'rows') {
+      assert(background !== undefined, 'columns rows <FASTA>');
+      return await measureRows(pairs, background, appliance, folder);
+    }
     const proteins = new Map(
       pairs.flatMap(({ first, second }) => [first, second].map((one) => [one.id, one])),
     );

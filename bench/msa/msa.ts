@@ -19,6 +19,7 @@ import { measureContamination } from './contamination.js';
 import { measureDecoys } from './decoys.js';
 import { measureDoor } from './door.js';
 import { effectiveDepth } from './depth.js';
+import { searchWithJackhmmer, type JackhmmerHits } from './jackhmmer.js';
 import { childrenSeconds, proteinsOf, searchWithMmseqs } from './mmseqs.js';
 import { roundSettings } from './round-settings.js';
 import { foundInRounds, listFromSource } from './source.js';
@@ -34,6 +35,9 @@ import { foundInRounds, listFromSource } from './source.js';
  *   mmseqs_1, mmseqs_3          hits of mmseqs after one and three rounds among the same sequences
  *   rounds_3_and_mmseqs_3       rows of both, each protein once
  *
+ * Where jackhmmer is installed, the bench also counts the rows of each method that three rounds of jackhmmer find, too:
+ * deep alignments of proteins with biased composition have many that it does not find.
+ *
  *   npm run bench -- msa <database> <FASTA> [proteins, 20] [first protein, 0] [homolog source]
  *   npm run bench -- msa contamination <database of domains> <labels.tsv> [queries, 100] [homolog source]
  *   npm run bench -- msa decoys <FASTA> [proteins, 20] [first protein, 0]
@@ -43,7 +47,14 @@ import { foundInRounds, listFromSource } from './source.js';
 const RULES = { maxEvalue: 1e-3, minCoverage: 0.5, maxSequences: 3_000 };
 const ROUNDS = 3;
 
-interface Alignment {
+interface Alignment extends Size {
+  /** Rows of the alignment's proteins, and their ids, the query first. */
+  readonly rows: readonly string[];
+  readonly ids: readonly string[];
+}
+
+/** Number of rows with the query, and their effective number. */
+interface Size {
   readonly depth: number;
   readonly neff: number;
 }
@@ -119,7 +130,10 @@ async function measureDepth(
       const both = await rowsOf((at) => ({ candidates: candidates[at], relatives: homologs[at] }));
       ways['rounds_3_and_mmseqs_3'] = { alignments: both, seconds: seconds + ways['rounds_3'].seconds };
     }
-    return { database, release_id: releaseId, proteins: proteins.length, ...report(proteins, ways) };
+    const rules = { ...RULES, rounds: ROUNDS };
+    const hits = await searchWithJackhmmer(proteins, proteinsOf(engine.release), rules, folder);
+    const figures = { ...report(proteins, ways), ...(hits && reportSupport(ways, hits)) };
+    return { database, release_id: releaseId, proteins: proteins.length, ...figures };
   } finally {
     await appliance.close();
     await rm(folder, { recursive: true, force: true });
@@ -178,11 +192,13 @@ async function alignmentOf(
   const { bytes } = await unpairedBlock(chain, RULES, false, new AbortController().signal);
   const lines = bytes.toString('latin1').trimEnd().split('\n');
   const rows = lines.filter((line) => !line.startsWith('>')).map((row) => row.replaceAll(/[a-z]/g, ''));
+  const ids = lines.flatMap((line) => (line.startsWith('>') ? [line.slice(1).split('\t')[0]] : []));
   assert(
     rows.every(({ length }) => length === sequence.length),
     'a row has a column for each residue of the query',
   );
-  return { depth: rows.length, neff: effectiveDepth(rows) };
+  // The query's own record has no header here.
+  return { depth: rows.length, neff: effectiveDepth(rows), rows, ids: ['', ...ids] };
 }
 
 async function* once<Row>(rows: readonly Row[]): AsyncGenerator<readonly Row[]> {
@@ -226,11 +242,30 @@ function report(proteins: readonly BenchProtein[], ways: Readonly<Record<string,
   return Object.fromEntries(names.map((name, at) => [name, averages[at]]));
 }
 
-function averageOf(list: readonly Alignment[], average: (values: readonly number[]) => number): Alignment {
+/** Prints and returns the sizes of the alignments of those rows that jackhmmer finds, too. */
+function reportSupport(ways: Readonly<Record<string, Way>>, { ids: found, seconds }: JackhmmerHits) {
+  const averages = Object.entries(ways).map(([name, { alignments }]) => {
+    const sizes = alignments.map(({ rows, ids }, at): Size => {
+      const supported = rows.filter((_, row) => row === 0 || found[at].has(ids[row]));
+      return { depth: supported.length, neff: effectiveDepth(supported) };
+    });
+    const rowsOf = (some: readonly Size[]): number => some.reduce((sum, { depth }) => sum + depth - 1, 0);
+    const counts = { rows: rowsOf(alignments), supported: rowsOf(sizes) };
+    return [name, { ...counts, mean: averageOf(sizes, mean), median: averageOf(sizes, median) }] as const;
+  });
+  console.log(`rows that three rounds of jackhmmer find, too (${seconds.toFixed(1)} s a protein)`);
+  for (const [name, each] of averages) {
+    const cells = [`${each.supported} of ${each.rows}`, inWords(each.mean), inWords(each.median)];
+    console.log([name.padEnd(24), ...cells.map((cell) => cell.padStart(22))].join(''));
+  }
+  return { supported: Object.fromEntries(averages), jackhmmer_processor_seconds: seconds };
+}
+
+function averageOf(list: readonly Size[], average: (values: readonly number[]) => number): Size {
   return { depth: average(list.map(({ depth }) => depth)), neff: average(list.map(({ neff }) => neff)) };
 }
 
-function inWords({ depth, neff }: Alignment): string {
+function inWords({ depth, neff }: Size): string {
   return `${Number.isInteger(depth) ? depth : depth.toFixed(1)} (${neff.toFixed(1)})`;
 }
 

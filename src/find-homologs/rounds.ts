@@ -107,8 +107,9 @@ type SearchSome<Query> = (
 
 /**
  * Limits of the lists that a query of a round may get, ascending. First come the shortest and the longest list for
- * which the approximate policy of the release was measured. The whole list of the settings comes last. Its policy may
- * be the exhaustive one. Settings without a largest E-value of aligned candidates have the whole list alone.
+ * which the approximate policy of the release was measured. A policy that rescores in steps begins with the longest,
+ * because only a query with many homologs then costs more. The whole list of the settings comes last. Its policy may be
+ * the exhaustive one. Settings without a largest E-value of aligned candidates have the whole list alone.
  */
 function limitsOf(
   { guarantee, limit, alignedMaxEValue }: SearchSettings,
@@ -117,13 +118,15 @@ function limitsOf(
   if (guarantee !== 'approximate' || qualification === undefined || alignedMaxEValue === undefined)
     return [limit];
   const { card } = qualification;
-  const measured = new Set([card.policy.nearest_count, longestListing(card)]);
+  const { nearest_count: shortest, pool_count: poolCount } = card.policy;
+  const longest = longestListing(card);
+  const measured = poolCount === undefined ? new Set([shortest, longest]) : new Set([longest]);
   return [...[...measured].filter((one) => one < limit), limit];
 }
 
 /**
- * Searches with the query's shortest list. If half of a list could be rows, the query gets the next longer one, also in
- * later rounds.
+ * Searches with the query's shortest list. If half of a full list could be rows, the query gets the next longer one,
+ * also in later rounds.
  * @param steps  the index of each query's list among the limits, which this function increases
  */
 async function searchWidening<Query>(
@@ -144,8 +147,9 @@ async function searchWidening<Query>(
     );
     for (const [at, index] of open.entries()) {
       results[index] = some[at];
-      const rowCount = some[at].candidates.filter(isRow).length;
-      if (step + 1 < limits.length && rowCount >= FULL_SHARE * limit) steps[index] += 1;
+      const { candidates, funnel } = some[at];
+      const isFull = funnel.rescored >= limit && candidates.filter(isRow).length >= FULL_SHARE * limit;
+      if (step + 1 < limits.length && isFull) steps[index] += 1;
     }
   }
   return results;

@@ -207,8 +207,12 @@ describe('a search in rounds', () => {
   });
 
   it('widens the list of a query only while half of it could be rows', async () => {
-    const limits = async (...measured: readonly number[]): Promise<readonly number[]> => {
-      const [shortest, ...longer] = measured.map((count) => ({ nearest_count: count, striking_count: 8 }));
+    const limits = async (measured: readonly number[], pool = {}): Promise<readonly number[]> => {
+      const [shortest, ...longer] = measured.map((count) => ({
+        nearest_count: count,
+        striking_count: 8,
+        ...pool,
+      }));
       const card = {
         policy: shortest,
         tried: longer.map((counts) => ({ ...counts, ...RECALLS })),
@@ -224,11 +228,13 @@ describe('a search in rounds', () => {
       return results!.map(({ candidates }) => candidates.length);
     };
     // The family has 14 members: more than half of 10, and less than half of 60.
-    expect(new Set(await limits(60))).toEqual(new Set([60]));
-    expect(new Set(await limits(10))).toEqual(new Set([targets.length]));
-    expect(new Set(await limits(10, 60))).toEqual(new Set([60]));
-    expect(new Set(await limits(10, 12))).toEqual(new Set([targets.length]));
-    expect(new Set(await limits(60, 100))).toEqual(new Set([60]));
+    expect(new Set(await limits([60]))).toEqual(new Set([60]));
+    expect(new Set(await limits([10]))).toEqual(new Set([targets.length]));
+    expect(new Set(await limits([10, 60]))).toEqual(new Set([60]));
+    expect(new Set(await limits([10, 12]))).toEqual(new Set([targets.length]));
+    expect(new Set(await limits([60, 100]))).toEqual(new Set([60]));
+    // A policy in steps begins with its longest list.
+    expect(new Set(await limits([60, 100], { pool_count: 200 }))).toEqual(new Set([100]));
   });
 
   it('gives a query that finds no other protein the result of a single search', async () => {

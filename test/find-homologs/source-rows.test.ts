@@ -38,7 +38,11 @@ const ofMirrored = [
   { id: 'near', sequence: mutated(mirrored, 15) },
   ...[50, 52, 54, 56].map((percent) => ({ id: `distant${percent}`, sequence: mutated(mirrored, percent) })),
 ];
-const mirror = { id: 'mirror', sequence: [...mutated(mirrored, 35)].reverse().join('') };
+/** A homolog that has the mirror image beside it. */
+const mirror = {
+  id: 'mirror',
+  sequence: mutated(mirrored, 15) + [...mutated(mirrored, 35)].reverse().join(''),
+};
 const unrelated = Array.from({ length: 200 }, (_, at) => ({
   id: `u${at}`,
   sequence: drawn(NATURAL, LENGTH),
@@ -90,13 +94,15 @@ describe.skipIf((await mmseqsVersion()) === undefined)('rows of a homolog source
     expect(Math.max(...eValues)).toBeLessThanOrEqual(RULES.maxEValue);
   }, 120_000);
 
-  it('are only those nearer than what the reversed profile finds', async () => {
-    const idsOf = async (name: string): Promise<string[]> => {
-      const listed = await (await open(name))({ sequence: mirrored }, LIMIT);
+  it('are only those much nearer than what the reversed profile finds, unless they are known', async () => {
+    const idsOf = async (name: string, homologs: readonly FoundHomolog[] = []): Promise<string[]> => {
+      const listed = await (await open(name))({ sequence: mirrored, homologs }, LIMIT);
       return listed.map(({ id }) => id).sort();
     };
-    expect(await idsOf('varied')).toEqual(ofMirrored.map(({ id }) => id).sort());
-    expect(await idsOf('mirrored')).toEqual(['near']);
+    const all = ofMirrored.map(({ id }) => id).sort();
+    expect(await idsOf('varied')).toEqual(all);
+    expect(await idsOf('mirrored')).toEqual(['mirror', 'near']);
+    expect(await idsOf('mirrored', ofMirrored.map(known))).toEqual([...all, 'mirror'].sort());
   }, 120_000);
 
   it('do not begin from homologs of great E-values or from copies of the query', async () => {
