@@ -81,8 +81,10 @@ export function alignedRows(
  */
 export function splitAlignments(candidate: HomologyCandidate): readonly HomologyCandidate[] {
   const { alignments = [], measurements, significance } = candidate;
+  if (alignments.length === 0) return [candidate];
   const { normalized_score: normalized, raw_score: best } = measurements.affine;
-  if (alignments.length === 0 || best === 0) return [candidate];
+  // A share of a score of 0 has no value.
+  if (best === 0) return [candidate];
   return alignments.map(({ alignment, raw_score, ...judged }) => ({
     ...candidate,
     alignment,
