@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Appliance } from '../../src/appliance.js';
@@ -12,6 +12,7 @@ import { searchWithMmseqs } from '../msa/mmseqs.js';
 import { roundSettings } from '../msa/round-settings.js';
 import { foundInRounds, listFromSource } from '../msa/source.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
+import { isOnPath } from '../tools/homology-peers.js';
 import { readProteins, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { cigarColumns, recovery, type Columns, type ReferencePair } from './references.js';
 
@@ -120,15 +121,11 @@ async function alignWithJackhmmer(
   folder: string,
 ): Promise<Rows | undefined> {
   const path = (name: string): string => join(folder, `jackhmmer-${name}`);
-  const isInstalled = await execute('jackhmmer', ['-h']).then(
-    () => true,
-    () => false,
-  );
-  if (!isInstalled) return undefined;
+  if (!(await isOnPath('jackhmmer'))) return undefined;
   await writeFasta(path('all'), all);
   const rows: ReadonlyMap<string, Columns>[] = [];
   for (const query of queries) {
-    await writeFile(path('query'), `>query\n${query.sequence}\n`);
+    await writeFasta(path('query'), [{ ...query, id: 'query' }]);
     const bounds = ['-N', String(ROUNDS), '-E', String(RULES.maxEvalue), '--cpu', '1', '--noali'];
     const files = ['-A', path('rows'), '-o', '/dev/null', path('query'), path('all')];
     await execute('jackhmmer', [...bounds, ...files]);

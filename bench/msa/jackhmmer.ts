@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { createReadStream } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import type { BenchProtein } from '../tools/proteins.js';
+import { isOnPath } from '../tools/homology-peers.js';
+import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { childrenSeconds, type Rules } from './mmseqs.js';
 
 const execute = promisify(execFile);
@@ -29,16 +29,11 @@ export async function searchWithJackhmmer(
   { maxEvalue, rounds }: Pick<Rules, 'maxEvalue' | 'rounds'>,
   folder: string,
 ): Promise<JackhmmerHits | undefined> {
-  const isInstalled = await execute('jackhmmer', ['-h']).then(
-    () => true,
-    () => false,
-  );
-  if (!isInstalled) return undefined;
+  if (!(await isOnPath('jackhmmer'))) return undefined;
   const path = (name: string): string => join(folder, `jackhmmer-${name}`);
-  const fastaOf = (list: readonly BenchProtein[]): string =>
-    list.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join('');
-  await writeFile(path('queries'), fastaOf(proteins.map(({ sequence }, at) => ({ id: `q${at}`, sequence }))));
-  await writeFile(path('targets'), fastaOf(targets));
+  const queries = proteins.map(({ sequence }, at) => ({ id: `q${at}`, sequence }));
+  await writeFasta(path('queries'), queries);
+  await writeFasta(path('targets'), targets);
   const before = childrenSeconds();
   const bounds = ['-N', String(rounds), '-E', String(maxEvalue), '--cpu', '1'];
   const files = ['--tblout', path('table'), '-o', '/dev/null', path('queries'), path('targets')];

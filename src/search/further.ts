@@ -23,7 +23,7 @@ import {
   type Stretches,
 } from './pairs/places.js';
 import { windowOf } from './pairs/windows.js';
-import { openStretches } from './stretches.js';
+import { openStretches, sourceOf } from './stretches.js';
 
 /**
  * Adds further alignments to the aligned candidates that have E-values, if the settings have bounds for them. A further
@@ -136,11 +136,10 @@ async function maxsimOfPair(
   backend: KernelBackend,
   dimension: number,
   query: QueryTokens,
-  { values, length }: QueryTokens,
+  target: QueryTokens,
   options: KernelOptions,
 ): Promise<{ readonly queryToTarget: number; readonly targetToQuery: number }> {
-  const source = { dimension, residueStarts: Uint32Array.of(0, length), tokens: { values } };
-  const store = await openInMemory(source, backend);
+  const store = await openInMemory(sourceOf(target, dimension), backend);
   const [{ queryToTarget, targetToQuery }] = await backend.maxsim(store, [query], undefined, options);
   return { queryToTarget: queryToTarget[0], targetToQuery: targetToQuery[0] };
 }

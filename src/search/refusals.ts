@@ -1,6 +1,7 @@
 import { Refusal } from '../errors.js';
 import { stratumOf, type Calibration } from '../significance/calibration.js';
 import type { CalibrationCard } from '../significance/card.js';
+import { concentration, type ProteinMoments } from '../significance/moments.js';
 import type { UnsupportedReason } from './pairs/candidate-significance.js';
 import type {
   ProteinQuery,
@@ -114,6 +115,15 @@ export function unsupportedQuery(
 ): UnsupportedReason | undefined {
   if (length < supported.query_minimum_residues) return 'query_too_short';
   return length > supported.query_maximum_residues ? 'query_too_long' : undefined;
+}
+
+/** Reason why a protein of this composition has no E-values; undefined if it can have them. */
+export function unsupportedMoments(
+  moments: ProteinMoments,
+  { supported }: CalibrationCard,
+): UnsupportedReason | undefined {
+  const isConcentrated = concentration(moments) > supported.maximum_concentration;
+  return isConcentrated ? 'query_composition_not_calibrated' : undefined;
 }
 
 function refuseUnsupported(length: number, card: CalibrationCard): void {

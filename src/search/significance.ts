@@ -9,7 +9,7 @@ import {
 import { UNCONTROLLED_FORMAT, type CalibrationCard } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control.js';
 import { familyWiseProbability, qValues } from '../significance/false-discovery.js';
-import { concentration, momentForm, pairMoments, proteinMoments } from '../significance/moments.js';
+import { momentForm, pairMoments, proteinMoments } from '../significance/moments.js';
 import { targetPromiscuity } from '../significance/promiscuity.js';
 import { homologyProbability } from '../significance/probability.js';
 import { tailCoordinate, type NullPair } from '../significance/pair-null.js';
@@ -25,7 +25,7 @@ import type {
 } from './pairs/candidate-significance.js';
 import { controlScores } from './control.js';
 import { covariatesOf, type ProteinCovariates } from './covariates.js';
-import { refuseWithoutSignificance, unsupportedQuery } from './refusals.js';
+import { refuseWithoutSignificance, unsupportedMoments, unsupportedQuery } from './refusals.js';
 import { ofSize, populationOf } from './searched-strata.js';
 import type {
   Candidate,
@@ -235,7 +235,7 @@ function alignmentJudge(
 }
 
 /** Bin of pairs with these lengths. */
-function binOf(
+export function binOf(
   bins: Calibration['bins'],
   { stratum_edges: edges }: CalibrationCard,
   queryLength: number,
@@ -308,12 +308,4 @@ async function withControls(
     const control = tailCoordinate(pairNull, pair, { affineScore: scores[at], meanClosestCosine });
     return { ...place, coordinate: controlledCoordinate(coordinate, control), controlScore: scores[at] };
   });
-}
-
-function unsupportedMoments(
-  moments: ReturnType<typeof proteinMoments>,
-  { supported }: CalibrationCard,
-): UnsupportedReason | undefined {
-  const isConcentrated = concentration(moments) > supported.maximum_concentration;
-  return isConcentrated ? 'query_composition_not_calibrated' : undefined;
 }

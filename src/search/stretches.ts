@@ -1,16 +1,24 @@
-import type { AffineAlignment, KernelOptions, QueryTokens, TokenStore } from '../kernels/kernels.js';
+import type {
+  AffineAlignment,
+  KernelOptions,
+  QueryTokens,
+  TokenSource,
+  TokenStore,
+} from '../kernels/kernels.js';
 import { openInMemory } from '../kernels/memory-store.js';
-import { judgeTail, stratumOf, type Calibration } from '../significance/calibration.js';
+import { judgeTail, type Calibration } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate, reversed } from '../significance/control.js';
 import { hubnessesOf } from '../significance/hubness.js';
-import { concentration, momentForm, momentsOfPair, proteinMoments } from '../significance/moments.js';
+import { momentForm, momentsOfPair, proteinMoments } from '../significance/moments.js';
 import { tailCoordinate } from '../significance/pair-null.js';
 import { affineParameters, type AlignedProtein } from './pairs/affine.js';
 import { covariatesOf, type ProteinCovariates } from './covariates.js';
 import { compareReferenceSet } from './exhaustive.js';
 import { maxsimDistances } from './rank.js';
+import { unsupportedMoments, unsupportedQuery } from './refusals.js';
 import type { SearchEngine } from './search-types.js';
+import { binOf } from './significance.js';
 
 /** The best alignment of two stretches that were encoded as proteins of their own, in their coordinates. */
 export interface StretchAlignment {
@@ -61,8 +69,7 @@ export function openStretches(
       const { card, bins, pairNull, logLevel } = calibration;
       const [own, others] = [await query.covariates(), await target.covariates()];
       if (own === undefined || others === undefined || path.score === 0) return undefined;
-      const bin =
-        bins[stratumOf(own.length, card.stratum_edges)][stratumOf(others.length, card.stratum_edges)];
+      const bin = binOf(bins, card, own.length, others.length);
       if (bin.card.status !== 'qualified') return undefined;
       const [sums] = await backend.maxsim(store, [query.tokens], undefined, options);
       const ofTarget = { queryToTarget: sums.queryToTarget[0], targetToQuery: sums.targetToQuery[0] };
@@ -104,26 +111,23 @@ async function openStretch(
   };
   const { tokens } = await encode(sequence);
   const source = sourceOf(tokens, dimension);
-  const isCovered = ({ query_minimum_residues: least, query_maximum_residues: most }: Supported): boolean =>
-    least <= tokens.length && tokens.length <= most;
   return {
     sequence,
     tokens,
     store: () => openInMemory(source, backend),
     backwards: once(() => encode(reversed(sequence))),
     covariates: once(async () => {
-      const { supported } = calibration.card;
+      const { card } = calibration;
       const moments = proteinMoments(tokens, momentForm(release.manifest));
-      if (!isCovered(supported) || concentration(moments) > supported.maximum_concentration) return undefined;
+      if (unsupportedQuery(tokens.length, card) ?? unsupportedMoments(moments, card)) return undefined;
       const [sums] = (await compareReferenceSet([tokens], calibration.referenceSet, engine, options))!;
       return covariatesOf(tokens.length, moments, sums, release, calibration);
     }),
   };
 }
 
-type Supported = Calibration['card']['supported'];
-
-function sourceOf({ values, length }: QueryTokens, dimension: number): Parameters<typeof openInMemory>[0] {
+/** Returns the tokens of one protein as the source of a store. */
+export function sourceOf({ values, length }: QueryTokens, dimension: number): TokenSource {
   return { dimension, residueStarts: Uint32Array.of(0, length), tokens: { values } };
 }
 
