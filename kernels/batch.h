@@ -10,6 +10,7 @@
  *           empty queue repeats one residue, and its results are masked out
  *   sums    of MaxSim, on request: each dot product is computed once and fits in 16 bits. The best of a column stays
  *           in a register, the best of each query residue in memory, one per lane
+ *   profile scores (profile_score.h), on request, read neither tokens nor letters; R of the column before is in memory
  *
  * Limit    the multiply-adds. With AVX-512, 32 cells take dimension ÷ 2 multiply-adds, on two pipes of a core, and a
  *          dozen other instructions on its other pipes. Profiles add ten multiply-adds and eight others.
@@ -27,7 +28,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "batch_query.h"
 #include "kernels.h"
+#include "profile_score.h"
 #include "skew.h"
 #include "engine/workspace.h"
 
@@ -36,67 +39,6 @@ namespace {
 
 /** Query residues between two checks of the cancel flag: 2^17 cells of 32 lanes. */
 constexpr uint32_t kCancelStep = 4'096;
-
-/* A query packed for batches. Its parts follow each other, each 64-byte aligned. */
-template <class Lanes>
-struct BatchQuery {
-  /** [kLetterCount × kLetterCount] by query and target letter. */
-  const int16_t* bases;
-  /** [paddedLength]: initial value of the sums of each row, of Lanes::correctionOf. */
-  const int32_t* corrections;
-  /** [paddedLength × dimension]: the padding repeats the last row. */
-  const int8_t* rows;
-  /** [paddedLength × kProfileWidth]: the padding repeats the last row. Undefined where profiles score nothing. */
-  const int8_t* profile;
-  /** What Lanes::splitRows has taken out of the rows. */
-  const uint8_t* extras;
-  uint32_t paddedLength;
-
-  BatchQuery(const void* packed, uint32_t length, uint32_t dimension) : paddedLength(roundUp(length, kTileRows)) {
-    const auto* bytes = static_cast<const uint8_t*>(packed);
-    bases = reinterpret_cast<const int16_t*>(bytes);
-    corrections = reinterpret_cast<const int32_t*>(bytes + kBaseBytes);
-    rows = reinterpret_cast<const int8_t*>(bytes + kBaseBytes + correctionBytes(paddedLength));
-    profile = rows + size_t{paddedLength} * dimension;
-    extras = reinterpret_cast<const uint8_t*>(profile + size_t{paddedLength} * kProfileWidth);
-  }
-
-  static size_t bytes(uint32_t length, uint32_t dimension) {
-    const uint32_t padded = roundUp(length, kTileRows);
-    const size_t rowBytes = size_t{padded} * (dimension + kProfileWidth);
-    return kBaseBytes + correctionBytes(padded) + rowBytes + Lanes::extraBytes(padded, dimension);
-  }
-
-  static void pack(const AffineQuery& query, void* packed) {
-    const auto [values, length, dimension] = query.tokens;
-    auto* bases = static_cast<int16_t*>(packed);
-    for (uint32_t cell = 0; cell < kLetterCount * kLetterCount; ++cell) {
-      const auto own = static_cast<uint8_t>(cell / kLetterCount), other = static_cast<uint8_t>(cell % kLetterCount);
-      bases[cell] = static_cast<int16_t>(query.parameters.letterScore(own, other) - query.parameters.offset);
-    }
-    const BatchQuery parts(packed, length, dimension);
-    auto* corrections = const_cast<int32_t*>(parts.corrections);
-    auto* to = const_cast<int8_t*>(parts.rows);
-    auto* profile = const_cast<int8_t*>(parts.profile);
-    for (uint32_t i = 0; i < parts.paddedLength; ++i) {
-      const size_t from = i < length ? i : length - 1;
-      const int8_t* row = values + from * dimension;
-      int32_t sum = 0;
-      for (uint32_t k = 0; k < dimension; ++k) sum += to[k] = row[k];
-      to += dimension;
-      corrections[i] = Lanes::correctionOf(sum);
-      if (query.profile == nullptr) continue;
-      std::memcpy(profile + size_t{i} * kProfileWidth, query.profile + from * kProfileWidth, kProfileWidth);
-    }
-    Lanes::splitRows(const_cast<int8_t*>(parts.rows), parts.paddedLength, dimension,
-                     const_cast<uint8_t*>(parts.extras));
-  }
-
- private:
-  static constexpr size_t kBaseBytes = kLetterCount * kLetterCount * sizeof(int16_t);
-
-  static size_t correctionBytes(uint32_t padded) { return roundUp(padded * sizeof(int32_t), 64); }
-};
 
 /** Values that all cells of a column share. */
 template <class Lanes>
@@ -116,11 +58,15 @@ struct BatchCell {
   typename Lanes::Vector H, E;
 };
 
-/** State of a column: F and H(i−1,j−1) of the next cell, the best pair and the best dot product so far. */
+/** State of a column: F and H(i−1,j−1) of the next cell, the best pair and the best dot product so far. Profile scores
+ * also have the support R(i−1,j−1) of the next cell. */
 template <class Lanes>
 struct Front {
-  typename Lanes::Vector F, diagonal, best, nearest;
+  typename Lanes::Vector F, diagonal, best, nearest, support;
 };
+
+/** What a batch computes for each target. */
+enum class BatchWork { kScores, kMeasures, kProfiles };
 
 /** Eight residues of a query. The tile before has computed their products with the column, without the base. */
 template <class Lanes>
@@ -134,13 +80,11 @@ struct Tile {
   int16_t* closest;
 };
 
-/* Computes the cells of residue r of the tile. */
+/* Computes cells from their substitution scores. */
 template <class Lanes>
-GLOAMING_INLINE void advance(Front<Lanes>& at, const Tile<Lanes>& tile, const Column<Lanes>& column, uint32_t r) {
-  const auto base = Lanes::baseOf(tile.bases, tile.letters[r], column.letters);
-  const auto substitution = Lanes::add(base, Lanes::load(tile.products + r * Lanes::lanes));
+GLOAMING_INLINE void advance(Front<Lanes>& at, BatchCell<Lanes>& cell, const Column<Lanes>& column,
+                             typename Lanes::Vector substitution) {
   const auto pair = Lanes::add(at.diagonal, substitution);
-  BatchCell<Lanes>& cell = tile.cells[r];
   const auto withoutF = Lanes::max(pair, cell.E), opened = Lanes::subtractToZero(withoutF, column.gapOpen);
   at.diagonal = cell.H;
   at.best = Lanes::max(at.best, pair);
@@ -149,14 +93,36 @@ GLOAMING_INLINE void advance(Front<Lanes>& at, const Tile<Lanes>& tile, const Co
   at.F = Lanes::max(Lanes::subtractToZero(at.F, column.gapExtend), opened);
 }
 
-template <class Lanes, bool kMeasures = false>
+/* Computes the cells of residue r of the tile. */
+template <class Lanes>
+GLOAMING_INLINE void advance(Front<Lanes>& at, const Tile<Lanes>& tile, const Column<Lanes>& column, uint32_t r) {
+  const auto base = Lanes::baseOf(tile.bases, tile.letters[r], column.letters);
+  advance(at, tile.cells[r], column, Lanes::add(base, Lanes::load(tile.products + r * Lanes::lanes)));
+}
+
+/* Computes cells of a profile score from s(i,j). `support` has R(i,j−1), and gets R(i,j) (profile_score.h). */
+template <class Lanes>
+GLOAMING_INLINE void advanceProfiles(Front<Lanes>& at, BatchCell<Lanes>& cell, const Column<Lanes>& column,
+                                     typename Lanes::Vector scores, typename Lanes::Vector& support) {
+  const auto bounded = Lanes::max(scores, Lanes::broadcast(kLeastSupport));
+  const auto before = at.support;
+  const auto supported = Lanes::multiplyHigh(Lanes::template shiftLeft<kPartnerShift>(bounded), before);
+  advance(at, cell, column, Lanes::add(scores, supported));
+  at.support = support;
+  const auto decayed = Lanes::subtract(before, Lanes::template shiftRight<kDecayShift>(before));
+  support = Lanes::add(decayed, Lanes::template shiftLeft<kSupportShift>(bounded));
+}
+
+template <class Lanes, BatchWork kWork>
 class Batch {
   using Vector = typename Lanes::Vector;
   static constexpr uint32_t lanes = Lanes::lanes, kNone = UINT32_MAX;
+  static constexpr bool kMeasures = kWork == BatchWork::kMeasures, kProfiles = kWork == BatchWork::kProfiles;
 
  public:
   /* tasks: of one query. packed: written by BatchQuery::pack. scores [count]; sums [count], with kMeasures.
-   * affineScore: of the same table, for targets whose scores exceed 16 bits. */
+   * affineScore: of the same table, for targets whose scores exceed 16 bits; null with kProfiles, whose scores do
+   * not. */
   Batch(const AffineTask* tasks, uint32_t count, const void* packed, int32_t (*affineScore)(const AffineTask&),
         int32_t* scores, PairSums* sums)
       : tasks_(tasks), count_(count), query_(packed, tasks->query.tokens.length, tasks->query.tokens.dimension),
@@ -169,6 +135,10 @@ class Batch {
       closest_ = static_cast<int16_t*>(workspace.reserve(Workspace::kClosest, values * sizeof *closest_));
       std::fill_n(closest_, values, INT16_MIN);
     }
+    if constexpr (kProfiles) {
+      supports_ = static_cast<Vector*>(workspace.reserve(Workspace::kClosest, length_ * sizeof *supports_));
+      std::memset(static_cast<void*>(supports_), 0, length_ * sizeof *supports_);
+    }
     queue();
   }
 
@@ -177,27 +147,29 @@ class Batch {
     const AffineParameters& parameters = tasks_->parameters;
     alignas(64) int8_t tokens[lanes * kMaxDimension];
     alignas(64) int8_t profiles[lanes * kProfileWidth];
-    const bool hasProfiles = parameters.profileWeight != 0;
+    const bool hasProfiles = kProfiles || parameters.profileWeight != 0;
     Column<Lanes> column{tokens,
                          hasProfiles ? profiles : nullptr,
                          tasks_->query.tokens.dimension,
                          {},
                          Lanes::broadcast(parameters.multiplier),
-                         Lanes::broadcast(parameters.profileWeight),
-                         Lanes::broadcast(parameters.gapOpen),
-                         Lanes::broadcast(parameters.gapExtend)};
+                         Lanes::broadcast(kProfiles ? kProfileWeight : parameters.profileWeight),
+                         Lanes::broadcast(kProfiles ? kProfileGapOpen : parameters.gapOpen),
+                         Lanes::broadcast(kProfiles ? kProfileGapExtend : parameters.gapExtend)};
     std::memset(static_cast<void*>(cells_), 0, length_ * sizeof *cells_);
     Vector best = Lanes::zero();
     for (uint32_t j = 0; nextEnd_ != kNone; ++j) {
       alignas(64) uint16_t letters[lanes], active[lanes];
       for (uint32_t l = 0; l < lanes; ++l) letters[l] = *letters_[l];
       for (uint32_t l = 0; l < lanes; ++l) active[l] = j < ends_[l] ? UINT16_MAX : 0;
-      Lanes::packColumn(rows_, column.dimension, tokens);
       if (hasProfiles) Lanes::packProfiles(profiles_, profiles);
-      Lanes::placeLetters(letters, query_.bases, column.letters);
+      if constexpr (!kProfiles) {
+        Lanes::packColumn(rows_, column.dimension, tokens);
+        Lanes::placeLetters(letters, query_.bases, column.letters);
+      }
       step(j);
-      Front<Lanes> front{Lanes::zero(), Lanes::zero(), Lanes::zero(), Lanes::broadcast(INT16_MIN)};
-      if (!sweep(column, front)) break;
+      Front<Lanes> front{Lanes::zero(), Lanes::zero(), Lanes::zero(), Lanes::broadcast(INT16_MIN), Lanes::zero()};
+      if (!(kProfiles ? sweepProfiles(column, front) : sweep(column, front))) break;
       best = Lanes::max(best, Lanes::both(front.best, Lanes::load(active)));
       if constexpr (kMeasures) {
         alignas(64) int16_t nearest[lanes];
@@ -206,6 +178,7 @@ class Batch {
       }
       if (j + 1 == nextEnd_) best = turn(j + 1, best);
     }
+    if constexpr (kProfiles) return;
     // Last, because affineScore reserves the same memory.
     for (uint32_t t = 0; t < count_; ++t) {
       if (scores_[t] == INT16_MAX) scores_[t] = affineScore_(tasks_[t]);
@@ -271,6 +244,7 @@ class Batch {
     for (uint32_t i = 0; i < length_; ++i) {
       cells_[i].H = Lanes::both(cells_[i].H, mask);
       cells_[i].E = Lanes::both(cells_[i].E, mask);
+      if constexpr (kProfiles) supports_[i] = Lanes::both(supports_[i], mask);
     }
     return Lanes::load(bests);
   }
@@ -321,6 +295,22 @@ class Batch {
     return !tasks_->cancelled.load(std::memory_order_relaxed);
   }
 
+  /* The same for profile scores. */
+  bool sweepProfiles(const Column<Lanes>& column, Front<Lanes>& front) {
+    alignas(64) int16_t scores[kTileRows * lanes];
+    const Vector offset = Lanes::broadcast(-kProfileOffset);
+    for (uint32_t i = 0; i < length_; i += kTileRows) {
+      if (i % kCancelStep == 0 && tasks_->cancelled.load(std::memory_order_relaxed)) return false;
+      for (uint32_t r = 0; r < kTileRows; ++r) Lanes::store(scores + r * lanes, offset);
+      Lanes::addProfiles(column, query_.profile + size_t{i} * kProfileWidth, scores);
+      const uint32_t rows = std::min(kTileRows, length_ - i);
+      for (uint32_t r = 0; r < rows; ++r) {
+        advanceProfiles(front, cells_[i + r], column, Lanes::load(scores + r * lanes), supports_[i + r]);
+      }
+    }
+    return !tasks_->cancelled.load(std::memory_order_relaxed);
+  }
+
   const AffineTask* tasks_;
   const uint32_t count_;
   const BatchQuery<Lanes> query_;
@@ -339,6 +329,8 @@ class Batch {
   int32_t targetToQuery_[lanes] = {};
   BatchCell<Lanes>* cells_;
   int16_t* closest_ = nullptr;
+  /** Support of each query residue, for the next column. */
+  Vector* supports_ = nullptr;
 };
 
 /* The batch's part of a packed query, which follows the part of wavefront.h. */
@@ -351,7 +343,7 @@ template <class Lanes>
 void scoreBatch(const AffineTask* tasks, uint32_t count, size_t (*wavefrontBytes)(uint32_t, uint32_t),
                 int32_t (*affineScore)(const AffineTask&), int32_t* scores) {
   const uint8_t* packed = batchPart(tasks[0].query, wavefrontBytes);
-  Batch<Lanes>(tasks, count, packed, affineScore, scores, nullptr).score();
+  Batch<Lanes, BatchWork::kScores>(tasks, count, packed, affineScore, scores, nullptr).score();
 }
 
 /* A table's affineMeasures, likewise. */
@@ -359,7 +351,15 @@ template <class Lanes>
 void measureBatch(const AffineTask* tasks, uint32_t count, size_t (*wavefrontBytes)(uint32_t, uint32_t),
                   int32_t (*affineScore)(const AffineTask&), int32_t* scores, PairSums* sums) {
   const uint8_t* packed = batchPart(tasks[0].query, wavefrontBytes);
-  Batch<Lanes, true>(tasks, count, packed, affineScore, scores, sums).score();
+  Batch<Lanes, BatchWork::kMeasures>(tasks, count, packed, affineScore, scores, sums).score();
+}
+
+/* A table's profileScores, likewise. */
+template <class Lanes>
+void profileBatch(const AffineTask* tasks, uint32_t count, size_t (*wavefrontBytes)(uint32_t, uint32_t),
+                  int32_t* scores) {
+  const uint8_t* packed = batchPart(tasks[0].query, wavefrontBytes);
+  Batch<Lanes, BatchWork::kProfiles>(tasks, count, packed, nullptr, scores, nullptr).score();
 }
 
 }  // namespace

@@ -14,6 +14,9 @@
  *                product and, where they score, of the two letters and of the two profiles
  *                Shape  as maxsim; one int32, or an AffineAlignment     Range  0..65,535 × 32,767
  *                Unit   substitution scores     referenceAffineScore, referenceAffineAlign, profileLog
+ *     profiles   best local alignment by the profiles alone, whose columns support each other (profile_score.h)
+ *                Shape  profiles [length × kProfileWidth] of both; one int32     Range  0..32,767, where it saturates
+ *                Unit   16ths of a bit     referenceProfileScore
  *     alignments further affine alignments of a pair, disjoint from all earlier ones in query or target
  *                Shape  one AlignmentList     Range  1..kMaxAlignments alignments
  *                Unit   as affine     referenceAffineAlignAll; engine/alignments.h
@@ -289,6 +292,9 @@ struct Kernels {
   /* The same with MaxSim from the same dot products; null where the table has no batches. */
   void (*affineMeasures)(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);
   AffineAlignment (*affineAlign)(const AffineTask& task);
+  /* Profile scores (profile_score.h) of any number of tasks of one query. Tokens, letters and parameters count for
+   * nothing. */
+  void (*profileScores)(const AffineTask* tasks, uint32_t count, int32_t* scores);
 
   /* Writes excess, the sum of max(0, dot product − floor) over 1..kMaxLength rows of a target, and votes, the weight of
    * the best band; both [kCodedQueries]. codes: the centroid ids of the rows. floor: 0..255. halves [halfCount ×

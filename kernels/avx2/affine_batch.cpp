@@ -187,6 +187,16 @@ struct Lanes16 {
   static Vector subtractToZero(Vector a, Vector b) { return _mm256_subs_epu16(a, b); }
   static Vector max(Vector a, Vector b) { return _mm256_max_epi16(a, b); }
   static Vector both(Vector a, Vector b) { return _mm256_and_si256(a, b); }
+  static Vector subtract(Vector a, Vector b) { return _mm256_sub_epi16(a, b); }
+  static Vector multiplyHigh(Vector a, Vector b) { return _mm256_mulhi_epi16(a, b); }
+  template <uint32_t count>
+  static Vector shiftLeft(Vector v) {
+    return _mm256_slli_epi16(v, count);
+  }
+  template <uint32_t count>
+  static Vector shiftRight(Vector v) {
+    return _mm256_srai_epi16(v, count);
+  }
 };
 
 }  // namespace
@@ -203,6 +213,10 @@ void avx2AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores) 
 
 void avx2AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums) {
   measureBatch<Lanes16>(tasks, count, avx2WavefrontPackedBytes, avx2AffineScore, scores, sums);
+}
+
+void avx2ProfileScores(const AffineTask* tasks, uint32_t count, int32_t* scores) {
+  profileBatch<Lanes16>(tasks, count, avx2WavefrontPackedBytes, scores);
 }
 
 }  // namespace gloaming

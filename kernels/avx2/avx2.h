@@ -16,6 +16,7 @@ void avx2AffinePack(const AffineQuery& query, void* packed);
 int32_t avx2AffineScore(const AffineTask& task);
 void avx2AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores);
 void avx2AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);
+void avx2ProfileScores(const AffineTask* tasks, uint32_t count, int32_t* scores);
 AffineAlignment avx2AffineAlign(const AffineTask& task);
 
 /* A packed affine query has two parts: first that of wavefront.h, then that of batch.h, which affineScores reads. */

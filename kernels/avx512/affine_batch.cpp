@@ -123,6 +123,16 @@ struct Lanes32 {
   static Vector subtractToZero(Vector a, Vector b) { return _mm512_subs_epu16(a, b); }
   static Vector max(Vector a, Vector b) { return _mm512_max_epi16(a, b); }
   static Vector both(Vector a, Vector b) { return _mm512_and_si512(a, b); }
+  static Vector subtract(Vector a, Vector b) { return _mm512_sub_epi16(a, b); }
+  static Vector multiplyHigh(Vector a, Vector b) { return _mm512_mulhi_epi16(a, b); }
+  template <uint32_t count>
+  static Vector shiftLeft(Vector v) {
+    return _mm512_slli_epi16(v, count);
+  }
+  template <uint32_t count>
+  static Vector shiftRight(Vector v) {
+    return _mm512_srai_epi16(v, count);
+  }
 };
 
 using AssemblyLanes = Lanes32<TileCode::kAssembly>;
@@ -144,12 +154,20 @@ void avx512AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scor
   measureBatch<AssemblyLanes>(tasks, count, avx512WavefrontPackedBytes, avx512AffineScore, scores, sums);
 }
 
+void avx512ProfileScores(const AffineTask* tasks, uint32_t count, int32_t* scores) {
+  profileBatch<AssemblyLanes>(tasks, count, avx512WavefrontPackedBytes, scores);
+}
+
 void avx512PlainAffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores) {
   scoreBatch<PlainLanes>(tasks, count, avx512WavefrontPackedBytes, avx512AffineScore, scores);
 }
 
 void avx512PlainAffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums) {
   measureBatch<PlainLanes>(tasks, count, avx512WavefrontPackedBytes, avx512AffineScore, scores, sums);
+}
+
+void avx512PlainProfileScores(const AffineTask* tasks, uint32_t count, int32_t* scores) {
+  profileBatch<PlainLanes>(tasks, count, avx512WavefrontPackedBytes, scores);
 }
 
 }  // namespace gloaming

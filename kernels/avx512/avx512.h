@@ -16,6 +16,7 @@ void avx512AffinePack(const AffineQuery& query, void* packed);
 int32_t avx512AffineScore(const AffineTask& task);
 void avx512AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores);
 void avx512AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);
+void avx512ProfileScores(const AffineTask* tasks, uint32_t count, int32_t* scores);
 AffineAlignment avx512AffineAlign(const AffineTask& task);
 
 void avx512CodedRows(const TableRow* table, const uint16_t* codes, uint32_t count, uint8_t floor,
@@ -26,6 +27,7 @@ void avx512CodedRows(const TableRow* table, const uint16_t* codes, uint32_t coun
 int32_t avx512PlainMaxsimRows(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest);
 void avx512PlainAffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores);
 void avx512PlainAffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);
+void avx512PlainProfileScores(const AffineTask* tasks, uint32_t count, int32_t* scores);
 
 /* A packed affine query has two parts: first that of wavefront.h, then that of batch.h, which affineScores reads. */
 size_t avx512WavefrontPackedBytes(uint32_t length, uint32_t dimension);

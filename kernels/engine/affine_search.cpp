@@ -109,13 +109,14 @@ void AffineSearch::placeItems() {
 /* Makes a chunk of each target that would leave lanes of a batch idle, then batches of mixed lengths. */
 void AffineSearch::cutIntoChunks() {
   const size_t count = order_.size(), lanes = kernels_.affineBatch;
-  // Without a full batch per thread, single targets spread over more threads.
-  const bool inBatches = lanes > 1 && count >= lanes * threadLimit() && !isAligned();
+  const bool isProfiled = work == AffineWork::kProfileScores;
+  // Without a full batch per thread, single targets spread over more threads. Scores of profiles have batches only.
+  const bool inBatches = lanes > 1 && !isAligned() && (isProfiled || count >= lanes * threadLimit());
   const size_t batches = std::max<size_t>(threadLimit(), count / (lanes * kTargetsOfLane));
   uint64_t left = 0;
   for (const uint32_t item : order_) left += lengthOf(item);
   size_t alone = 0;
-  for (; alone < count; ++alone) {
+  for (; alone < count && !(isProfiled && inBatches); ++alone) {
     const uint64_t length = lengthOf(order_[alone]);
     if (inBatches && static_cast<double>(left) >= kLeastFill * static_cast<double>(lanes * batches * length)) break;
     left -= length;
@@ -191,6 +192,10 @@ void AffineSearch::run(uint64_t chunk, Workspace& workspace) {
   } else if (work == AffineWork::kAlignments) {
     const AffineAlignment alignment = kernels_.affineAlign(tasks[0]);
     alignments[*items] = {alignment, std::vector<uint32_t>(alignment.runs, alignment.runs + alignment.runCount)};
+  } else if (work == AffineWork::kProfileScores) {
+    std::vector<int32_t> found(count);
+    kernels_.profileScores(tasks.data(), static_cast<uint32_t>(count), found.data());
+    for (size_t k = 0; k < count; ++k) scores[items[k]] = found[k];
   } else if (count == 1) {
     scores[*items] = kernels_.affineScore(tasks[0]);
     if (work == AffineWork::kMeasures) compareAlone(*items, workspace);

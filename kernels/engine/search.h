@@ -159,8 +159,9 @@ struct OwnedLetters {
   std::vector<uint8_t> query, targets;
 };
 
-/** Results of an affine search: scores, scores with both sums of MaxSim, alignments, or lists of alignments. */
-enum class AffineWork { kScores, kMeasures, kAlignments, kAlignmentLists };
+/** Results of an affine search: scores, scores with both sums of MaxSim, profile scores (profile_score.h), alignments,
+ * or lists of alignments. */
+enum class AffineWork { kScores, kMeasures, kProfileScores, kAlignments, kAlignmentLists };
 
 /** What lists of alignments hold. */
 struct ListBounds {
@@ -205,7 +206,7 @@ class AffineSearch : public Search {
    * Errors  ShapeError, StoreError */
   void placeItems();
   bool isAligned() const { return work == AffineWork::kAlignments || work == AffineWork::kAlignmentLists; }
-  bool hasProfiles() const { return parameters_.profileWeight > 0; }
+  bool hasProfiles() const { return parameters_.profileWeight > 0 || work == AffineWork::kProfileScores; }
   bool hasLetters() const { return !letters_.scores.empty(); }
   uint32_t lengthOf(uint32_t item) const { return store_->length(targets_[item]); }
   /* The letters of an item's target, with kLetterPadding more. */

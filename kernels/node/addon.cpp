@@ -13,7 +13,8 @@
  *                                                      the same with excesses; lists are for the CPU only
  *   nearest(store, queries, eligible, wanted, isLowPriority, callback)                     a search, on the GPU
  *   affine(store, query, targets, parameters, work, isOnGpu, threads, isLowPriority, callback)  a search: 'scores',
- *                                                      'measures' (with both sums of MaxSim) or 'alignments';
+ *                                                      'measures' (with both sums of MaxSim), 'profiles' (profile
+ *                                                      scores) or 'alignments';
  *                                                      { leastScores, maxCount } for lists of alignments
  *   openCodes(variant, starts, dimension, words, path)  the centroids, and the centroid ids of a release
  *   codeTable(codes, queries, threads, isLowPriority, callback)                            a search: a table

@@ -109,8 +109,9 @@ inline AffineWork workNamed(const Napi::Value& name) {
   const std::string wanted = name.ToString().Utf8Value();
   if (wanted == "scores") return AffineWork::kScores;
   if (wanted == "measures") return AffineWork::kMeasures;
+  if (wanted == "profiles") return AffineWork::kProfileScores;
   if (wanted == "alignments") return AffineWork::kAlignments;
-  throw ShapeError("an affine search gives scores, measures or alignments");
+  throw ShapeError("an affine search gives scores, measures, profiles or alignments");
 }
 
 /* The bounds of lists of alignments; empty for other work. */

@@ -35,6 +35,9 @@ int32_t selfScore(const AffineQuery& query);
 int32_t referenceAffineScore(const AffineTask& task);
 AffineAlignment referenceAffineAlign(const AffineTask& task);
 
+int32_t referenceProfileScore(const AffineTask& task);
+void referenceProfileScores(const AffineTask* tasks, uint32_t count, int32_t* scores);
+
 /** An alignment with its own runs; `fixed.runs` is null. Without a pair that scores it has the score 0. */
 struct OwnedAlignment {
   AffineAlignment fixed{};

@@ -130,7 +130,7 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
 
 struct AffineFigures {
   double gcupsCore = 0, peakShare = 0, measureGcupsCore = 0, alignGcupsCore = 0, msTwoCores = 0, msTwoCoresMedian = 0;
-  double plainGcupsCore = 0, plainMeasureGcupsCore = 0;
+  double plainGcupsCore = 0, plainMeasureGcupsCore = 0, profileScoreGcupsCore = 0;
 };
 
 /* Times affine scores, with profiles if the parameters have a weight for them. */
@@ -164,15 +164,18 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffinePar
   const Profiles both{profile.data(), store->profile(3)};
   const AffineTask task{query, store->rows(3), kTargetLength, letters, both, parameters, workspace, cancelled};
   require(scores[3] == referenceAffineScore(task), "affine");
+  search(AffineWork::kProfileScores, 2, &scores, kernels);
+  require(scores[3] == referenceProfileScore(task), "profile scores");
 
   const double cells = double{kQueryLength} * kTargetLength * targets;
   const double products = dimension + (parameters.profileWeight > 0 ? kProfileValues : 0);
-  std::vector<double> peak, score, measure, align, two, plainScore, plainMeasure;
+  std::vector<double> peak, score, measure, align, two, plainScore, plainMeasure, profileScore;
   for (int round = 0; round < 25; ++round) {
     if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(runAffinePeak, kernels, cells * products));
     score.push_back(search(AffineWork::kScores, 1, nullptr, kernels).processor);
     measure.push_back(search(AffineWork::kMeasures, 1, nullptr, kernels).processor);
     align.push_back(search(AffineWork::kAlignments, 1, nullptr, kernels).processor);
+    profileScore.push_back(search(AffineWork::kProfileScores, 1, nullptr, kernels).processor);
     two.push_back(search(AffineWork::kScores, 2, nullptr, kernels).wall * 1e3 * 1000 / targets);
     if (twin == nullptr || round % kTwinRounds != 0) continue;
     plainScore.push_back(search(AffineWork::kScores, 1, nullptr, *twin).processor);
@@ -182,8 +185,9 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffinePar
   const auto rate = [cells](const std::vector<double>& seconds) {
     return seconds.empty() ? 0 : cells / fastest(seconds) * 1e-9;
   };
-  return {rate(score),  share,       rate(measure),    rate(align),
-          fastest(two), median(two), rate(plainScore), rate(plainMeasure)};
+  return {rate(score),       share,       rate(measure),    rate(align),
+          fastest(two),      median(two), rate(plainScore), rate(plainMeasure),
+          rate(profileScore)};
 }
 
 }  // namespace
@@ -221,8 +225,9 @@ int main(int argc, char** argv) {
       affine.msTwoCoresMedian);
   std::printf(
       "\"profile_gcups_core\":%.2f,\"profile_peak_share\":%.3f,\"profile_measure_gcups_core\":%.2f,"
-      "\"profile_align_gcups_core\":%.2f}",
-      profile.gcupsCore, profile.peakShare, profile.measureGcupsCore, profile.alignGcupsCore);
+      "\"profile_align_gcups_core\":%.2f,\"profile_score_gcups_core\":%.2f}",
+      profile.gcupsCore, profile.peakShare, profile.measureGcupsCore, profile.alignGcupsCore,
+      profile.profileScoreGcupsCore);
   if (plainTwinOf(*kernels) != nullptr) {
     std::printf(
         ",\"intrinsics\":{\"d64_gops\":%.0f,\"d128_gops\":%.0f,\"gcups_core\":%.2f,\"measure_gcups_core\":%.2f,"

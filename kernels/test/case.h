@@ -168,14 +168,15 @@ class Expectation {
     if (kernels.affineScore(task) != score_) return "affine score";
     if (!sameAlignment(kernels.affineAlign(task), alignment_)) return "affine alignment";
     if (!sameBatch(kernels, query, workspace)) return "affine scores of a batch";
+    if (!profiles_[0].empty() && !sameProfileScores(kernels, query, workspace)) return "scores of profiles";
     return nullptr;
   }
 
  private:
-  /** A part of the target, as a target of its own, and its affine score. */
+  /** A part of the target, as a target of its own, its affine score, and its score of profiles where there are any. */
   struct Window {
     uint32_t start, length;
-    int32_t score;
+    int32_t score, profileScore = 0;
   };
 
   /* Draws three windows: the whole target, some rows of its beginning, and some of its end. */
@@ -185,18 +186,37 @@ class Expectation {
       const uint32_t length = 1 + below(random, targetLength_), start = isEnd ? targetLength_ - length : 0;
       windows_.push_back({start, length, referenceAffineScore(taskOf(query, workspace_, start, length))});
     }
+    for (Window& window : windows_) {
+      if (profiles_[0].empty()) continue;
+      window.profileScore = referenceProfileScore(taskOf(query, workspace_, window.start, window.length));
+    }
     batchSeed_ = random();
   }
 
-  /* Compares a batch of a random number of windows, in random order. */
-  bool sameBatch(const Kernels& kernels, const PackedQuery& query, Workspace& workspace) const {
+  /* Draws a random number of windows, in random order, and makes a task of each. */
+  std::vector<const Window*> drawBatch(const Kernels& kernels, const PackedQuery& query, Workspace& workspace,
+                                       std::vector<AffineTask>& tasks) const {
     Random random(batchSeed_);
     std::vector<const Window*> windows(1 + below(random, kernels.affineBatch * 5 / 4));
-    std::vector<AffineTask> tasks;
     for (const Window*& window : windows) {
       window = &windows_[below(random, static_cast<uint32_t>(windows_.size()))];
       tasks.push_back(taskOf(query, workspace, window->start, window->length));
     }
+    return windows;
+  }
+
+  bool sameProfileScores(const Kernels& kernels, const PackedQuery& query, Workspace& workspace) const {
+    std::vector<AffineTask> tasks;
+    const std::vector<const Window*> windows = drawBatch(kernels, query, workspace, tasks);
+    std::vector<int32_t> scores(windows.size());
+    kernels.profileScores(tasks.data(), static_cast<uint32_t>(tasks.size()), scores.data());
+    return std::equal(scores.begin(), scores.end(), windows.begin(),
+                      [](int32_t score, const Window* window) { return score == window->profileScore; });
+  }
+
+  bool sameBatch(const Kernels& kernels, const PackedQuery& query, Workspace& workspace) const {
+    std::vector<AffineTask> tasks;
+    const std::vector<const Window*> windows = drawBatch(kernels, query, workspace, tasks);
     std::vector<int32_t> scores(windows.size());
     const auto count = static_cast<uint32_t>(tasks.size());
     kernels.affineScores(tasks.data(), count, scores.data());
@@ -224,6 +244,10 @@ class Expectation {
     if ((c.seed >> 5) % 2 == 0 || c.parameters.offset < -8'192) return;
     profiles_[0] = randomProfiles(random, c.queryLength);
     profiles_[1] = randomProfiles(random, c.targetLength);
+    if (c.kind == static_cast<uint32_t>(Kind::kRelated)) {
+      // Equal columns in a row: from 80 on, their score is the greatest one.
+      std::copy_n(profiles_[0].begin(), std::min(profiles_[0].size(), profiles_[1].size()), profiles_[1].begin());
+    }
     parameters_.profileWeight = static_cast<int32_t>(1 + below(random, below(random, 3) == 0 ? 32'767 : 3'000));
   }
 

@@ -85,7 +85,7 @@ const Kernels emulatedAmxKernels{"emulated amx",
                                  avx512vnniKernels.affinePackedBytes, avx512vnniKernels.affinePack,
                                  avx512vnniKernels.affineScore, avx512vnniKernels.affineBatch,
                                  avx512vnniKernels.affineScores, avx512vnniKernels.affineMeasures,
-                                 avx512vnniKernels.affineAlign, amxKernels.codedRows,
+                                 avx512vnniKernels.affineAlign, avx512vnniKernels.profileScores, amxKernels.codedRows,
                                  amxKernels.kmerRows};
 // clang-format on
 

@@ -19,6 +19,7 @@ inline const Kernels* plainTwinOf(const Kernels& kernels) {
     plain.maxsimRows = avx512PlainMaxsimRows;
     plain.affineScores = avx512PlainAffineScores;
     plain.affineMeasures = avx512PlainAffineMeasures;
+    plain.profileScores = avx512PlainProfileScores;
     return plain;
   }();
   if (&kernels == &avx512vnniKernels) return &twin;

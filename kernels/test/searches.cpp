@@ -99,7 +99,7 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
   // Enough targets for batches beside single targets.
   std::vector<uint32_t> targets{4, 0, 40, 7, 7, 21};
   for (uint32_t t = 0; threads < 5 && t < 5 * threads * kernels.affineBatch; ++t) targets.push_back(t * 11 % 40);
-  Waiter scoreWaiter, measureWaiter, alignWaiter;
+  Waiter scoreWaiter, measureWaiter, alignWaiter, profileWaiter;
   const auto& query = data.queries[1];
   // The alignments yield to the scores.
   const OwnedLetters letters = data.letters(query, targets);
@@ -114,6 +114,8 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
                                                        AffineWork::kMeasures, measureWaiter.done());
   const auto aligned = std::make_shared<AffineSearch>(kernels, data.store, owned(), targets, wanted, letters,
                                                       AffineWork::kAlignments, alignWaiter.done());
+  const auto profiled = std::make_shared<AffineSearch>(kernels, data.store, owned(), targets, wanted, letters,
+                                                       AffineWork::kProfileScores, profileWaiter.done());
   Waiter listWaiter;
   ListBounds bounds{std::vector<int32_t>(targets.size(), 40), 3};
   const auto listed =
@@ -122,8 +124,10 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
   pool.submit(aligned, threads, Priority::kLow);
   pool.submit(scores, threads);
   pool.submit(measured, threads);
+  pool.submit(profiled, threads);
   scoreWaiter.wait();
   measureWaiter.wait();
+  profileWaiter.wait();
   alignWaiter.wait();
   listWaiter.wait();
   Workspace workspace;
@@ -147,6 +151,7 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
     require(measured->scores[item] == scores->scores[item], "measures differ from scores");
     require(measured->sums.queryToTarget[item] == sums.queryToTarget, "measures differ in sums over the query");
     require(measured->sums.targetToQuery[item] == sums.targetToQuery, "measures differ in sums over the target");
+    require(profiled->scores[item] == referenceProfileScore(task), "a search differs in scores of profiles");
     require(sameAlignment(got, referenceAffineAlign(task)), "a search differs in alignments");
     require(sameLists(listed->lists[item], affineAlignAll(referenceKernels, task, 40, 3)),
             "a search differs in lists of alignments");
@@ -164,13 +169,17 @@ void checkCancelAndFailure(Pool& pool, const Kernels& kernels, const Data& data)
   pool.submit(std::make_shared<MaxSimSearch>(kernels, data.store, data.owned(), beyond, failed.done()), 2);
   failed.wait();
   require(failed.hasFailed, "a list that names no target did not fail");
-  Waiter without;
-  const auto unprofiled =
-      std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[1]), std::vector<uint32_t>{0},
-                                     kProfileParameters, OwnedLetters{}, AffineWork::kScores, without.done());
-  pool.submit(unprofiled, 1);
-  without.wait();
-  require(without.hasFailed, "profiles that score did not fail for a query without one");
+  const std::pair<AffineParameters, AffineWork> ofProfiles[] = {{kProfileParameters, AffineWork::kScores},
+                                                                {kParameters, AffineWork::kProfileScores}};
+  for (const auto& [parameters, work] : ofProfiles) {
+    Waiter without;
+    const auto unprofiled =
+        std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[1]), std::vector<uint32_t>{0},
+                                       parameters, OwnedLetters{}, work, without.done());
+    pool.submit(unprofiled, 1);
+    without.wait();
+    require(without.hasFailed, "profiles that score did not fail for a query without one");
+  }
 }
 
 /** Centroids, and the centroid ids of the targets of some data in a temporary file. */

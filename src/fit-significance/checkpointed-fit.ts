@@ -17,7 +17,7 @@ type FitParameters = Omit<NullFit, 'coordinates' | 'isConnected' | 'areConnected
 };
 
 /** Version of the JSON form of `FitParameters`. A checkpoint of another version is not resumed. */
-const PARAMETERS_FORM = 3;
+const PARAMETERS_FORM = 4;
 /** Coordinates of one step: 32 MiB. */
 const STEP_PAIRS = 4 * 1024 * 1024;
 /** The steps of the parameters and of the groups of connected proteins; the steps of the coordinates follow. */

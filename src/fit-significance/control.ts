@@ -37,12 +37,18 @@ export async function controlPairs(
       const target = targets[first];
       const query = { sequence: release.targets.sequence(target), tokens: await reader.read(target) };
       const others = highScoring.map((pair) => targets[sample.seconds[pair]]);
-      return controlScores(query, others, access, { signal, threads });
+      const { affine, profile } = await controlScores(query, others, access, { signal, threads });
+      return Int32Array.of(...affine, ...profile);
     },
     take(record, first) {
-      const affineScores = new Int32Array(record);
-      highScoringPairs(first, targets.length, fit).forEach((pair, at) => {
-        const score = { affineScore: affineScores[at], meanClosestCosine: sample.meanClosestCosine[pair] };
+      const values = new Int32Array(record);
+      const highScoring = highScoringPairs(first, targets.length, fit);
+      highScoring.forEach((pair, at) => {
+        const score = {
+          affineScore: values[at],
+          meanClosestCosine: sample.meanClosestCosine[pair],
+          profileScore: values[highScoring.length + at],
+        };
         const control = tailCoordinate(fit.pairNull, sample.pairAt(pair), score);
         coordinates[pair] = controlledCoordinate(coordinates[pair], control);
       });

@@ -14,6 +14,7 @@ import { encodeHomologSets } from '../homologs/encode.js';
 import { withoutHomologs } from '../homologs/finder.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/pairs/affine.js';
+import { profileScores } from '../search/pairs/profile-scores.js';
 import { controlScores } from '../search/control.js';
 import { profileTokenFormOf } from '../homologs/token-form.js';
 import { PROFILE_SCALE } from '../release/profile-affine.js';
@@ -49,6 +50,7 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
   const tokens = await encodeDecoy(sequence, access);
   const parameters = affineParameters(release, { sequence, tokens }, targets, scoring.texts);
   const { scores, ...sums } = await backend.measure(store, tokens, targets, parameters, { signal, threads });
+  const ofProfiles = await profileScores(store, tokens, targets, backend, { signal, threads });
   const own = proteinMoments(tokens, momentForm(release.manifest));
   const decoy = projectMoments(own, basis.basis, basis.rank);
   const shapes = moments.map((moment, index) => ({
@@ -73,15 +75,18 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
   );
   const decoyHubness = table.of(0);
   const decoyPromiscuity = promiscuityOf(scoring.fit.promiscuity, decoy);
-  const coordinateOf = (index: number, affineScore: number): number => {
+  const coordinateOf = (index: number, affineScore: number, profileScore: number): number => {
     const pair = {
       ...shapes[index],
       ...hubnessesOf(decoyHubness, sample.hubnesses[index]),
       promiscuity: decoyPromiscuity + sample.promiscuities[index],
     };
-    return tailCoordinate(pairNull, pair, { affineScore, meanClosestCosine: meanClosestCosine[index] });
+    const score = { affineScore, meanClosestCosine: meanClosestCosine[index], profileScore };
+    return tailCoordinate(pairNull, pair, score);
   };
-  const coordinates = Float64Array.from(shapes, (_, index) => coordinateOf(index, scores[index]));
+  const coordinates = Float64Array.from(shapes, (_, index) =>
+    coordinateOf(index, scores[index], ofProfiles[index]),
+  );
   const highScoring = Uint32Array.from(shapes.keys()).filter(
     (index) => coordinates[index] > CHANCE_COORDINATE,
   );
@@ -89,7 +94,8 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
   const others = highScoring.map((index) => targets[index]);
   const controls = await controlScores({ sequence, tokens }, others, access, { signal, threads });
   highScoring.forEach((index, at) => {
-    coordinates[index] = controlledCoordinate(coordinates[index], coordinateOf(index, controls[at]));
+    const control = coordinateOf(index, controls.affine[at], controls.profile[at]);
+    coordinates[index] = controlledCoordinate(coordinates[index], control);
   });
   return coordinates;
 }

@@ -100,6 +100,7 @@ function describePairNull({ pairNull, promiscuity: model }: NullFit): CardConten
     effective_slope: effectiveSlope,
     leanings: pairNull.hubnessComponents,
     leaning_slopes: hubnessComponentSlopes,
+    score_weight: pairNull.scores.profileScore,
   };
   return {
     log_shorter: shape.logShorter,
@@ -114,7 +115,7 @@ function describePairNull({ pairNull, promiscuity: model }: NullFit): CardConten
     spread_slope: spreadSlope,
     slower_share: slowerShare,
     short_factor: shortFactor,
-    score_per_cosine: pairNull.scorePerCosine,
+    score_per_cosine: pairNull.scores.scorePerCosine,
     ...(profileCard === undefined ? {} : { profiles: profileCard }),
     ...(promiscuity &&
       model && {

@@ -6,6 +6,7 @@ import {
   MOMENT_TERMS,
   nullTermCount,
   expectedOf,
+  profileEvidence,
   nullTerms,
   rateSlope,
   slopeTerms,
@@ -113,7 +114,45 @@ export function fitPairNull(
       return MOMENT_SLOPES.includes(at) ? shares.faster : 1;
     },
   });
-  return rate && { ...scales, weights, ...rate, scorePerCosine: sample.scorePerCosine };
+  return rate && { ...scales, weights, ...rate, scores: { ...sample.scores, profileScore: 0 } };
+}
+
+/** Returns the sample with the profile scores in its evidence. */
+export function withProfileScores(sample: HubnessSample): HubnessSample {
+  const { evidence, profileScores, scores } = sample;
+  return {
+    ...sample,
+    evidence: evidence.map(
+      (value, pair) =>
+        value + scores.profileScore * profileEvidence(sample.shapeAt(pair), profileScores[pair]),
+    ),
+  };
+}
+
+/**
+ * Adds the profile score to a null that was fitted without it. The constant of the threshold and the scale are fitted
+ * anew, and all else stays. The profile score reveals remote homologs, which no link connects. A fit of all terms to such
+ * pairs would take from all homologs what these gain.
+ * @param sample  with the profile scores in its evidence
+ */
+export function addProfileScore(
+  sample: HubnessSample,
+  plain: PairNull,
+  isLeftOut: (pair: number) => boolean,
+  random: Random,
+): PairNull {
+  const usable = sample.fitPairs.filter((pair) => !isLeftOut(pair));
+  const chosen = sampleDistinct(usable.length, RATE_PAIRS, random).map((index) => usable[index]);
+  const terms = new Float64Array(MOST_TERMS);
+  const excesses = Float64Array.from(chosen, (pair) => {
+    nullTerms(sample.pairAt(pair), plain, terms);
+    return sample.evidence[pair] - expectedOf(plain.weights, terms);
+  });
+  const added = excesses.sort()[Math.floor((1 - EXCEEDANCE_SHARE) * excesses.length)];
+  const weights = plain.weights.with(0, plain.weights[0] + added);
+  const truncated = belowCeiling(exceedancesOf(sample, chosen, plain, weights));
+  const scale = truncated === undefined ? plain.scale : Math.exp(logScaleOf(truncated, plain.rate));
+  return { ...plain, weights, scale, scores: sample.scores };
 }
 
 function hasPromiscuity({ promiscuities }: HubnessSample): boolean {
@@ -181,19 +220,10 @@ function fitRate(
   exceedances: readonly Exceedance[],
   { slopeCount, lengthSlope, shortFactor, slowerShare, shareOf }: SlopeForm,
 ): Pick<PairNull, 'scale' | 'rate'> | undefined {
-  const sorted = Float64Array.from(exceedances, ({ excess }) => excess).sort();
-  if (sorted.length === 0) return undefined;
-  // The median of an exponential is ln 2 times its mean. Homologs high in the tail do not change the median.
-  const mean = sorted[sorted.length >>> 1] / Math.LN2;
-  const ceiling = SCALE_CEILING_EXCESSES * mean;
-  const below = exceedances.filter(({ excess }) => excess <= ceiling);
-  const scaled = (rate: Rate): Rate => {
-    const value = (logScale: number): number => logLikelihood(below, ceiling, { ...rate, logScale });
-    return {
-      ...rate,
-      logScale: maximise(value, Math.log(ceiling / 50), Math.log(ceiling * 2), SEARCH_STEPS),
-    };
-  };
+  const truncated = belowCeiling(exceedances);
+  if (truncated === undefined) return undefined;
+  const { mean, ceiling, below } = truncated;
+  const scaled = (rate: Rate): Rate => ({ ...rate, logScale: logScaleOf(truncated, rate) });
   const sloped = (rate: Rate, at: number): Rate => {
     const withSlope = (slope: number): Rate => ({ ...rate, slopes: rate.slopes.with(at, slope) });
     const value = (slope: number): number => logLikelihood(below, ceiling, withSlope(slope));
@@ -213,6 +243,28 @@ function fitRate(
   const slopes = full.slopes.map((slope, at) => shareOf(at) * slope);
   const rate = { slopes, slowerShare, shortFactor };
   return { scale: Math.exp(scaled({ ...full, ...rate }).logScale), rate };
+}
+
+/** Exceedances up to a ceiling below most homologs, and an estimate of their mean. */
+interface Truncated {
+  readonly mean: number;
+  readonly ceiling: number;
+  readonly below: readonly Exceedance[];
+}
+
+function belowCeiling(exceedances: readonly Exceedance[]): Truncated | undefined {
+  const sorted = Float64Array.from(exceedances, ({ excess }) => excess).sort();
+  if (sorted.length === 0) return undefined;
+  // The median of an exponential is ln 2 times its mean. Homologs high in the tail do not change the median.
+  const mean = sorted[sorted.length >>> 1] / Math.LN2;
+  const ceiling = SCALE_CEILING_EXCESSES * mean;
+  return { mean, ceiling, below: exceedances.filter(({ excess }) => excess <= ceiling) };
+}
+
+/** Returns ln of the scale with which the exceedances are most likely. */
+function logScaleOf({ ceiling, below }: Truncated, rate: RateModel): number {
+  const value = (logScale: number): number => logLikelihood(below, ceiling, { ...rate, logScale });
+  return maximise(value, Math.log(ceiling / 50), Math.log(ceiling * 2), SEARCH_STEPS);
 }
 
 function logLikelihood(exceedances: readonly Exceedance[], ceiling: number, rate: Rate): number {

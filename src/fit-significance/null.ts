@@ -2,7 +2,7 @@ import type { ProjectedMoments } from '../significance/moments.js';
 import type { PromiscuityModel } from '../significance/promiscuity.js';
 import { excessCoordinate, type PairNull, type ShapeScales } from '../significance/pair-null.js';
 import type { Random } from '../random.js';
-import { EXCEEDANCE_SHARE, fitPairNull } from './fit.js';
+import { addProfileScore, EXCEEDANCE_SHARE, fitPairNull, withProfileScores } from './fit.js';
 import { createComponents, type Components } from './statistics/links.js';
 import type { HubnessSample } from './hubness.js';
 import { fitPromiscuity, withPromiscuity } from './promiscuity.js';
@@ -36,7 +36,7 @@ const ROUNDS = 3;
  * Fits the null model of a sample that contains unlabelled homologs. A pair is a link if less than one unrelated pair
  * of
  * the sample is expected to reach its score. All pairs within a group of linked proteins are left out, whatever their
- * scores, so that the null is hardly truncated.
+ * scores, so that the null is hardly truncated. The profile score joins the finished fit (`addProfileScore`).
  * @param moments  of each protein
  * @param labels  optional group of each protein (cluster, family); proteins with equal labels are linked
  * Shape   labels [sample.proteinCount]
@@ -73,6 +73,15 @@ export function fitNull(
       isConnected(sample.firsts[pair], sample.seconds[pair]),
     );
     current = withPromiscuity(sample, moments, promiscuity);
+  }
+  if (sample.scores.profileScore > 0) {
+    const { isConnected: isLinked } = components;
+    const isLeftOut = (pair: number): boolean => isLinked(sample.firsts[pair], sample.seconds[pair]);
+    current = withProfileScores(current);
+    pairNull = addProfileScore(current, pairNull!, isLeftOut, random);
+    coordinates = coordinatesOf(current, pairNull);
+    components = linkLabels(sample, labels);
+    linkCount = linkHits(sample, coordinates, linkLogProbability, components);
   }
   const areConnected = components.isConnected;
   const isConnected = (pair: number): boolean => areConnected(sample.firsts[pair], sample.seconds[pair]);

@@ -1,6 +1,7 @@
 import type { KernelBackend, KernelOptions, TokenStore } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
 import { affineParameters, targetTexts } from '../search/pairs/affine.js';
+import { profileScores } from '../search/pairs/profile-scores.js';
 import type { TokenReader } from '../release/rows/token-reader.js';
 import { runPhase, type CheckpointFolder } from './checkpoints.js';
 
@@ -8,12 +9,14 @@ import { runPhase, type CheckpointFolder } from './checkpoints.js';
  * Kernel results of every unordered pair of a sample of targets. Row i holds the pairs of protein i with i + 1, i + 2,
  * …
  * Shape  [count × (count − 1) ÷ 2] each
- * Unit   affine: Smith–Waterman scores; sums: MaxSim sums of int8 products, from row to column protein and back
+ * Unit   affine: Smith–Waterman scores; sums: MaxSim sums of int8 products, from row to column protein and back;
+ *        profile: scores of profiles, 0 without profiles
  */
 export interface PairScores {
   readonly affine: Int32Array;
   readonly forwardSums: Int32Array;
   readonly backwardSums: Int32Array;
+  readonly profile: Int32Array;
 }
 
 /** Returns the index of the first pair of a row. For row = count it is the number of all pairs. */
@@ -34,7 +37,7 @@ export interface PairScoring {
   readonly onPairs: (done: number, total: number) => void;
 }
 
-const VALUES_PER_PAIR = 3;
+const VALUES_PER_PAIR = 4;
 
 /**
  * Scores every unordered pair of a sample. Each row is a checkpoint.
@@ -49,6 +52,7 @@ export async function scorePairs(scoring: PairScoring): Promise<PairScores> {
     affine: new Int32Array(total),
     forwardSums: new Int32Array(total),
     backwardSums: new Int32Array(total),
+    profile: new Int32Array(total),
   };
   await runPhase(checkpoints, {
     name: 'pairs',
@@ -63,7 +67,8 @@ export async function scorePairs(scoring: PairScoring): Promise<PairScores> {
       const values = new Int32Array(record);
       scores.affine.set(values.subarray(0, width), start);
       scores.forwardSums.set(values.subarray(width, 2 * width), start);
-      scores.backwardSums.set(values.subarray(2 * width), start);
+      scores.backwardSums.set(values.subarray(2 * width, 3 * width), start);
+      scores.profile.set(values.subarray(3 * width), start);
     },
     report: (rows) => onPairs(pairStart(rows, count), total),
   });
@@ -78,6 +83,7 @@ async function scoreRow(scoring: PairScoring, row: number, texts: TextsFrom): Pr
   const parameters = affineParameters(release, own, others, texts(row + 1));
   const measures = await backend.measure(store, tokens, others, parameters, { signal, threads });
   const values = new Int32Array(others.length * VALUES_PER_PAIR);
+  values.set(await profileScores(store, tokens, others, backend, { signal, threads }), 3 * others.length);
   values.set(measures.scores);
   values.set(measures.queryToTarget, others.length);
   values.set(measures.targetToQuery, 2 * others.length);

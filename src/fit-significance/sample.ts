@@ -1,5 +1,5 @@
 import { momentsOfPair, type ProjectedMoments } from '../significance/moments.js';
-import { pairEvidence, type PairShape } from '../significance/pair-null.js';
+import { pairEvidence, type PairShape, type ScoreWeights } from '../significance/pair-null.js';
 import type { Release } from '../release/release.js';
 import { maxsimDistances } from '../search/rank.js';
 import { pairStart, type PairScores } from './pairs.js';
@@ -18,9 +18,11 @@ export interface NullSample {
   readonly lengths: Uint32Array;
   /** ROLE_FIT or ROLE_HOLDOUT of each protein. */
   readonly roles: Uint8Array;
-  /** Combined score of each pair (`pairEvidence`). */
+  /** Combined score of each pair (`pairEvidence`), without the profile score. */
   readonly evidence: Float64Array;
-  readonly scorePerCosine: number;
+  /** Profile score of each pair; zeros without profiles. */
+  readonly profileScores: Int32Array;
+  readonly scores: ScoreWeights;
   /** Pairs of two fitted proteins. */
   readonly fitPairs: Uint32Array;
   /** Pairs of two held-out proteins. */
@@ -51,12 +53,16 @@ export function createNullSample(
   const lengths = targets.map((target) => release.targets.length(target));
   const { firsts, seconds, hasProfiles, shapeAt } = shapesOf(lengths, moments);
   const meanClosestCosine = meanClosestCosinesOf(release, shapeAt, scores);
-  const scorePerCosine = scorePerCosineOf(release);
+  const weights = scoreWeightsOf(release, hasProfiles);
   const evidence = meanClosestCosine.map((close, pair) =>
     pairEvidence(
       shapeAt(pair),
-      { affineScore: scores.affine[pair], meanClosestCosine: close },
-      scorePerCosine,
+      {
+        affineScore: scores.affine[pair],
+        meanClosestCosine: close,
+        profileScore: 0,
+      },
+      weights,
     ),
   );
   const pairsOf = (role: number): Uint32Array => {
@@ -72,7 +78,8 @@ export function createNullSample(
     lengths,
     roles,
     evidence,
-    scorePerCosine,
+    profileScores: scores.profile,
+    scores: weights,
     fitPairs,
     holdoutPairs,
     firsts,
@@ -135,8 +142,15 @@ function meanClosestCosinesOf(
   });
 }
 
-/** Returns the affine score that one unit of cosine adds to a pair of residues. */
-function scorePerCosineOf({ affine, manifest }: Release): number {
+/**
+ * Evidence that a bit of the profile score beyond chance adds, relative to the affine score of a cosine: .15 nats of the
+ * E-value. Scores of unrelated pairs fall by .18 nats a bit, so that a greater weight claims too much far out: with .01,
+ * dev domains find 1.8 times the claimed false hits at E = .01.
+ */
+const PROFILE_SCORE_WEIGHT = 0.0075;
+
+function scoreWeightsOf({ affine, manifest }: Release, hasProfiles: boolean): ScoreWeights {
   const { multiplier } = affine.withProfiles ?? affine;
-  return (multiplier * manifest.encoder.inverse_step ** 2) / 65_536;
+  const scorePerCosine = (multiplier * manifest.encoder.inverse_step ** 2) / 65_536;
+  return { scorePerCosine, profileScore: hasProfiles ? PROFILE_SCORE_WEIGHT * scorePerCosine : 0 };
 }

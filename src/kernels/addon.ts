@@ -27,7 +27,7 @@ export type SearchHandle = { readonly [handle]: 'search' };
 export type Callback<Result> = (error: Error | undefined, result: Result) => void;
 
 /** Results of an affine search; bounds stand for lists of alignments. */
-type AffineWork = 'scores' | 'measures' | 'alignments' | AlignmentListBounds;
+type AffineWork = 'scores' | 'measures' | 'profiles' | 'alignments' | AlignmentListBounds;
 
 /** Exports of kernels.node; documented in kernels/node/addon.cpp. */
 export interface Addon {
@@ -184,7 +184,14 @@ export function storeCalls(
   addon: Addon,
 ): Pick<
   KernelBackend,
-  'maxsim' | 'sweep' | 'sweepLists' | 'affineScores' | 'measure' | 'affineAlign' | 'affineAlignAll'
+  | 'maxsim'
+  | 'sweep'
+  | 'sweepLists'
+  | 'affineScores'
+  | 'measure'
+  | 'profileScores'
+  | 'affineAlign'
+  | 'affineAlignAll'
 > {
   return {
     maxsim: (store, queries, eligible, options = {}) =>
@@ -200,6 +207,8 @@ export function storeCalls(
         addon.sweep(handleOf(store), queries, lists, floor, false, threads, isLowPriority, callback),
       ),
     ...scoreCalls(addon, false),
+    profileScores: (store, query, targets, options) =>
+      affineCall<Int32Array>(addon, 'profiles', false)(store, query, targets, NO_PARAMETERS, options),
     affineAlign: affineCall<readonly AffineAlignment[]>(addon, 'alignments', false),
     affineAlignAll: (store, query, targets, parameters, bounds, options) =>
       affineCall<readonly AffineAlignmentList[]>(addon, bounds, false)(
@@ -220,6 +229,9 @@ export function scoreCalls(addon: Addon, isOnGpu: boolean): Pick<KernelBackend, 
     measure: affineCall<PairMeasures>(addon, 'measures', isOnGpu),
   };
 }
+
+/** Scores of profiles alone have fixed parameters; these are checked and not used. */
+const NO_PARAMETERS: AffineParameters = { multiplier: 1, offset: 0, gapOpen: 0, gapExtend: 0 };
 
 function affineCall<Result>(addon: Addon, work: AffineWork, isOnGpu: boolean) {
   return (

@@ -255,6 +255,19 @@ export interface KernelBackend {
     parameters: AffineParameters,
     options?: KernelOptions,
   ): Promise<PairMeasures>;
+  /**
+   * Best local score of the query's profile with that of each listed target, in list order. Pairs of columns count for
+   * more where those before them are alike, too (kernels/profile_score.h).
+   * Shape   query and store have profiles
+   * Unit    16ths of a bit of log2(Σ q p ÷ background) − .1
+   * Range   0..32,767, where it saturates
+   */
+  profileScores(
+    store: TokenStore,
+    query: QueryTokens,
+    targets: Uint32Array,
+    options?: KernelOptions,
+  ): Promise<Int32Array>;
   /** Score and traceback of each listed target, in list order. */
   affineAlign(
     store: TokenStore,

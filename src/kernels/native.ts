@@ -3,7 +3,7 @@ import { loadAddon, openControlStore, storeCalls, type Addon, type NativeVariant
 import type { AffineParameters, KernelBackend, QueryTokens } from './kernels.js';
 
 /** Version of the kernels' results and interface; it goes into receipts. */
-export const KERNELS_VERSION = '1.2.0';
+export const KERNELS_VERSION = '1.3.0';
 
 /** Compiled instruction sets, fastest first. Errors  Fault if the addon was not built or cannot be loaded */
 export function nativeVariants(): readonly NativeVariant[] {

@@ -106,6 +106,7 @@ export function tensorflowBackend(
     sweepLists: (store, ...rest) => affine.sweepLists(storeOf(store).affineStore, ...rest),
     affineScores: (store, ...rest) => affine.affineScores(storeOf(store).affineStore, ...rest),
     measure: (store, ...rest) => affine.measure(storeOf(store).affineStore, ...rest),
+    profileScores: (store, ...rest) => affine.profileScores(storeOf(store).affineStore, ...rest),
     affineAlign: (store, ...rest) => affine.affineAlign(storeOf(store).affineStore, ...rest),
     affineAlignAll: (store, ...rest) => affine.affineAlignAll(storeOf(store).affineStore, ...rest),
   };

@@ -1,13 +1,21 @@
 import { reversed } from '../significance/control.js';
 import { PROFILE_WIDTH, type KernelOptions, type QueryTokens } from '../kernels/kernels.js';
 import { affineParameters, type AlignedProtein } from './pairs/affine.js';
+import { profileScores } from './pairs/profile-scores.js';
 import type { EncodedQuery, SearchEngine } from './search-types.js';
 
+/** Scores of the reversed query with listed targets, in list order. */
+export interface ControlScores {
+  readonly affine: Int32Array;
+  /** Zeros for a query without a profile. */
+  readonly profile: Int32Array;
+}
+
 /**
- * Reversed-query control of listed targets: affine scores of the query read backwards (significance/control.ts). The
- * rows of a profile are reversed with the residues.
+ * Reversed-query control of listed targets: scores of the query read backwards (significance/control.ts). The rows of a
+ * profile are reversed with the residues.
  * Shape   one score per listed target, in list order
- * Unit    affine score, as of `KernelBackend.affineScores`
+ * Unit    as of `KernelBackend.affineScores` and `KernelBackend.profileScores`
  * Range   0 and more
  * Errors  Fault of encoder or kernels; the signal's reason
  * Cost    one alignment per target, and one more encoding of a query without profile
@@ -17,7 +25,7 @@ export async function controlScores(
   targets: Uint32Array,
   { encoder, backend, store, release }: Pick<SearchEngine, 'encoder' | 'backend' | 'store' | 'release'>,
   options: KernelOptions,
-): Promise<Int32Array> {
+): Promise<ControlScores> {
   const backwards = reversed(sequence);
   const [encoded] =
     tokens.profile === undefined && !hasMeanTokens
@@ -25,7 +33,7 @@ export async function controlScores(
       : [reversedTokens(tokens, release.manifest.encoder.dimension)];
   const parameters = affineParameters(release, { sequence: backwards, tokens: encoded }, targets);
   const { scores } = await backend.affineScores(store, encoded, targets, parameters, options);
-  return scores;
+  return { affine: scores, profile: await profileScores(store, encoded, targets, backend, options) };
 }
 
 function reversedTokens(tokens: QueryTokens, dimension: number): QueryTokens {

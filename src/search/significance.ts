@@ -12,7 +12,7 @@ import { familyWiseProbability, qValues } from '../significance/false-discovery.
 import { momentForm, pairMoments, proteinMoments } from '../significance/moments.js';
 import { targetPromiscuity } from '../significance/promiscuity.js';
 import { homologyProbability } from '../significance/probability.js';
-import { tailCoordinate, type NullPair } from '../significance/pair-null.js';
+import { tailCoordinate, type NullPair, type PairScore } from '../significance/pair-null.js';
 import { hubnessesOf } from '../significance/hubness.js';
 import { assert } from '../errors.js';
 import type { KernelOptions, MaxSimSums } from '../kernels/kernels.js';
@@ -23,7 +23,8 @@ import type {
   JudgeAlignment,
   UnsupportedReason,
 } from './pairs/candidate-significance.js';
-import { controlScores } from './control.js';
+import { controlScores, type ControlScores } from './control.js';
+import { profileScores } from './pairs/profile-scores.js';
 import { covariatesOf, type ProteinCovariates } from './covariates.js';
 import { refuseWithoutSignificance, unsupportedMoments, unsupportedQuery } from './refusals.js';
 import { ofSize, populationOf } from './searched-strata.js';
@@ -115,10 +116,10 @@ interface Place {
   readonly targetIndex: number;
   readonly bin: Bin;
   readonly pair: NullPair;
-  readonly meanClosestCosine: number;
+  readonly score: PairScore;
   readonly coordinate: number;
-  /** Affine score of the reversed query; present if the pair scores high. */
-  readonly controlScore?: number;
+  /** Scores of the reversed query; present if the pair scores high. */
+  readonly control?: PairScore;
 }
 
 /**
@@ -154,8 +155,9 @@ async function judgeQuery(
     return { judgements: candidates.map(() => unsupported(queryReason)), judgeAlignment: judgeNone };
   }
   const own = covariatesOf(tokens.length, moments, referenceSums, release, calibration);
-  const places = await mapInTurns(candidates, (candidate) =>
-    placeCandidate(candidate, own, release, calibration),
+  const ofProfiles = await profileScoresOf(query, candidates, engine, calibration, options);
+  const places = await mapInTurns(candidates, (candidate, at) =>
+    placeCandidate(candidate, ofProfiles[at], own, release, calibration),
   );
   const factor = card.maximum_log_extrapolation_factor;
   const searched = populationOf(tokens.length, targetSpace, release, calibration);
@@ -218,16 +220,17 @@ function alignmentJudge(
     const place = placeOf.get(targetIndex);
     if (place === undefined) return undefined;
     const { queryLength, targetLength } = stretches ?? place.pair;
-    const { meanClosestCosine } = stretches ?? place;
+    const { score, control } = place;
+    const { meanClosestCosine } = stretches ?? score;
     const pair = { ...place.pair, queryLength, targetLength };
     const ownBin = binOf(bins, card, queryLength, targetLength);
     const bin = ownBin.card.status === 'qualified' ? ownBin : place.bin;
-    const coordinateOf = (affineScore: number): number =>
-      tailCoordinate(pairNull, pair, { affineScore, meanClosestCosine });
-    const plain = coordinateOf(rawScore);
-    const { controlScore } = place;
-    const coordinate =
-      controlScore === undefined ? plain : controlledCoordinate(plain, coordinateOf(controlScore));
+    const coordinateOf = (scores: Omit<PairScore, 'meanClosestCosine'>): number =>
+      tailCoordinate(pairNull, pair, { ...scores, meanClosestCosine });
+    // A further alignment gets its share of the profile score of the pair.
+    const profileScore = (score.profileScore * rawScore) / score.affineScore;
+    const plain = coordinateOf({ affineScore: rawScore, profileScore });
+    const coordinate = control === undefined ? plain : controlledCoordinate(plain, coordinateOf(control));
     const { logProbability } = judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor);
     const logEValue = Math.min(0, logProbability + logLevel) + logCount;
     return { eValue: Math.exp(logEValue), logEValue, bitScore: 0 - logProbability / Math.LN2 };
@@ -247,6 +250,7 @@ export function binOf(
 /** Tail coordinate of a candidate, or the reason why it has no tail probability. */
 function placeCandidate(
   { targetIndex, affine, maxsim }: Scored,
+  profileScore: number,
   { length: queryLength, projected, hubness, promiscuity }: ProteinCovariates,
   { targets }: Release,
   { card, bins, moments, pairNull, hubnesses, promiscuity: model }: Calibration,
@@ -273,17 +277,28 @@ function placeCandidate(
     ...hubnessesOf(hubness, hubnesses(targetIndex)),
     promiscuity: promiscuity + targetPromiscuity(model, moments, targetIndex),
   };
-  const meanClosestCosine = 1 - maxsim.bidirectional;
-  const coordinate = tailCoordinate(pairNull, pair, { affineScore: affine.rawScore, meanClosestCosine });
-  return { targetIndex, bin, pair, meanClosestCosine, coordinate };
+  const score = { affineScore: affine.rawScore, meanClosestCosine: 1 - maxsim.bidirectional, profileScore };
+  return { targetIndex, bin, pair, score, coordinate: tailCoordinate(pairNull, pair, score) };
+}
+
+/** Profile scores of the query with each candidate; zeros if the null does not use them. */
+async function profileScoresOf(
+  { tokens }: EncodedQuery,
+  candidates: readonly Scored[],
+  { store, backend }: SearchEngine,
+  { pairNull }: Calibration,
+  options: KernelOptions,
+): Promise<Int32Array> {
+  if (pairNull.scores.profileScore === 0) return new Int32Array(candidates.length);
+  const targets = Uint32Array.from(candidates, ({ targetIndex }) => targetIndex);
+  return profileScores(store, tokens, targets, backend, options);
 }
 
 /** Pairs of one query that get a reversed-query control. */
 interface ControlledPairs {
   /** Whether the caller uses a pair with this coordinate. */
   readonly isUsed: (place: Place) => boolean;
-  /** Affine scores of the reversed query with listed targets. */
-  readonly controlsOf: (targets: Uint32Array) => Promise<Int32Array>;
+  readonly controlsOf: (targets: Uint32Array) => Promise<ControlScores>;
 }
 
 /**
@@ -304,8 +319,9 @@ async function withControls(
   return places.map((place) => {
     if (!isHighScoring(place)) return place;
     at += 1;
-    const { pair, meanClosestCosine, coordinate } = place;
-    const control = tailCoordinate(pairNull, pair, { affineScore: scores[at], meanClosestCosine });
-    return { ...place, coordinate: controlledCoordinate(coordinate, control), controlScore: scores[at] };
+    const { pair, score, coordinate } = place;
+    const control = { ...score, affineScore: scores.affine[at], profileScore: scores.profile[at] };
+    const controlled = controlledCoordinate(coordinate, tailCoordinate(pairNull, pair, control));
+    return { ...place, coordinate: controlled, control };
   });
 }

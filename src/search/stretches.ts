@@ -82,7 +82,11 @@ export function openStretches(
         promiscuity: own.promiscuity + others.promiscuity,
       };
       const coordinateOf = (affineScore: number): number =>
-        tailCoordinate(pairNull, pair, { affineScore, meanClosestCosine: 1 - bidirectional });
+        tailCoordinate(pairNull, pair, {
+          affineScore,
+          meanClosestCosine: 1 - bidirectional,
+          profileScore: 0,
+        });
       let coordinate = coordinateOf(path.score);
       if (coordinate > CHANCE_COORDINATE && card.format !== UNCONTROLLED_FORMAT) {
         const backwards = await query.backwards();

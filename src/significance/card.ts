@@ -121,6 +121,8 @@ export interface CalibrationCard {
       readonly effective_slope: number;
       readonly leanings: readonly ScaleCard[];
       readonly leaning_slopes: readonly number[];
+      /** Weight of the profile score in the evidence of a pair (pair-null.ts); 0 where an older card lacks it. */
+      readonly score_weight?: number;
     };
     /** Promiscuity (promiscuity.ts), scale and slope of a pair; absent from small samples and earlier formats. */
     readonly promiscuity?: ScaleCard & {
@@ -187,21 +189,28 @@ export interface ExceedanceCard {
 export const CARD_FORMAT = 'gloaming-calibration/8';
 /** Format of cards made without reversed-query controls (control.ts). Their releases are judged without controls. */
 export const UNCONTROLLED_FORMAT = 'gloaming-calibration/3';
-/** Format for releases with profiles, whose null also depends on the profile moments of a pair. */
-export const PROFILED_FORMAT = 'gloaming-calibration/9';
-/** Format of cards whose null is the reference of the encoder, with or without profiles. */
+/** Format for releases with profiles, whose null also depends on the profile moments and the profile score of a pair. */
+export const PROFILED_FORMAT = 'gloaming-calibration/11';
+/** Format of cards whose null is the reference of the encoder, without the profile score. */
 export const REFERENCE_FORMAT = 'gloaming-calibration/10';
-/** Formats of cards without promiscuity, which are still used: of an own null, with profiles, and of the reference. */
+/** The same with the profile score. */
+export const PROFILED_REFERENCE_FORMAT = 'gloaming-calibration/12';
+/**
+ * Earlier formats that are still used. Without promiscuity: of an own null, with profiles, and of the reference. Without
+ * the profile score: with profiles.
+ */
 const EARLIER_FORMATS = [
   'gloaming-calibration/4',
   'gloaming-calibration/6',
   'gloaming-calibration/7',
+  'gloaming-calibration/9',
 ] as const;
 export type CardFormat =
   | typeof CARD_FORMAT
   | typeof UNCONTROLLED_FORMAT
   | typeof PROFILED_FORMAT
   | typeof REFERENCE_FORMAT
+  | typeof PROFILED_REFERENCE_FORMAT
   | (typeof EARLIER_FORMATS)[number];
 export const CARD_FORMATS: readonly string[] = [
   UNCONTROLLED_FORMAT,
@@ -209,6 +218,7 @@ export const CARD_FORMATS: readonly string[] = [
   CARD_FORMAT,
   PROFILED_FORMAT,
   REFERENCE_FORMAT,
+  PROFILED_REFERENCE_FORMAT,
 ];
 /** Formats of null models that are no longer used. Releases with such a card count as not calibrated. */
 export const SUPERSEDED_FORMATS: readonly string[] = [1, 2, 5].map(

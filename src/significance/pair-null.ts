@@ -24,6 +24,8 @@ export interface PairScore {
   readonly affineScore: number;
   /** Mean of both directions' mean closest cosines: 1 − maxsim.bidirectional. */
   readonly meanClosestCosine: number;
+  /** Score of both profiles (`KernelBackend.profileScores`); 0 if the null does not use it. */
+  readonly profileScore: number;
 }
 
 /** Mean and standard deviation of a covariate in the calibration sample, and the range to which it is clipped. */
@@ -63,6 +65,7 @@ export interface HubnessScales {
  * The null model of a pair, conditional on its lengths, moments and hubness.
  *
  *   evidence        = affine score ÷ (query length · target length)^¼ + 3 · (score of one cosine) · mean closest cosine
+ *                     + weight · bits of the profile score beyond chance (`profileEvidence`)
  *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + share · moments))
  *   moments         = mean slope · m + spread slope · s
  *
@@ -83,8 +86,15 @@ export interface PairNull extends HubnessScales {
   /** Mean excess of a pair whose covariates are at their means. Unit: evidence. */
   readonly scale: number;
   readonly rate: RateModel;
+  readonly scores: ScoreWeights;
+}
+
+/** Weights of the scores in the evidence of a pair. */
+export interface ScoreWeights {
   /** Affine score that one unit of cosine adds to a pair of residues. */
   readonly scorePerCosine: number;
+  /** Evidence that one bit of the profile score beyond chance adds; 0 if the null does not use it. */
+  readonly profileScore: number;
 }
 
 /** Dependence of the mean excess of a pair on its terms. */
@@ -220,12 +230,42 @@ const CLOSENESS_WEIGHT = 3;
  * than the lengths. Divided by the square root of the lengths' geometric mean, with a little similarity added, they
  * have
  * an upper tail whose rate does not depend on the lengths.
- * @param scorePerCosine  affine score that one unit of cosine adds to a pair of residues
  * Unit   affine score ÷ √residues
  */
-export function pairEvidence(pair: PairShape, score: PairScore, scorePerCosine: number): number {
-  const affine = score.affineScore / Math.sqrt(Math.sqrt(pair.queryLength * pair.targetLength));
-  return affine + CLOSENESS_WEIGHT * scorePerCosine * score.meanClosestCosine;
+export function pairEvidence(
+  pair: PairShape,
+  { affineScore, meanClosestCosine, profileScore }: PairScore,
+  weights: ScoreWeights,
+): number {
+  const affine = affineScore / Math.sqrt(Math.sqrt(pair.queryLength * pair.targetLength));
+  const closeness = CLOSENESS_WEIGHT * weights.scorePerCosine * meanClosestCosine;
+  return affine + closeness + weights.profileScore * profileEvidence(pair, profileScore);
+}
+
+/** Units of a profile score in a bit. */
+const PROFILE_SCORE_UNITS = 16;
+/** Bits beyond ln(m · n) that some 4 % of unrelated pairs with homologs exceed, for proteins of any length. */
+const CHANCE_BITS = 18;
+/** Share of the shorter protein's columns that gain by composition: with it, as many pairs exceed at any composition. */
+const COMPOSED_SHARE = 0.5;
+/** ln of the effective number of sequences from which on the profile score counts fully. */
+const LOG_ENOUGH_SEQUENCES = Math.log(4);
+
+/**
+ * Evidence of the profile score of a pair: the bits that it has beyond chance. Profiles of similar composition have more
+ * by chance. With few homologs the score counts less, because it says no more than the affine score then.
+ * Unit   bits
+ * Range  0 and more
+ */
+export function profileEvidence(
+  { queryLength, targetLength, logProfileMean, logEffective }: PairShape,
+  profileScore: number,
+): number {
+  const bitsOfComposition = Math.max(0, logProfileMean) / Math.LN2;
+  const composed = COMPOSED_SHARE * Math.min(queryLength, targetLength) * bitsOfComposition;
+  const chance = CHANCE_BITS + Math.log(queryLength * targetLength) + composed;
+  const bits = profileScore / PROFILE_SCORE_UNITS - chance;
+  return Math.max(0, bits) * Math.min(1, logEffective / LOG_ENOUGH_SEQUENCES);
 }
 
 /**
@@ -233,7 +273,7 @@ export function pairEvidence(pair: PairShape, score: PairScore, scorePerCosine: 
  * Unit  mean excesses over the fitted quantile
  */
 export function tailCoordinate(model: PairNull, pair: NullPair, score: PairScore): number {
-  return excessCoordinate(model, pair, pairEvidence(pair, score, model.scorePerCosine));
+  return excessCoordinate(model, pair, pairEvidence(pair, score, model.scores));
 }
 
 /**

@@ -25,7 +25,7 @@ export interface ReferenceNullCard extends Pick<
   CalibrationCard,
   'seed' | 'sample' | 'supported' | 'stratum_edges' | 'pair_null' | 'bins' | 'populations' | 'moments'
 > {
-  readonly format: typeof REFERENCE_NULL_FORMAT | typeof EARLIER_FORMAT;
+  readonly format: ReferenceNullFormat;
   /** Digest of the encoder, and canonical digest of the affine parameters that the scores rest on. */
   readonly encoder_sha256: string;
   readonly affine_sha256: string;
@@ -36,8 +36,12 @@ export interface ReferenceNullCard extends Pick<
 }
 
 export const REFERENCE_NULL_FORMAT = 'gloaming-reference-null/2';
+/** Format of reference nulls with the profile score. */
+export const PROFILED_REFERENCE_NULL_FORMAT = 'gloaming-reference-null/3';
 /** Format of reference nulls without promiscuity, which are still used. */
 const EARLIER_FORMAT = 'gloaming-reference-null/1';
+const FORMATS = [REFERENCE_NULL_FORMAT, PROFILED_REFERENCE_NULL_FORMAT, EARLIER_FORMAT] as const;
+type ReferenceNullFormat = (typeof FORMATS)[number];
 
 /** A reference null in memory. */
 export interface ReferenceNull {
@@ -101,7 +105,7 @@ async function readCard(folder: string): Promise<ReferenceNullCard | undefined> 
   const read = await readCardFile<ReferenceNullCard>(path, 'a reference null');
   if (read === undefined) return undefined;
   const { card } = read;
-  if (card?.format !== REFERENCE_NULL_FORMAT && card?.format !== EARLIER_FORMAT) {
+  if (!FORMATS.includes(card?.format)) {
     throw unknownFormat(path, (card as { readonly format?: unknown }).format, REFERENCE_NULL_FORMAT);
   }
   return card;

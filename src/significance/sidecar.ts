@@ -129,7 +129,7 @@ export function pairNullOf({ pair_null: model }: Pick<CalibrationCard, 'pair_nul
       slowerShare: model.slower_share ?? 1,
       shortFactor: model.short_factor ?? 1,
     },
-    scorePerCosine: model.score_per_cosine,
+    scores: { scorePerCosine: model.score_per_cosine, profileScore: model.profiles?.score_weight ?? 0 },
   };
 }
 

@@ -38,7 +38,8 @@ function sampleOf(kinds: Int8Array, hasProfiles: boolean): NullSample {
   const rest = {
     roles: new Uint8Array(COUNT),
     evidence: meanClosestCosine,
-    scorePerCosine: 1,
+    profileScores: new Int32Array(pairCount),
+    scores: { scorePerCosine: 1, profileScore: 0 },
     fitPairs: new Uint32Array(),
     holdoutPairs: new Uint32Array(),
   };

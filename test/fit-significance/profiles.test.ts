@@ -31,9 +31,15 @@ import { fakeEncoder } from '../tools/fake-encoder.js';
 const SEED = 20261122;
 const DIMENSION = 32;
 const COUNT = 300;
-/** Every fifth protein has columns that prefer the same amino acids. */
+/**
+ * Every fifth protein has a third of columns that prefer the same amino acids. The overlap of two of them is .1 nats above
+ * the mean, as that of a thousandth of natural pairs.
+ */
 const PARTIAL = 5;
 const PREFERRED = 4;
+/** Values of the rare amino acids of a column and of its frequent one, whose frequencies sum to about 1. */
+const RARE = 2;
+const FREQUENT = 34;
 /** Profiles have 1, 2, … effective sequences in turn. */
 const WORTH = 7;
 const BASE = { multiplier: 3_000, offset: 4, gap_open: 12, gap_extend: 2, blosum62: 2 };
@@ -56,8 +62,8 @@ beforeAll(async () => {
     Array.from({ length: sequence.length }, () => profileRow(at % PARTIAL === 0)),
   );
   function profileRow(isPartial: boolean): Int8Array {
-    const row = new Int8Array(PROFILE_WIDTH).fill(4, 0, 20);
-    row[random.below(isPartial && random.below(2) === 0 ? PREFERRED : 20)] = 40;
+    const row = new Int8Array(PROFILE_WIDTH).fill(RARE, 0, 20);
+    row[random.below(isPartial && random.below(3) === 0 ? PREFERRED : 20)] = FREQUENT;
     return row;
   }
   const values = Int8Array.from(rows.flatMap((row) => [...row]));
@@ -92,6 +98,26 @@ describe(`the calibration of a release with profiles (seed ${SEED})`, () => {
     expect(moments.profiles?.seconds).toHaveLength(COUNT * 210);
     expect(moments.profiles?.logEffective[WORTH - 1]).toBeCloseTo(Math.log(WORTH));
     expect(pairNull.shape.profiles?.logEffective.maximum).toBeCloseTo(Math.log(WORTH));
+    expect(pairNull.scores.profileScore).toBeCloseTo(0.0075 * pairNull.scores.scorePerCosine, 10);
+  });
+
+  it('makes pairs more significant whose profiles score beyond chance, and no others', async () => {
+    const { pairNull } = calibration;
+    const scores = { ...pairNull.scores, profileScore: 0 };
+    const without = { ...calibration, pairNull: { ...pairNull, scores } };
+    let beyondChance = 0;
+    for (const query of Array.from({ length: 20 }, (_, at) => at * PARTIAL)) {
+      const ofProfiles = await profileScoresOf(query);
+      const plain = await logEValuesOf(query, without);
+      for (const [target, log] of await logEValuesOf(query, calibration)) {
+        const change = log - plain.get(target)!;
+        // Fewer bits than in the shortest pair by chance.
+        if (ofProfiles[target] < 16 * (18 + Math.log(60 * 60))) expect(change).toBe(0);
+        else expect(change).toBeLessThanOrEqual(0);
+        beyondChance += change < 0 ? 1 : 0;
+      }
+    }
+    expect(beyondChance).toBeGreaterThan(10);
   });
 
   it('predicts the number of false hits among profiles that prefer the same amino acids', async () => {
@@ -161,7 +187,7 @@ describe(`the calibration of a release with profiles (seed ${SEED})`, () => {
 });
 
 /** Searches the release with the stored tokens and profiles of these proteins. */
-async function searchBy(chosen: readonly number[]): Promise<readonly SearchResult[]> {
+async function searchBy(chosen: readonly number[], by = calibration): Promise<readonly SearchResult[]> {
   const reader = await openTokenReader(release);
   const tokens: QueryTokens[] = [];
   for (const target of chosen) tokens.push(await reader.read(target));
@@ -184,7 +210,31 @@ async function searchBy(chosen: readonly number[]): Promise<readonly SearchResul
       guarantee: 'exhaustive',
       significance: 'if_available',
     },
-    { release, encoder, backend, store, calibration },
+    { release, encoder, backend, store, calibration: by },
+  );
+}
+
+/** Returns the profile scores of one protein with every protein. */
+async function profileScoresOf(query: number): Promise<Int32Array> {
+  const reader = await openTokenReader(release);
+  const tokens = await reader.read(query);
+  await reader.close();
+  return backend.profileScores(
+    store,
+    tokens,
+    Uint32Array.from({ length: COUNT }, (_, target) => target),
+  );
+}
+
+/** Returns ln of the E-value of one protein with each other one. */
+async function logEValuesOf(query: number, by: Calibration): Promise<ReadonlyMap<number, number>> {
+  const [{ candidates }] = await searchBy([query], by);
+  return new Map(
+    candidates.flatMap(({ targetIndex, significance }) =>
+      significance.kind === 'supported' && targetIndex !== query
+        ? [[targetIndex, significance.logEValue]]
+        : [],
+    ),
   );
 }
 

@@ -97,6 +97,7 @@ test.each(runnable)(
             await backend.affineAlign(store, query, eligible, weighted, options),
             await backend.measure(store, query, eligible, weighted, options),
             await backend.affineAlignAll(store, query, eligible, weighted, bounds, options),
+            await backend.profileScores(store, query, eligible, options),
           ];
           store.close();
           return result;

@@ -62,7 +62,7 @@ describe('profiles that score', () => {
   it('give every pair of a calibration the score that a search gives it', async () => {
     const reader = await openTokenReader(release);
     const sample = Uint32Array.of(0, 1, 3);
-    const { affine } = await scorePairs({
+    const { affine, profile } = await scorePairs({
       release,
       backend,
       store,
@@ -79,6 +79,9 @@ describe('profiles that score', () => {
         const place = pairStart(first, sample.length) + second - first - 1;
         expect(affine[place]).toBe(scores.get(`t${sample[second]}`));
         expect(affine[place]).not.toBe(without.get(`t${sample[second]}`));
+        const list = sample.subarray(second, second + 1);
+        const [ofProfiles] = await backend.profileScores(store, proteinAt(sample[first]!).tokens, list);
+        expect(profile[place]).toBe(ofProfiles);
       }
     }
   });
@@ -108,11 +111,14 @@ describe('profiles that score', () => {
     };
     const mirror = { sequence, tokens: { ...mirrored, length: tokens.length } };
     const engine = { encoder: fakeEncoder(refuse), backend, store, release };
-    const [control] = await controlScores(mirror, Uint32Array.of(0), engine, {});
+    const control = await controlScores(mirror, Uint32Array.of(0), engine, {});
     const parameters = affineParameters(release, { sequence, tokens }, Uint32Array.of(0));
     const { scores } = await backend.affineScores(store, tokens, Uint32Array.of(0), parameters);
-    expect(control).toBe(scores[0]);
+    expect(control.affine[0]).toBe(scores[0]);
     expect(scores[0]).toBeGreaterThan(0);
+    const [ofProfiles] = await backend.profileScores(store, tokens, Uint32Array.of(0));
+    expect(control.profile[0]).toBe(ofProfiles);
+    expect(ofProfiles).toBeGreaterThan(0);
   });
 });
 

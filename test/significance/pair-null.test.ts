@@ -1,7 +1,13 @@
 // @module-tag fast
 
 import { expect, test } from 'vitest';
-import { excessCoordinate, type NullPair, type PairNull } from '#src/significance/pair-null.js';
+import {
+  excessCoordinate,
+  tailCoordinate,
+  type NullPair,
+  type PairNull,
+  type PairScore,
+} from '#src/significance/pair-null.js';
 
 const unit = { centre: 0, spread: 1, minimum: -10, maximum: 10 };
 const SLOPES = { length: -0.05, mean: 0.1, spread: 0.3 };
@@ -15,7 +21,7 @@ function nullWith(slowerShare: number): PairNull {
     weights: new Array<number>(9).fill(0),
     scale: 2,
     rate: { slopes: [SLOPES.length, SLOPES.mean, SLOPES.spread], slowerShare, shortFactor: 3 },
-    scorePerCosine: 1,
+    scores: { scorePerCosine: 1, profileScore: 0 },
   };
 }
 
@@ -75,4 +81,27 @@ test('the tail of a pair that is shorter than the mean falls more slowly by the 
   expect(excessCoordinate(nullWith(1), pairOf(1 / Math.E), EVIDENCE)).toBeCloseTo(
     slopeAt(-3 * SLOPES.length),
   );
+});
+
+test('the evidence of a pair has the bits of its profile score beyond chance', () => {
+  const plain = nullWith(1);
+  const weighted = { ...plain, scores: { ...plain.scores, profileScore: 0.6 } };
+  const pairOf = (effective: number): NullPair => {
+    return { ...pairWith(0, 0), queryLength: 16, targetLength: 16, logEffective: Math.log(effective) };
+  };
+  // 18 bits and ln(16 · 16) are what pairs of these lengths have by chance; a bit has 16 units.
+  const scoreOf = (bits: number): PairScore => {
+    return { affineScore: 8, meanClosestCosine: 0.5, profileScore: 16 * (18 + Math.log(256) + bits) };
+  };
+  // 8 ÷ (16 · 16)^¼ + 3 · 1 · .5 without the profile score; divided by the mean excess of these lengths.
+  const excess = (evidence: number): number => excessCoordinate(plain, pairOf(4), evidence);
+  expect(tailCoordinate(plain, pairOf(4), scoreOf(10))).toBeCloseTo(excess(3.5), 10);
+  expect(tailCoordinate(weighted, pairOf(4), scoreOf(10))).toBeCloseTo(excess(3.5 + 6), 10);
+  expect(tailCoordinate(weighted, pairOf(50), scoreOf(10))).toBeCloseTo(excess(3.5 + 6), 10);
+  expect(tailCoordinate(weighted, pairOf(2), scoreOf(10))).toBeCloseTo(excess(3.5 + 3), 10);
+  expect(tailCoordinate(weighted, pairOf(1), scoreOf(10))).toBeCloseTo(excess(3.5), 10);
+  expect(tailCoordinate(weighted, pairOf(50), scoreOf(-5))).toBeCloseTo(excess(3.5), 10);
+  // Composition adds half a bit to half of the 16 columns, so that 6 of the 10 bits are beyond chance.
+  const composed = { ...pairOf(4), logProfileMean: 0.5 * Math.LN2 };
+  expect(tailCoordinate(weighted, composed, scoreOf(10))).toBeCloseTo(excess(3.5 + 0.6 * 6), 10);
 });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import {
   ESTIMAND_ID,
   MAXIMUM_LOG_EXTRAPOLATION,
+  PROFILED_REFERENCE_FORMAT,
   REFERENCE_FORMAT,
   REFERENCE_METHOD_ID,
   REFERENCE_POPULATION_ID,
@@ -85,7 +86,7 @@ export async function calibrateByReference(
     reference: reference.id,
     seed,
     kernels: backend.version,
-    method: [REFERENCE_METHOD_ID, REFERENCE_FORMAT],
+    method: [REFERENCE_METHOD_ID, REFERENCE_FORMAT, PROFILED_REFERENCE_FORMAT],
   };
   return withCheckpoints(release, identity, async (checkpoints, reader) => {
     const access: MeasureAccess = { ...options, checkpoints, reader };
@@ -122,7 +123,7 @@ async function write(
 ): Promise<CalibrationCard> {
   const { card } = reference;
   const content: CardContent = {
-    format: REFERENCE_FORMAT,
+    format: reference.pairNull.scores.profileScore > 0 ? PROFILED_REFERENCE_FORMAT : REFERENCE_FORMAT,
     release_id: release.id,
     policy_id: referencePolicyId(release.manifest),
     seed,

@@ -1,4 +1,5 @@
 import { affineParameters } from '../../search/pairs/affine.js';
+import { profileScores } from '../../search/pairs/profile-scores.js';
 import { maxsimDistances } from '../../search/rank.js';
 import { stratumOf, type Bin } from '../../significance/calibration.js';
 import type { ExceedanceCard, HoldoutStatus, ReferenceUseCard } from '../../significance/card.js';
@@ -133,6 +134,7 @@ async function scoreLevelPairs(
       const query = { sequence: release.targets.sequence(proteins[position]), tokens };
       const parameters = affineParameters(release, query, ascending);
       const measures = await backend.measure(store, tokens, ascending, parameters, { signal, threads });
+      const ofProfiles = await profileScores(store, tokens, ascending, backend, { signal, threads });
       const rowOf = new Map(Array.from(ascending, (target, row) => [target, row]));
       return Float64Array.from(partners, (at) => {
         const target = proteins[at];
@@ -149,7 +151,11 @@ async function scoreLevelPairs(
           ...hubnessesOf(hubnessAt[position], hubnessAt[at]),
           promiscuity: ownPromiscuity + promiscuityAt[at],
         };
-        const score = { affineScore: measures.scores[row], meanClosestCosine: 1 - bidirectional };
+        const score = {
+          affineScore: measures.scores[row],
+          meanClosestCosine: 1 - bidirectional,
+          profileScore: ofProfiles[row],
+        };
         return tailCoordinate(pairNull, pair, score);
       });
     },
