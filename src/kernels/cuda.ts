@@ -25,10 +25,10 @@ import type {
 import { createTurns } from './turns.js';
 
 /**
- * Whether kernels-cuda-equality has passed on a real GPU with the kernels of this version: it has on an H200. While it
- * is false, the device setting `auto` is the CPU. A change of kernels/cuda that no GPU has tested sets it to false.
+ * Whether kernels-cuda-equality has passed on a real GPU with the kernels of this version. While it is false, the
+ * device setting `auto` is the CPU. A change of kernels/cuda that no GPU has tested sets it to false.
  */
-export const CUDA_IS_VERIFIED: boolean = true;
+export const CUDA_IS_VERIFIED: boolean = false;
 
 export interface CudaOptions {
   /** Repeats a failed GPU call on the CPU and reports the retry. Otherwise such a search fails. Default false. */
