@@ -8,7 +8,7 @@ import { assert } from '../../src/errors.js';
 import { seededRandom } from '../../src/random.js';
 import { readProteins } from '../tools/proteins.js';
 import { median, percentile } from '../tools/statistics.js';
-import { doorServer, type DoorServer } from './door-server.js';
+import { serverProcess, type ServerProcess } from '../tools/server-process.js';
 
 /*
  * Does the MSA server hold an afternoon of a lab? Clients send tickets, a tenth of them complexes of two to six chains,
@@ -58,7 +58,7 @@ export async function measureDoor([database, fasta, count = '100', rounds = '3',
   const settings = join(folder, 'settings.json');
   await writeFile(settings, JSON.stringify({ colabfold }));
   const { packageFolder, indexesFolder } = loadConfig(process.env);
-  const server = doorServer(packageFolder, {
+  const server = serverProcess(packageFolder, {
     GLOAMING_INDEXES: indexesFolder,
     GLOAMING_DATA: join(folder, 'data'),
     GLOAMING_CONFIG: settings,
@@ -86,7 +86,7 @@ interface Callers {
 }
 
 async function underLoad(
-  server: DoorServer,
+  server: ServerProcess,
   tickets: readonly (readonly string[])[],
   idle: readonly number[],
   { clientKey, search: searchOnce }: Callers,
@@ -152,7 +152,7 @@ function draw(all: readonly string[], count: number) {
 }
 
 /** Sends a search as a person does. Returns its latency in ms; undefined if the server went away. */
-async function search(server: DoorServer, key: string, sequence: string): Promise<number | undefined> {
+async function search(server: ServerProcess, key: string, sequence: string): Promise<number | undefined> {
   const sentAt = performance.now();
   const body = JSON.stringify({ query: { kind: 'protein_sequence', sequence }, limit: 50 });
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
@@ -168,7 +168,7 @@ async function search(server: DoorServer, key: string, sequence: string): Promis
 }
 
 /** Sends a ticket, waits for it and checks its archive, as clients do: requests without an answer are sent again. */
-async function completeTicket(server: DoorServer, key: string, chains: readonly string[]): Promise<void> {
+async function completeTicket(server: ServerProcess, key: string, chains: readonly string[]): Promise<void> {
   const q = chains.map((sequence, at) => `>${101 + at}\n${sequence}\n`).join('');
   const submit = { method: 'POST', body: new URLSearchParams({ q, mode: 'env' }) };
   const send = async (path: string, init: RequestInit = {}): Promise<Response> => {

@@ -280,6 +280,7 @@ GLOAMING_TEAM void sweep(Team& team, const SweepTask& task) {
   Columns<Team> columns(team);
   typename Team::Word rowSum = team.fill(0);
   Slab ahead = walk.next(16 * kSlabs, team);
+  team.prefetch(ahead);
   for (uint32_t turn = 0; turn % kTurns != 0 || team.isAnyBusy(ahead.rows != 0); ++turn) {
     const Slab slab = ahead;
     team.load(slab);

@@ -47,24 +47,25 @@ class Warp {
     return __shfl_sync(kAllLanes, chunk, 0);
   }
 
-  /* Into the L2 cache, because registers are scarce. The groups of a slab follow each other. */
-  GLOAMING_TEAM void prefetch(const Slab& slab) const {
-    const uint32_t line = lane_ * kLineBytes;
-    if (line >= slab.groupCount() * groupBytes(kDimension)) return;
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(task_.tokens + size_t{slab.group} * groupBytes(kDimension) + line));
+  /* Into registers where there are enough of them, else into the L2 cache. The groups of a slab follow each other. */
+  GLOAMING_TEAM void prefetch(const Slab& slab) {
+    if constexpr (kReadsAhead) {
+      read(slab, ahead_);
+    } else {
+      const uint32_t line = lane_ * kLineBytes;
+      if (line >= slab.groupCount() * groupBytes(kDimension)) return;
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(task_.tokens + size_t{slab.group} * groupBytes(kDimension) + line));
+    }
   }
-  /* The groups beyond the end of a slab are its last one, whose rows cannot change a maximum again. */
   GLOAMING_TEAM void load(const Slab& slab) {
-    if (slab.rows == 0) return;
-    const uint32_t last = slab.groupCount() - 1;
-    const uint8_t* own = task_.tokens + size_t{slab.group} * groupBytes(kDimension) + operandAOffset(lane_, 0, 0);
+    if constexpr (kReadsAhead) {
 #pragma unroll
-    for (uint32_t n = 0; n < 2 * kShape.slabs; ++n) {
-      const uint8_t* from = own + (n < last ? n : last) * groupBytes(kDimension);
+      for (uint32_t s = 0; s < kShape.slabs; ++s) {
 #pragma unroll
-      for (uint32_t k = n % 2; k < 4 * kSteps; k += 2) {
-        rows_[n / 2][k] = __ldcs(reinterpret_cast<const uint32_t*>(from + operandAOffset(0, k / 4, k % 4)));
+        for (uint32_t k = 0; k < 4 * kSteps; ++k) rows_[s][k] = ahead_[s][k];
       }
+    } else {
+      read(slab, rows_);
     }
   }
 
@@ -78,6 +79,27 @@ class Warp {
   const uint32_t lane_;
   /** Operand A of each step. */
   uint32_t rows_[kShape.slabs][4 * kSteps] = {};
+
+ private:
+  /** Whether the registers have room for the rows of the next slab. */
+  static constexpr bool kReadsAhead = kDimension <= 64;
+
+  /* The groups beyond the end of a slab are its last one, whose rows cannot change a maximum again. */
+  GLOAMING_TEAM void read(const Slab& slab, uint32_t (&rows)[kShape.slabs][4 * kSteps]) const {
+    if (slab.rows == 0) return;
+    const uint32_t last = slab.groupCount() - 1;
+    const uint8_t* own = task_.tokens + size_t{slab.group} * groupBytes(kDimension) + operandAOffset(lane_, 0, 0);
+#pragma unroll
+    for (uint32_t n = 0; n < 2 * kShape.slabs; ++n) {
+      const uint8_t* from = own + (n < last ? n : last) * groupBytes(kDimension);
+#pragma unroll
+      for (uint32_t k = n % 2; k < 4 * kSteps; k += 2) {
+        rows[n / 2][k] = __ldcs(reinterpret_cast<const uint32_t*>(from + operandAOffset(0, k / 4, k % 4)));
+      }
+    }
+  }
+
+  uint32_t ahead_[kReadsAhead ? kShape.slabs : 1][kReadsAhead ? 4 * kSteps : 1] = {};
 };
 
 }  // namespace cuda

@@ -21,7 +21,7 @@ KERNELS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILT = os.environ.get("GLOAMING_CUDA_BUILD")
 BUILD = BUILT or os.path.join(os.path.dirname(KERNELS), "build", "cuda-verify")
 NO_GPU = 77
-# Milliseconds for 300 residues against 205 million, on an H200, by kernel and dimension.
+# Milliseconds for 300 residues against 205 million, on an H100 or H200, by kernel and dimension.
 BARS_MS = {("hopper", 128): 16, ("hopper", 64): 10, ("portable", 128): 30, ("portable", 64): 18}
 # The same for affine scores of a thousand targets of such a search.
 AFFINE_BAR_MS = 2

@@ -25,8 +25,9 @@ import type {
 import { createTurns } from './turns.js';
 
 /**
- * Whether kernels-cuda-equality has passed on a real GPU with the kernels of this version: it has on an H200. While it
- * is false, the device setting `auto` is the CPU. A change of kernels/cuda that no GPU has tested sets it to false.
+ * Whether kernels-cuda-equality has passed on a real GPU with the kernels of this version: with those of the sweep on
+ * an H100, with those of affine scores on an H200. While it is false, the device setting `auto` is the CPU. A change
+ * of kernels/cuda that no GPU has tested sets it to false.
  */
 export const CUDA_IS_VERIFIED: boolean = true;
 

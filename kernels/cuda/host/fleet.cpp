@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cuda/host/plan.h"
-
 namespace gloaming {
 namespace cuda {
 namespace {

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cuda/host/gpu.h"
+#include "cuda/host/plan.h"
 #include "engine/store.h"
 
 namespace gloaming {
@@ -20,6 +21,8 @@ struct ReleasePart {
   uint32_t dimension;
   uint64_t bytes;
   GpuMemory tokens, firstGroups, lengths;
+  /** Plan of a sweep of all its targets. */
+  std::unique_ptr<KeptPlan> plan = std::make_unique<KeptPlan>();
 };
 
 struct ResidentRelease {

@@ -72,5 +72,16 @@ std::vector<Slice> planSlices(const std::vector<uint32_t>& lengths, uint64_t sli
   return slices;
 }
 
+std::shared_ptr<const std::vector<Slice>> KeptPlan::of(const std::vector<uint32_t>& lengths, uint64_t sliceGroups,
+                                                       uint32_t chunkGroups) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (slices_ == nullptr || sliceGroups != sliceGroups_ || chunkGroups != chunkGroups_) {
+    slices_ = std::make_shared<const std::vector<Slice>>(planSlices(lengths, sliceGroups, chunkGroups));
+    sliceGroups_ = sliceGroups;
+    chunkGroups_ = chunkGroups;
+  }
+  return slices_;
+}
+
 }  // namespace cuda
 }  // namespace gloaming

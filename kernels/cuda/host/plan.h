@@ -2,6 +2,8 @@
 #ifndef GLOAMING_CUDA_PLAN_H
 #define GLOAMING_CUDA_PLAN_H
 
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "cuda/sweep.h"
@@ -36,6 +38,20 @@ struct Slice {
  *
  * Shape  lengths: rows of each listed target, in list order */
 std::vector<Slice> planSlices(const std::vector<uint32_t>& lengths, uint64_t sliceGroups, uint32_t chunkGroups);
+
+/** The last plan of one list of targets. A plan of half a million targets takes a tenth of their sweep. */
+class KeptPlan {
+ public:
+  /* Returns planSlices of the arguments. All calls have the same lengths. */
+  std::shared_ptr<const std::vector<Slice>> of(const std::vector<uint32_t>& lengths, uint64_t sliceGroups,
+                                               uint32_t chunkGroups);
+
+ private:
+  std::mutex mutex_;
+  uint64_t sliceGroups_ = 0;
+  uint32_t chunkGroups_ = 0;
+  std::shared_ptr<const std::vector<Slice>> slices_;
+};
 
 }  // namespace cuda
 }  // namespace gloaming

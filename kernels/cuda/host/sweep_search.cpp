@@ -30,6 +30,7 @@ SweepSearch::SweepSearch(const ReleasePart& part, const Store& store, std::vecto
   for (uint32_t item = 0; item < count; ++item) {
     lengths_.push_back(store.length(part.firstTarget + (eligible_ ? (*eligible_)[item] : item)));
     longest_ = std::max(longest_, lengths_.back());
+    groups_ += groupsOf(lengths_.back());
   }
 }
 
@@ -41,13 +42,13 @@ template <class Take>
 void SweepSearch::runQueries(Take take) {
   if (itemCount() == 0) return;
   if (eligible_) eligibleOnGpu_ = scratch(size_t{itemCount()} * 4);
-  const std::vector<Slice> slices = slicesOfTargets();
+  const auto slices = slicesOfTargets();
   for (uint32_t query = 0; query < queries_.size(); ++query) {
     const std::lock_guard<FairMutex> lock(gpu_.mutex);
     if (isCancelled()) return;
     gpu_.enter();
     if (eligible_ && query == 0) gpu_.copyIn(eligibleOnGpu_, 0, eligible_->data(), eligible_->size() * 4);
-    const SumsMemory memory = runQuery(queries_[query], slices);
+    const SumsMemory memory = runQuery(queries_[query], *slices);
     if (isCancelled()) return;
     take(query, memory);
   }
@@ -89,16 +90,17 @@ SweepSearch::SumsMemory SweepSearch::runQuery(const Tokens& query, const std::ve
 }
 
 /* Slices of the listed targets, each a launch of some milliseconds for the longest query. */
-std::vector<Slice> SweepSearch::slicesOfTargets() const {
+std::shared_ptr<const std::vector<Slice>> SweepSearch::slicesOfTargets() const {
   uint32_t queryLength = 1;
   for (const Tokens& query : queries_) queryLength = std::max(queryLength, query.length);
   const uint64_t multiprocessors = gpu_.facts().multiprocessors;
   const uint64_t groupProducts = uint64_t{queryLength} * dimension_ * kGroupRows;
-  const uint64_t sliceGroups = std::max<uint64_t>(multiprocessors * kLaunchProducts / groupProducts, 1);
-  uint64_t groups = 0;
-  for (const uint32_t length : lengths_) groups += groupsOf(length);
-  const uint64_t chunks = multiprocessors * shape_.warps * kChunksPerWarp;
-  return planSlices(lengths_, sliceGroups, static_cast<uint32_t>(std::min(groups, sliceGroups) / chunks + 1));
+  // At most all groups, so that queries whose slice is the whole list share a plan.
+  const uint64_t most = std::min(groups_, multiprocessors * kLaunchProducts / groupProducts);
+  const uint64_t sliceGroups = std::max<uint64_t>(most, 1), chunks = multiprocessors * shape_.warps * kChunksPerWarp;
+  const auto chunkGroups = static_cast<uint32_t>(sliceGroups / chunks + 1);
+  if (!eligible_) return part_.plan->of(lengths_, sliceGroups, chunkGroups);
+  return std::make_shared<const std::vector<Slice>>(planSlices(lengths_, sliceGroups, chunkGroups));
 }
 
 void SweepSearch::launch(SweepTask& task, const SumsMemory& memory) {

@@ -41,7 +41,7 @@ class SweepSearch {
   template <class Take>
   void runQueries(Take take);
   SumsMemory runQuery(const Tokens& query, const std::vector<Slice>& slices);
-  std::vector<Slice> slicesOfTargets() const;
+  std::shared_ptr<const std::vector<Slice>> slicesOfTargets() const;
   void launch(SweepTask& task, const SumsMemory& memory);
   Best bestOf(uint32_t query, uint64_t queryToTarget, uint64_t targetToQuery, uint32_t wanted);
   Best bestOnHost(uint32_t query, uint64_t queryToTarget, uint64_t targetToQuery, uint32_t wanted);
@@ -63,6 +63,8 @@ class SweepSearch {
   /** Rows of each listed target. */
   std::vector<uint32_t> lengths_;
   uint32_t longest_ = 1;
+  /** Groups of all listed targets. */
+  uint64_t groups_ = 0;
   GpuMemory eligibleOnGpu_;
   double sweepSeconds_ = 0;
 };

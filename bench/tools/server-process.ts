@@ -11,7 +11,7 @@ const START_MAX_MS = 120_000;
 const KIB = 1024;
 
 /** A server that the bench starts and kills as a process of its own. */
-export interface DoorServer {
+export interface ServerProcess {
   readonly url: string;
   start(): Promise<void>;
   /** Kills it without a warning. */
@@ -23,10 +23,10 @@ export interface DoorServer {
 }
 
 /** @param environment  folders, settings and port of the appliance */
-export function doorServer(
+export function serverProcess(
   packageFolder: string,
   environment: Readonly<Record<string, string>>,
-): DoorServer & { createKey(name: string): Promise<string> } {
+): ServerProcess & { createKey(name: string): Promise<string> } {
   const program = join(packageFolder, 'dist', 'src', 'cli', 'main.js');
   const env = { ...process.env, ...environment };
   const url = `http://127.0.0.1:${environment.GLOAMING_PORT}`;
