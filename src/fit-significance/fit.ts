@@ -131,8 +131,8 @@ export function withProfileScores(sample: HubnessSample): HubnessSample {
 
 /**
  * Adds the profile score to a null that was fitted without it. The constant of the threshold and the scale are fitted
- * anew, and all else stays. The profile score reveals remote homologs, which no link connects. A fit of all terms to such
- * pairs would take from all homologs what these gain.
+ * anew, and all else stays. The profile score reveals remote homologs, which no link connects. A fit of all terms to
+ * such pairs would take from all homologs what these gain.
  * @param sample  with the profile scores in its evidence
  */
 export function addProfileScore(

@@ -143,9 +143,9 @@ function meanClosestCosinesOf(
 }
 
 /**
- * Evidence that a bit of the profile score beyond chance adds, relative to the affine score of a cosine: .15 nats of the
- * E-value. Scores of unrelated pairs fall by .18 nats a bit, so that a greater weight claims too much far out: with .01,
- * dev domains find 1.8 times the claimed false hits at E = .01.
+ * Evidence that a bit of the profile score beyond chance adds, relative to the affine score of a cosine: .15 nats of
+ * the E-value. Scores of unrelated pairs fall by .18 nats a bit, so that a greater weight claims too much far out. With
+ * .01, dev domains find 1.8 times the claimed false hits at E = .01.
  */
 const PROFILE_SCORE_WEIGHT = 0.0075;
 

@@ -189,15 +189,15 @@ export interface ExceedanceCard {
 export const CARD_FORMAT = 'gloaming-calibration/8';
 /** Format of cards made without reversed-query controls (control.ts). Their releases are judged without controls. */
 export const UNCONTROLLED_FORMAT = 'gloaming-calibration/3';
-/** Format for releases with profiles, whose null also depends on the profile moments and the profile score of a pair. */
+/** Format for releases with profiles, whose null also depends on profile moments and the profile score of a pair. */
 export const PROFILED_FORMAT = 'gloaming-calibration/11';
 /** Format of cards whose null is the reference of the encoder, without the profile score. */
 export const REFERENCE_FORMAT = 'gloaming-calibration/10';
 /** The same with the profile score. */
 export const PROFILED_REFERENCE_FORMAT = 'gloaming-calibration/12';
 /**
- * Earlier formats that are still used. Without promiscuity: of an own null, with profiles, and of the reference. Without
- * the profile score: with profiles.
+ * Earlier formats that are still used. Without promiscuity: of an own null, with profiles, and of the reference.
+ * Without the profile score: with profiles.
  */
 const EARLIER_FORMATS = [
   'gloaming-calibration/4',

@@ -246,14 +246,14 @@ export function pairEvidence(
 const PROFILE_SCORE_UNITS = 16;
 /** Bits beyond ln(m · n) that some 4 % of unrelated pairs with homologs exceed, for proteins of any length. */
 const CHANCE_BITS = 18;
-/** Share of the shorter protein's columns that gain by composition: with it, as many pairs exceed at any composition. */
+/** Share of the shorter protein's columns that gain by composition. With it, as many pairs exceed at any of them. */
 const COMPOSED_SHARE = 0.5;
 /** ln of the effective number of sequences from which on the profile score counts fully. */
 const LOG_ENOUGH_SEQUENCES = Math.log(4);
 
 /**
- * Evidence of the profile score of a pair: the bits that it has beyond chance. Profiles of similar composition have more
- * by chance. With few homologs the score counts less, because it says no more than the affine score then.
+ * Evidence of the profile score of a pair: the bits that it has beyond chance. Profiles of similar composition have
+ * more by chance. With few homologs the score counts less, because it says no more than the affine score then.
  * Unit   bits
  * Range  0 and more
  */

@@ -32,8 +32,8 @@ const SEED = 20261122;
 const DIMENSION = 32;
 const COUNT = 300;
 /**
- * Every fifth protein has a third of columns that prefer the same amino acids. The overlap of two of them is .1 nats above
- * the mean, as that of a thousandth of natural pairs.
+ * Every fifth protein has a third of columns that prefer the same amino acids. The overlap of two of them is .1 nats
+ * above the mean, as that of a thousandth of natural pairs.
  */
 const PARTIAL = 5;
 const PREFERRED = 4;
