@@ -28,7 +28,7 @@ int32_t referenceProfileScore(const AffineTask& task) {
       const int32_t overlap = dotProduct(own, task.profiles.target + size_t{j} * kProfileWidth, kProfileValues);
       const int32_t score = ((profileLog(static_cast<uint32_t>(overlap)) * kProfileWeight) >> 16) - kProfileOffset;
       const int32_t bounded = std::max(score, kLeastSupport);
-      const int32_t pair = diagonal + score + (((bounded << kPartnerShift) * support) >> 16);
+      const int32_t pair = diagonal + score + ((bounded * (1 << kPartnerShift) * support) >> 16);
       const int32_t h = std::max({0, pair, F[j], E});
       best = std::max(best, h);
       F[j] = std::max(h - kProfileGapOpen, F[j] - kProfileGapExtend);
@@ -37,7 +37,7 @@ int32_t referenceProfileScore(const AffineTask& task) {
       H[j] = h;
       const int32_t before = support;
       support = R[j];
-      R[j] = before - (before >> kDecayShift) + (bounded << kSupportShift);
+      R[j] = before - (before >> kDecayShift) + bounded * (1 << kSupportShift);
     }
   }
   return std::min(best, kMostProfileScore);
