@@ -6,6 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from drawing import IGNORED, UNKNOWN_LETTER
+from losses import BestCosines
 from model import PADDING, UNKNOWN
 
 NEVER = -1e4
@@ -53,29 +54,6 @@ def with_padding_terms(vectors, mask, own):
     terms[:, :, own] = (~mask) * -4.0
     terms[:, :, 1 - own] = 1.0
     return torch.cat([vectors, terms], 2)
-
-
-class BestCosines(torch.autograd.Function):
-    """Row and column maxima of all dot products; only the winners get a gradient."""
-
-    @staticmethod
-    def forward(context, a, b):
-        (p, rows, d), (q, columns, _) = a.shape, b.shape
-        dots = (a.reshape(-1, d) @ b.reshape(-1, d).t()).view(p, rows, q, columns)
-        forward, best_column = dots.max(3)
-        backward, best_row = dots.max(1)
-        context.save_for_backward(a, b, best_column, best_row)
-        return forward, backward
-
-    @staticmethod
-    def backward(context, forward_gradient, backward_gradient):
-        a, b, best_column, best_row = context.saved_tensors
-        (p, rows, d), (q, columns, _) = a.shape, b.shape
-        gradient = torch.zeros(p, rows, q, columns, device=a.device)
-        gradient.scatter_(3, best_column[..., None], forward_gradient[..., None])
-        gradient.scatter_add_(1, best_row[:, None], backward_gradient[:, None])
-        flat = gradient.view(p * rows, q * columns)
-        return (flat @ b.reshape(-1, d)).view_as(a), (flat.t() @ a.reshape(-1, d)).view_as(b)
 
 
 def residue_logits(queries, keys, key_mask, scale, sampled):
