@@ -7,13 +7,14 @@ import type { EncodedQuery, SearchEngine } from './search-types.js';
 /** Scores of the reversed query with listed targets, in list order. */
 export interface ControlScores {
   readonly affine: Int32Array;
-  /** Zeros for a query without a profile. */
+  /** Zeros for a query without a profile, or if they are not used. */
   readonly profile: Int32Array;
 }
 
 /**
  * Reversed-query control of listed targets: scores of the query read backwards (significance/control.ts). The rows of a
  * profile are reversed with the residues.
+ * @param usesProfileScores  false where the null does not use them, so that they are not computed
  * Shape   one score per listed target, in list order
  * Unit    as of `KernelBackend.affineScores` and `KernelBackend.profileScores`
  * Range   0 and more
@@ -25,6 +26,7 @@ export async function controlScores(
   targets: Uint32Array,
   { encoder, backend, store, release }: Pick<SearchEngine, 'encoder' | 'backend' | 'store' | 'release'>,
   options: KernelOptions,
+  usesProfileScores = true,
 ): Promise<ControlScores> {
   const backwards = reversed(sequence);
   const [encoded] =
@@ -33,7 +35,10 @@ export async function controlScores(
       : [reversedTokens(tokens, release.manifest.encoder.dimension)];
   const parameters = affineParameters(release, { sequence: backwards, tokens: encoded }, targets);
   const { scores } = await backend.affineScores(store, encoded, targets, parameters, options);
-  return { affine: scores, profile: await profileScores(store, encoded, targets, backend, options) };
+  const profile = usesProfileScores
+    ? await profileScores(store, encoded, targets, backend, options)
+    : new Int32Array(targets.length);
+  return { affine: scores, profile };
 }
 
 function reversedTokens(tokens: QueryTokens, dimension: number): QueryTokens {

@@ -169,7 +169,8 @@ async function judgeQuery(
     maxEValue === Infinity || Math.exp(logProbabilityOf(tailOf(place)) + population.logCount) <= maxEValue;
   const controlled = await withControls(places, calibration, {
     isUsed,
-    controlsOf: (targets) => controlScores(query, targets, engine, options),
+    controlsOf: (targets) =>
+      controlScores(query, targets, engine, options, calibration.pairNull.scores.profileScore > 0),
   });
 
   const tails = controlled.map((place) => (typeof place === 'string' ? undefined : tailOf(place)));
