@@ -6,7 +6,7 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROOT } from '../tools/paths.js';
 
-/* The exported model against what PyTorch computed; recipe/export.py writes agreement.json beside it. */
+/* The exported models against what PyTorch computed; gloaming-1/recipe/export.py writes agreement.json beside them. */
 
 interface Agreement {
   readonly padding: number;
@@ -18,7 +18,6 @@ interface Agreement {
   }[];
 }
 
-const directory = join(ROOT, 'indexes/encoders/gloaming-1');
 const DIMENSION = 64;
 /** Convolutions of 1,280 and fewer terms in float32, in another order than PyTorch's. */
 const TOLERANCE = 1e-4;
@@ -28,18 +27,19 @@ let session: InferenceSession;
 let agreement: Agreement;
 let vocabulary: Readonly<Record<string, number>>;
 
-beforeAll(async () => {
-  session = await InferenceSession.create(join(directory, 'model.onnx'), { intraOpNumThreads: 1 });
-  agreement = JSON.parse(await readFile(join(directory, 'agreement.json'), 'utf8')) as Agreement;
-  const card = JSON.parse(await readFile(join(directory, 'card.json'), 'utf8')) as {
-    readonly tokenizer: { readonly vocabulary: Readonly<Record<string, number>> };
-  };
-  vocabulary = card.tokenizer.vocabulary;
-});
+describe.each(['gloaming-1', 'gloaming-3'])('%s', (id) => {
+  beforeAll(async () => {
+    const directory = join(ROOT, 'indexes/encoders', id);
+    session = await InferenceSession.create(join(directory, 'model.onnx'), { intraOpNumThreads: 1 });
+    agreement = JSON.parse(await readFile(join(directory, 'agreement.json'), 'utf8')) as Agreement;
+    const card = JSON.parse(await readFile(join(directory, 'card.json'), 'utf8')) as {
+      readonly tokenizer: { readonly vocabulary: Readonly<Record<string, number>> };
+    };
+    vocabulary = card.tokenizer.vocabulary;
+  });
 
-afterAll(async () => session.release());
+  afterAll(async () => session.release());
 
-describe('gloaming-1', () => {
   it('gives the same vectors in ONNX Runtime as in PyTorch', async () => {
     for (const { sequence, first, middle, last } of agreement.proteins) {
       const [rows] = await encode([sequence]);
