@@ -17,7 +17,7 @@ from dev_figures import DevFigures
 from drawing import Proteins
 from outputs import Outputs
 from retrieval import encode_all
-from stages import CONTROL_WEIGHTS, TAUGHT_WEIGHTS, StudentStage, TeacherStage, Trained, timer
+from stages import CONTROL_WEIGHTS, TAUGHT_WEIGHTS, StudentStage, TeacherStage, Trained, set_up, timer
 from student import Student
 from teacher import Heads, Teacher
 from unpack import read_arrays
@@ -26,10 +26,7 @@ from unpack import read_arrays
 def main():
     args = read_arguments()
     clock = timer()
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    kind = torch.bfloat16 if device.type == "cuda" else torch.float32
-    torch.set_float32_matmul_precision("high")
-    torch.manual_seed(args.seed)
+    device, kind = set_up(args.seed)
     warm = threading.Thread(target=lambda: torch.randn(8, 8, device=device) @ torch.randn(8, 8, device=device))
     warm.start()
     proteins = Proteins(read_arrays(args.packed), device)

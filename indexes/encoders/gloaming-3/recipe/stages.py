@@ -109,15 +109,18 @@ class TeacherStage(Stage):
 
 
 class StudentStage(Stage):
-    def run(self, teacher, rotation, students, seconds, batch):
-        """Trains all students on the same batches; `rotation` turns the teacher's vectors to gloaming-1's axes."""
+    def run(self, teacher, rotation, students, seconds, batch, span=(0.0, 1.0)):
+        """Trains all students on the same batches; `rotation` turns the teacher's vectors to gloaming-1's axes.
+
+        `span` is the part of the schedule of rates that this run makes.
+        """
         drawer = Drawer(
             self.proteins, *batch, self.args.crop, plain_end=self.proteins.clean_end, seed=self.args.seed + 1
         )
         begin, step, asked, kept = self.clock(), 0, self.clock(), 0
         marks = (0.5, 0.75)
         while self.clock() < seconds and students:
-            share = (self.clock() - begin) / (seconds - begin)
+            share = span[0] + (span[1] - span[0]) * (self.clock() - begin) / (seconds - begin)
             drawn = drawer.draw()
             clean = torch.rand(len(drawn.ids), 1, device=self.device) < 0.5
             drawn.ids = torch.where(clean, drawn.original, drawn.ids)
@@ -164,6 +167,15 @@ class StudentStage(Stage):
             averaged = trained.averaged()
             values = self.held_out(f"{trained.name} step {label}", averaged)
             self.out.student(trained.name, averaged, dict(step=trained.step, held_out=values), keep)
+
+
+def set_up(seed):
+    """The device, the type of the arithmetic on it, and its precision and random numbers set."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    kind = torch.bfloat16 if device.type == "cuda" else torch.float32
+    torch.set_float32_matmul_precision("high")
+    torch.manual_seed(seed)
+    return device, kind
 
 
 def timer():
