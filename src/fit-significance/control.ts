@@ -1,5 +1,5 @@
 import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control.js';
-import { tailCoordinate } from '../significance/pair-null.js';
+import { controlCoordinate } from '../significance/pair-null.js';
 import { controlScores } from '../search/control.js';
 import type { HubnessSample } from './hubness.js';
 import type { NullFit } from './null.js';
@@ -49,7 +49,7 @@ export async function controlPairs(
           meanClosestCosine: sample.meanClosestCosine[pair],
           profileScore: values[highScoring.length + at],
         };
-        const control = tailCoordinate(fit.pairNull, sample.pairAt(pair), score);
+        const control = controlCoordinate(fit.pairNull, sample.pairAt(pair), score);
         coordinates[pair] = controlledCoordinate(coordinates[pair], control);
       });
     },

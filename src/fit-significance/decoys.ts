@@ -6,7 +6,13 @@ import {
   proteinMoments,
   type ProjectedMoments,
 } from '../significance/moments.js';
-import { tailCoordinate } from '../significance/pair-null.js';
+import { countCysteines, cysteineExcess } from '../significance/cysteines.js';
+import {
+  controlCoordinate,
+  tailCoordinate,
+  type NullPair,
+  type PairScore,
+} from '../significance/pair-null.js';
 import { promiscuityOf } from '../significance/promiscuity.js';
 import { hubnessContribution, hubnessesOf, createHubnessTable } from '../significance/hubness.js';
 import { canonicalSha256 } from '../canonical.js';
@@ -75,17 +81,21 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
   );
   const decoyHubness = table.of(0);
   const decoyPromiscuity = promiscuityOf(scoring.fit.promiscuity, decoy);
-  const coordinateOf = (index: number, affineScore: number, profileScore: number): number => {
-    const pair = {
-      ...shapes[index],
-      ...hubnessesOf(decoyHubness, sample.hubnesses[index]),
-      promiscuity: decoyPromiscuity + sample.promiscuities[index],
-    };
-    const score = { affineScore, meanClosestCosine: meanClosestCosine[index], profileScore };
-    return tailCoordinate(pairNull, pair, score);
+  const decoyCysteines = { length: tokens.length, cysteines: countCysteines(sequence) };
+  const pairOf = (index: number): NullPair => ({
+    ...shapes[index],
+    ...hubnessesOf(decoyHubness, sample.hubnesses[index]),
+    promiscuity: decoyPromiscuity + sample.promiscuities[index],
+    cysteineExcess: cysteineExcess(decoyCysteines, {
+      length: sample.lengths[index],
+      cysteines: sample.cysteines[index],
+    }),
+  });
+  const scoreOf = (index: number, affineScore: number, profileScore: number): PairScore => {
+    return { affineScore, meanClosestCosine: meanClosestCosine[index], profileScore };
   };
   const coordinates = Float64Array.from(shapes, (_, index) =>
-    coordinateOf(index, scores[index], ofProfiles[index]),
+    tailCoordinate(pairNull, pairOf(index), scoreOf(index, scores[index], ofProfiles[index])),
   );
   const highScoring = Uint32Array.from(shapes.keys()).filter(
     (index) => coordinates[index] > CHANCE_COORDINATE,
@@ -94,7 +104,8 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
   const others = highScoring.map((index) => targets[index]);
   const controls = await controlScores({ sequence, tokens }, others, access, { signal, threads });
   highScoring.forEach((index, at) => {
-    const control = coordinateOf(index, controls.affine[at], controls.profile[at]);
+    const score = scoreOf(index, controls.affine[at], controls.profile[at]);
+    const control = controlCoordinate(pairNull, pairOf(index), score);
     coordinates[index] = controlledCoordinate(coordinates[index], control);
   });
   return coordinates;

@@ -116,6 +116,7 @@ function describePairNull({ pairNull, promiscuity: model }: NullFit): CardConten
     slower_share: slowerShare,
     short_factor: shortFactor,
     score_per_cosine: pairNull.scores.scorePerCosine,
+    cysteine_weight: pairNull.cysteineWeight,
     ...(profileCard === undefined ? {} : { profiles: profileCard }),
     ...(promiscuity &&
       model && {

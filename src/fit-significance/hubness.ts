@@ -12,6 +12,7 @@ import {
   type NullPair,
   type ShapeScales,
 } from '../significance/pair-null.js';
+import { cysteineExcess } from '../significance/cysteines.js';
 import {
   hubnessContribution,
   createHubnessTable,
@@ -99,7 +100,8 @@ export function withPromiscuities(
   sample: Omit<HubnessSample, 'promiscuities' | 'pairAt'>,
   promiscuities: Float64Array,
 ): HubnessSample {
-  const { hubnesses, firsts, seconds } = sample;
+  const { hubnesses, firsts, seconds, lengths, cysteines } = sample;
+  const counts = Array.from(lengths, (length, protein) => ({ length, cysteines: cysteines[protein] }));
   // Copied member by member: spreading the shape takes half of the time of a fit.
   const pairAt = (pair: number): NullPair => {
     const shape = sample.shapeAt(pair);
@@ -116,6 +118,7 @@ export function withPromiscuities(
       targetHubness: second.hubness,
       hubnessComponents: hubnessComponentsOf(first, second),
       promiscuity: promiscuities[firsts[pair]] + promiscuities[seconds[pair]],
+      cysteineExcess: cysteineExcess(counts[firsts[pair]], counts[seconds[pair]]),
     };
   };
   return Object.freeze({ ...sample, promiscuities, pairAt });

@@ -1,6 +1,7 @@
 import type { MaxSimSums } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
 import type { Calibration } from '../significance/calibration.js';
+import { countCysteines } from '../significance/cysteines.js';
 import { createHubnessTable, hubnessContribution, type ProteinHubness } from '../significance/hubness.js';
 import {
   momentsOfPair,
@@ -21,26 +22,28 @@ export interface ProteinCovariates {
   readonly projected: ProjectedMoments;
   readonly hubness: ProteinHubness;
   readonly promiscuity: number;
+  readonly cysteines: number;
 }
 
 /**
  * Returns the covariates of a protein that is no target of the release, such as a query.
- * Unit   length: residues
  * @param referenceSums  MaxSim sums of the protein with the calibration's reference set, in its order
  */
 export function covariatesOf(
-  length: number,
+  sequence: string,
   moments: ProteinMoments,
   referenceSums: MaxSimSums,
   release: Release,
   calibration: Calibration,
 ): ProteinCovariates {
+  const { length } = sequence;
   const projected = projectMoments(moments, calibration.moments.basis, calibration.moments.rank);
   return {
     length,
     projected,
     hubness: hubnessOf(length, projected, referenceSums, release, calibration),
     promiscuity: promiscuityOf(calibration.promiscuity, projected),
+    cysteines: countCysteines(sequence),
   };
 }
 

@@ -8,11 +8,17 @@ import {
 } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT, type CalibrationCard } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control.js';
+import { cysteineExcess, targetCysteines } from '../significance/cysteines.js';
 import { familyWiseProbability, qValues } from '../significance/false-discovery.js';
 import { momentForm, pairMoments, proteinMoments } from '../significance/moments.js';
 import { targetPromiscuity } from '../significance/promiscuity.js';
 import { homologyProbability } from '../significance/probability.js';
-import { tailCoordinate, type NullPair, type PairScore } from '../significance/pair-null.js';
+import {
+  controlCoordinate,
+  tailCoordinate,
+  type NullPair,
+  type PairScore,
+} from '../significance/pair-null.js';
 import { hubnessesOf } from '../significance/hubness.js';
 import { assert } from '../errors.js';
 import type { KernelOptions, MaxSimSums } from '../kernels/kernels.js';
@@ -154,7 +160,7 @@ async function judgeQuery(
   if (queryReason !== undefined) {
     return { judgements: candidates.map(() => unsupported(queryReason)), judgeAlignment: judgeNone };
   }
-  const own = covariatesOf(tokens.length, moments, referenceSums, release, calibration);
+  const own = covariatesOf(query.sequence, moments, referenceSums, release, calibration);
   const ofProfiles = await profileScoresOf(query, candidates, engine, calibration, options);
   const places = await mapInTurns(candidates, (candidate, at) =>
     placeCandidate(candidate, ofProfiles[at], own, release, calibration),
@@ -226,12 +232,13 @@ function alignmentJudge(
     const pair = { ...place.pair, queryLength, targetLength };
     const ownBin = binOf(bins, card, queryLength, targetLength);
     const bin = ownBin.card.status === 'qualified' ? ownBin : place.bin;
-    const coordinateOf = (scores: Omit<PairScore, 'meanClosestCosine'>): number =>
-      tailCoordinate(pairNull, pair, { ...scores, meanClosestCosine });
     // A further alignment gets its share of the profile score of the pair.
     const profileScore = (score.profileScore * rawScore) / score.affineScore;
-    const plain = coordinateOf({ affineScore: rawScore, profileScore });
-    const coordinate = control === undefined ? plain : controlledCoordinate(plain, coordinateOf(control));
+    const plain = tailCoordinate(pairNull, pair, { affineScore: rawScore, meanClosestCosine, profileScore });
+    const coordinate =
+      control === undefined
+        ? plain
+        : controlledCoordinate(plain, controlCoordinate(pairNull, pair, { ...control, meanClosestCosine }));
     const { logProbability } = judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor);
     const logEValue = Math.min(0, logProbability + logLevel) + logCount;
     return { eValue: Math.exp(logEValue), logEValue, bitScore: 0 - logProbability / Math.LN2 };
@@ -252,10 +259,11 @@ export function binOf(
 function placeCandidate(
   { targetIndex, affine, maxsim }: Scored,
   profileScore: number,
-  { length: queryLength, projected, hubness, promiscuity }: ProteinCovariates,
+  own: ProteinCovariates,
   { targets }: Release,
   { card, bins, moments, pairNull, hubnesses, promiscuity: model }: Calibration,
 ): Place | UnsupportedReason {
+  const { length: queryLength, projected, hubness, promiscuity } = own;
   const targetLength = targets.length(targetIndex);
   if (targetLength < card.supported.target_minimum_residues) return 'target_too_short';
   if (targetLength > card.supported.target_maximum_residues) return 'target_too_long';
@@ -277,6 +285,8 @@ function placeCandidate(
     logEffective,
     ...hubnessesOf(hubness, hubnesses(targetIndex)),
     promiscuity: promiscuity + targetPromiscuity(model, moments, targetIndex),
+    cysteineExcess:
+      pairNull.cysteineWeight === 0 ? 0 : cysteineExcess(own, targetCysteines(targets, targetIndex)),
   };
   const score = { affineScore: affine.rawScore, meanClosestCosine: 1 - maxsim.bidirectional, profileScore };
   return { targetIndex, bin, pair, score, coordinate: tailCoordinate(pairNull, pair, score) };
@@ -322,7 +332,7 @@ async function withControls(
     at += 1;
     const { pair, score, coordinate } = place;
     const control = { ...score, affineScore: scores.affine[at], profileScore: scores.profile[at] };
-    const controlled = controlledCoordinate(coordinate, tailCoordinate(pairNull, pair, control));
+    const controlled = controlledCoordinate(coordinate, controlCoordinate(pairNull, pair, control));
     return { ...place, coordinate: controlled, control };
   });
 }

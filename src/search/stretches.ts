@@ -9,9 +9,10 @@ import { openInMemory } from '../kernels/memory-store.js';
 import { judgeTail, type Calibration } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate, reversed } from '../significance/control.js';
+import { cysteineExcess } from '../significance/cysteines.js';
 import { hubnessesOf } from '../significance/hubness.js';
 import { momentForm, momentsOfPair, proteinMoments } from '../significance/moments.js';
-import { tailCoordinate } from '../significance/pair-null.js';
+import { controlCoordinate, tailCoordinate, type PairScore } from '../significance/pair-null.js';
 import { affineParameters, type AlignedProtein } from './pairs/affine.js';
 import { covariatesOf, type ProteinCovariates } from './covariates.js';
 import { compareReferenceSet } from './exhaustive.js';
@@ -80,19 +81,18 @@ export function openStretches(
         ...momentsOfPair(own.projected, others.projected),
         ...hubnessesOf(own.hubness, others.hubness),
         promiscuity: own.promiscuity + others.promiscuity,
+        cysteineExcess: cysteineExcess(own, others),
       };
-      const coordinateOf = (affineScore: number): number =>
-        tailCoordinate(pairNull, pair, {
-          affineScore,
-          meanClosestCosine: 1 - bidirectional,
-          profileScore: 0,
-        });
-      let coordinate = coordinateOf(path.score);
+      const scoreOf = (affineScore: number): PairScore => {
+        return { affineScore, meanClosestCosine: 1 - bidirectional, profileScore: 0 };
+      };
+      let coordinate = tailCoordinate(pairNull, pair, scoreOf(path.score));
       if (coordinate > CHANCE_COORDINATE && card.format !== UNCONTROLLED_FORMAT) {
         const backwards = await query.backwards();
         const control = parametersOf(backwards, target);
         const { scores } = await backend.affineScores(store, backwards.tokens, ONLY_TARGET, control, options);
-        coordinate = controlledCoordinate(coordinate, coordinateOf(scores[0]));
+        const controlled = controlCoordinate(pairNull, pair, scoreOf(scores[0]));
+        coordinate = controlledCoordinate(coordinate, controlled);
       }
       const { logProbability: log } = judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor);
       return Math.min(0, log + logLevel);
@@ -125,7 +125,7 @@ async function openStretch(
       const moments = proteinMoments(tokens, momentForm(release.manifest));
       if (unsupportedQuery(tokens.length, card) ?? unsupportedMoments(moments, card)) return undefined;
       const [sums] = (await compareReferenceSet([tokens], calibration.referenceSet, engine, options))!;
-      return covariatesOf(tokens.length, moments, sums, release, calibration);
+      return covariatesOf(sequence, moments, sums, release, calibration);
     }),
   };
 }

@@ -111,6 +111,8 @@ export interface CalibrationCard {
     /** `shortFactor` of the rate model. Range: 1..; 1 where an older card lacks it. */
     readonly short_factor?: number;
     readonly score_per_cosine: number;
+    /** `cysteineWeight` of the null (pair-null.ts). Range: 0..; 0 where an older card lacks it. */
+    readonly cysteine_weight?: number;
     /** Present if the release has profiles. */
     readonly profiles?: {
       readonly log_mean: ScaleCard;
@@ -186,31 +188,34 @@ export interface ExceedanceCard {
   readonly expected_count: number;
 }
 
-export const CARD_FORMAT = 'gloaming-calibration/8';
+/** Format of cards of own nulls. */
+export const CARD_FORMAT = 'gloaming-calibration/13';
 /** Format of cards made without reversed-query controls (control.ts). Their releases are judged without controls. */
 export const UNCONTROLLED_FORMAT = 'gloaming-calibration/3';
 /** Format for releases with profiles, whose null also depends on profile moments and the profile score of a pair. */
-export const PROFILED_FORMAT = 'gloaming-calibration/11';
-/** Format of cards whose null is the reference of the encoder, without the profile score. */
-export const REFERENCE_FORMAT = 'gloaming-calibration/10';
-/** The same with the profile score. */
-export const PROFILED_REFERENCE_FORMAT = 'gloaming-calibration/12';
+export const PROFILED_FORMAT = 'gloaming-calibration/14';
+/** Format of cards whose null is the reference of the encoder, with or without profiles. */
+export const REFERENCE_FORMAT = 'gloaming-calibration/15';
 /**
  * Earlier formats that are still used. Without promiscuity: of an own null, with profiles, and of the reference.
- * Without the profile score: with profiles.
+ * Without the profile score: with profiles. Without cysteines: of an own null, of the reference, and of both with
+ * profiles.
  */
 const EARLIER_FORMATS = [
   'gloaming-calibration/4',
   'gloaming-calibration/6',
   'gloaming-calibration/7',
   'gloaming-calibration/9',
+  'gloaming-calibration/8',
+  'gloaming-calibration/10',
+  'gloaming-calibration/11',
+  'gloaming-calibration/12',
 ] as const;
 export type CardFormat =
   | typeof CARD_FORMAT
   | typeof UNCONTROLLED_FORMAT
   | typeof PROFILED_FORMAT
   | typeof REFERENCE_FORMAT
-  | typeof PROFILED_REFERENCE_FORMAT
   | (typeof EARLIER_FORMATS)[number];
 export const CARD_FORMATS: readonly string[] = [
   UNCONTROLLED_FORMAT,
@@ -218,7 +223,6 @@ export const CARD_FORMATS: readonly string[] = [
   CARD_FORMAT,
   PROFILED_FORMAT,
   REFERENCE_FORMAT,
-  PROFILED_REFERENCE_FORMAT,
 ];
 /** Formats of null models that are no longer used. Releases with such a card count as not calibrated. */
 export const SUPERSEDED_FORMATS: readonly string[] = [1, 2, 5].map(
@@ -248,8 +252,13 @@ export const REFERENCE_QUALIFICATION_ID = 'release_holdout_against_reference/1';
 export function conditioningContextId({
   profiles,
   promiscuity,
-}: Pick<CalibrationCard['pair_null'], 'profiles' | 'promiscuity'>): string {
+  cysteine_weight: cysteineWeight = 0,
+}: Pick<CalibrationCard['pair_null'], 'profiles' | 'promiscuity' | 'cysteine_weight'>): string {
   const withProfiles = profiles === undefined ? '' : 'profiles_';
+  if (cysteineWeight > 0) {
+    const withPromiscuity = promiscuity === undefined ? '' : 'promiscuity_';
+    return `lengths_moments_${withProfiles}biases_${withPromiscuity}and_cysteines/1`;
+  }
   return promiscuity === undefined
     ? `lengths_moments_${withProfiles}and_biases/2`
     : `lengths_moments_${withProfiles}biases_and_promiscuity/1`;

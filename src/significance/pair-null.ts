@@ -16,6 +16,8 @@ export interface NullPair extends PairShape {
   readonly hubnessComponents: readonly number[];
   /** Sum of the promiscuities of query and target. */
   readonly promiscuity: number;
+  /** What cysteines add to the scores by composition (cysteines.ts). */
+  readonly cysteineExcess: number;
 }
 
 /** The scores of one pair. */
@@ -67,6 +69,7 @@ export interface HubnessScales {
  *   evidence        = affine score ÷ (query length · target length)^¼ + 3 · (score of one cosine) · mean closest cosine
  *                     + weight · bits of the profile score beyond chance (`profileEvidence`)
  *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + share · moments))
+ *                     − cysteine weight · cysteine excess
  *   moments         = mean slope · m + spread slope · s
  *
  * The sum is a high quantile of the evidence of unrelated pairs with the same covariates, fitted by quantile
@@ -87,6 +90,8 @@ export interface PairNull extends HubnessScales {
   readonly scale: number;
   readonly rate: RateModel;
   readonly scores: ScoreWeights;
+  /** Mean excesses that one unit of `NullPair.cysteineExcess` takes off the coordinate; 0 for earlier nulls. */
+  readonly cysteineWeight: number;
 }
 
 /** Weights of the scores in the evidence of a pair. */
@@ -277,13 +282,23 @@ export function tailCoordinate(model: PairNull, pair: NullPair, score: PairScore
 }
 
 /**
+ * Returns the tail coordinate of the reversed-query control of a pair. It has no cysteine excess: a control with it
+ * would take less off the coordinate of the pair, and the excess would have no effect.
+ * Unit  mean excesses over the fitted quantile
+ */
+export function controlCoordinate(model: PairNull, pair: NullPair, score: PairScore): number {
+  return tailCoordinate(model, { ...pair, cysteineExcess: 0 }, score);
+}
+
+/**
  * Returns the tail coordinate of a pair from its evidence.
  * Unit  mean excesses over the fitted quantile
  */
 export function excessCoordinate(model: PairNull, pair: NullPair, evidence: number): number {
   nullTerms(pair, model, scratch);
   const excess = evidence - expectedOf(model.weights, scratch);
-  return excess / (model.scale * Math.exp(rateSlope(model.rate, scratch, slopeTerms(model))));
+  const scale = model.scale * Math.exp(rateSlope(model.rate, scratch, slopeTerms(model)));
+  return excess / scale - model.cysteineWeight * pair.cysteineExcess;
 }
 
 /**

@@ -35,12 +35,14 @@ export interface ReferenceNullCard extends Pick<
   readonly files: { readonly proteins: FileCard; readonly basis: FileCard };
 }
 
-export const REFERENCE_NULL_FORMAT = 'gloaming-reference-null/2';
-/** Format of reference nulls with the profile score. */
-export const PROFILED_REFERENCE_NULL_FORMAT = 'gloaming-reference-null/3';
-/** Format of reference nulls without promiscuity, which are still used. */
-const EARLIER_FORMAT = 'gloaming-reference-null/1';
-const FORMATS = [REFERENCE_NULL_FORMAT, PROFILED_REFERENCE_NULL_FORMAT, EARLIER_FORMAT] as const;
+export const REFERENCE_NULL_FORMAT = 'gloaming-reference-null/4';
+/** Earlier formats that are still used: without promiscuity, and without cysteines for releases of both kinds. */
+const EARLIER_FORMATS = [
+  'gloaming-reference-null/1',
+  'gloaming-reference-null/2',
+  'gloaming-reference-null/3',
+] as const;
+const FORMATS = [REFERENCE_NULL_FORMAT, ...EARLIER_FORMATS] as const;
 type ReferenceNullFormat = (typeof FORMATS)[number];
 
 /** A reference null in memory. */

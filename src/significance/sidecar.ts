@@ -130,6 +130,7 @@ export function pairNullOf({ pair_null: model }: Pick<CalibrationCard, 'pair_nul
       shortFactor: model.short_factor ?? 1,
     },
     scores: { scorePerCosine: model.score_per_cosine, profileScore: model.profiles?.score_weight ?? 0 },
+    cysteineWeight: model.cysteine_weight ?? 0,
   };
 }
 

@@ -108,6 +108,31 @@ describe('a calibration by the reference null of the encoder', () => {
     }
   });
 
+  it('lowers the bit scores of pairs that are both rich in cysteines, and of no others', async () => {
+    const content = randomProteins(SMALL, 2);
+    const targets = content.targets.map(({ id, sequence }, at) => ({
+      id,
+      sequence: at % 2 === 0 ? withCysteines(sequence) : sequence,
+    }));
+    const rich = await openRelease(await makeRelease(folder, { ...content, targets }));
+    const card = calibratedOf(await calibrate(rich));
+    expect(card.pair_null.cysteine_weight).toBe(0.75);
+    expect(card.conditioning_context_id).toMatch(/and_cysteines/);
+    const [ofRich, ofPlain] = [await searchFirst(rich, 40, withCysteines), await searchFirst(small)];
+    let lowered = 0;
+    ofRich.forEach((candidates, query) => {
+      const byTarget = new Map(ofPlain[query].map((candidate) => [candidate.targetIndex, candidate]));
+      for (const candidate of candidates) {
+        const [here, there] = [supportedOf(candidate), supportedOf(byTarget.get(candidate.targetIndex)!)];
+        if (candidate.targetIndex % 2 === 1) expect(here.bitScore).toBe(there.bitScore);
+        // Coordinates in the body of the distribution can have equal probabilities.
+        else expect(here.bitScore).toBeLessThanOrEqual(there.bitScore);
+        if (here.bitScore < there.bitScore) lowered += 1;
+      }
+    });
+    expect(lowered).toBeGreaterThan(0.4 * 40 * SMALL);
+  });
+
   it('names the reference, the level with its error, and the verdict of held-out pairs', async () => {
     const { card } = (await calibrationOf(large))!;
     expect(card.format).toBe(REFERENCE_FORMAT);
@@ -266,6 +291,11 @@ function randomProteins(count: number, seed: number) {
   return { targets, dimension: DIMENSION, token: (): number => components.below(79) - 39 };
 }
 
+/** Returns the sequence with a cysteine as every tenth letter. */
+function withCysteines(sequence: string): string {
+  return sequence.replace(/.{9}./g, 'AAAAAAAAAC');
+}
+
 function partsOf(release: Release, store: TokenStore) {
   return { release, backend, store, threads: 1 };
 }
@@ -293,7 +323,11 @@ function calibrationOf(release: Release): ReturnType<typeof openCalibration> {
 }
 
 /** Searches a release exhaustively with the first proteins of the small release, by their tokens. */
-async function searchFirst(release: Release, count = 40): Promise<readonly (readonly Candidate[])[]> {
+async function searchFirst(
+  release: Release,
+  count = 40,
+  lettersOf = (letters: string): string => letters,
+): Promise<readonly (readonly Candidate[])[]> {
   const queries = tokens.slice(0, count);
   let isFirst = true;
   const encode: SearchEngine['encoder']['encode'] = async (sequences) => {
@@ -313,7 +347,7 @@ async function searchFirst(release: Release, count = 40): Promise<readonly (read
   const calibration = await calibrationOf(release);
   const results = await withStore(release, (store) =>
     searchMany(
-      queries.map(({ length }) => ({ sequence: 'A'.repeat(length), normalizationId: 'test' })),
+      queries.map(({ length }) => ({ sequence: lettersOf('A'.repeat(length)), normalizationId: 'test' })),
       {
         targetSpace: unfilteredSpace(release),
         limit: release.targets.count,

@@ -48,6 +48,7 @@ function sampleOf(kinds: Int8Array, hasProfiles: boolean): NullSample {
     pairCount,
     hasProfiles,
     lengths: new Uint32Array(COUNT).fill(100),
+    cysteines: new Uint32Array(COUNT),
     firsts,
     seconds,
     meanClosestCosine,

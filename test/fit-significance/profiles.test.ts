@@ -91,7 +91,7 @@ describe(`the calibration of a release with profiles (seed ${SEED})`, () => {
   it('has the terms of two profiles and a format of its own', () => {
     const { card, pairNull, moments } = calibration;
     expect(card.format).toBe(PROFILED_FORMAT);
-    expect(card.conditioning_context_id).toBe('lengths_moments_profiles_and_biases/2');
+    expect(card.conditioning_context_id).toBe('lengths_moments_profiles_biases_and_cysteines/1');
     expect(pairNull.shape.profiles?.logMean.spread).toBeGreaterThan(0);
     expect(pairNull.weights).toHaveLength(14);
     expect(moments.profiles?.means).toHaveLength(COUNT * 20);

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import {
+  controlCoordinate,
   excessCoordinate,
   tailCoordinate,
   type NullPair,
@@ -22,13 +23,15 @@ function nullWith(slowerShare: number): PairNull {
     scale: 2,
     rate: { slopes: [SLOPES.length, SLOPES.mean, SLOPES.spread], slowerShare, shortFactor: 3 },
     scores: { scorePerCosine: 1, profileScore: 0 },
+    cysteineWeight: 0.5,
   };
 }
 
 function pairWith(meanCosine: number, cosineSpread: number): NullPair {
   const ofProfiles = { logProfileMean: 0, logProfileSpread: 0, logEffective: 0 };
   const hubnesses = { queryHubness: 0, targetHubness: 0, hubnessComponents: [], promiscuity: 0 };
-  return { queryLength: Math.E, targetLength: 100, meanCosine, cosineSpread, ...ofProfiles, ...hubnesses };
+  const lengths = { queryLength: Math.E, targetLength: 100 };
+  return { ...lengths, meanCosine, cosineSpread, ...ofProfiles, ...hubnesses, cysteineExcess: 0 };
 }
 
 const EVIDENCE = 6;
@@ -70,6 +73,16 @@ test('promiscuity moves the threshold, and slows the tail only above its mean', 
   expect(excessCoordinate(promiscuous, pairOf(4), EVIDENCE)).toBeCloseTo(above, 12);
   expect(excessCoordinate(promiscuous, pairOf(-4), EVIDENCE)).toBeCloseTo(below, 12);
   expect(excessCoordinate(plain, pairOf(4), EVIDENCE)).toBeCloseTo(coordinateBy(0), 12);
+});
+
+test('the cysteine excess lowers the coordinate of a pair, and not that of its control', () => {
+  const [plain, rich] = [pairWith(0, 0), { ...pairWith(0, 0), cysteineExcess: 3 }];
+  const model = nullWith(1);
+  const score: PairScore = { affineScore: 8, meanClosestCosine: 0.5, profileScore: 0 };
+  const coordinate = tailCoordinate(model, plain, score);
+  expect(tailCoordinate(model, rich, score)).toBeCloseTo(coordinate - 0.5 * 3, 12);
+  expect(controlCoordinate(model, rich, score)).toBeCloseTo(coordinate, 12);
+  expect(tailCoordinate({ ...model, cysteineWeight: 0 }, rich, score)).toBeCloseTo(coordinate, 12);
 });
 
 test('the tail of a pair that is shorter than the mean falls more slowly by the factor', () => {

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import {
   ESTIMAND_ID,
   MAXIMUM_LOG_EXTRAPOLATION,
-  PROFILED_REFERENCE_FORMAT,
   REFERENCE_FORMAT,
   REFERENCE_METHOD_ID,
   REFERENCE_POPULATION_ID,
@@ -86,7 +85,7 @@ export async function calibrateByReference(
     reference: reference.id,
     seed,
     kernels: backend.version,
-    method: [REFERENCE_METHOD_ID, REFERENCE_FORMAT, PROFILED_REFERENCE_FORMAT],
+    method: [REFERENCE_METHOD_ID, REFERENCE_FORMAT],
   };
   return withCheckpoints(release, identity, async (checkpoints, reader) => {
     const access: MeasureAccess = { ...options, checkpoints, reader };
@@ -123,7 +122,7 @@ async function write(
 ): Promise<CalibrationCard> {
   const { card } = reference;
   const content: CardContent = {
-    format: reference.pairNull.scores.profileScore > 0 ? PROFILED_REFERENCE_FORMAT : REFERENCE_FORMAT,
+    format: REFERENCE_FORMAT,
     release_id: release.id,
     policy_id: referencePolicyId(release.manifest),
     seed,

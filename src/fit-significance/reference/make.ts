@@ -5,7 +5,6 @@ import { calibrationDirectory, type CalibrationCard } from '../../significance/c
 import { momentForm } from '../../significance/moments.js';
 import {
   REFERENCE_NULL_FILES,
-  PROFILED_REFERENCE_NULL_FORMAT,
   REFERENCE_NULL_FORMAT,
   referenceNullFolder,
   referenceNullText,
@@ -53,7 +52,7 @@ export async function writeReferenceNull(
   const { inverseStep, profileScale } = momentForm(manifest);
   const { panel: _, ...bias } = card.bias;
   const reference: ReferenceNullCard = {
-    format: card.pair_null.profiles === undefined ? REFERENCE_NULL_FORMAT : PROFILED_REFERENCE_NULL_FORMAT,
+    format: REFERENCE_NULL_FORMAT,
     encoder_sha256: manifest.encoder.sha256,
     affine_sha256: canonicalSha256(manifest.affine),
     form: {
