@@ -8,7 +8,6 @@ const KINDS = AMINO_ACIDS.length;
 const VARIETY_WINDOW = 15;
 /** Effective number of letters at which observed letters and pseudocounts count alike. */
 const PSEUDOCOUNT_VARIETY = 1.5;
-const PSEUDOCOUNT_MOST = 0.9;
 /** Nats per unit of BLOSUM62, which is half a bit. Source: Altschul et al. 1997, ungapped, background of Robinson */
 const LAMBDA = 0.3176;
 const BALANCE_ROUNDS = 50;
@@ -28,7 +27,7 @@ export function homologProfile(alignment: HomologAlignment): Float64Array {
   const variety = smoothedVariety(observed);
   const profile = new Float64Array(observed.length);
   for (const [column, effective] of variety.entries()) {
-    const share = Math.min(PSEUDOCOUNT_MOST, 1 / (1 + effective / PSEUDOCOUNT_VARIETY));
+    const share = 1 / (1 + effective / PSEUDOCOUNT_VARIETY);
     const start = column * KINDS;
     for (let letter = 0; letter < KINDS; letter += 1) {
       const frequency = observed[start + letter];
