@@ -197,16 +197,15 @@ export const PROFILED_FORMAT = 'gloaming-calibration/14';
 /** Format of cards whose null is the reference of the encoder, with or without profiles. */
 export const REFERENCE_FORMAT = 'gloaming-calibration/15';
 /**
- * Earlier formats that are still used. Without promiscuity: of an own null, with profiles, and of the reference.
- * Without the profile score: with profiles. Without cysteines: of an own null, of the reference, and of both with
- * profiles.
+ * Earlier formats that are still used: without promiscuity (4, 6, 7), without the profile score (9), without cysteines
+ * (8, 10, 11, 12).
  */
 const EARLIER_FORMATS = [
   'gloaming-calibration/4',
   'gloaming-calibration/6',
   'gloaming-calibration/7',
-  'gloaming-calibration/9',
   'gloaming-calibration/8',
+  'gloaming-calibration/9',
   'gloaming-calibration/10',
   'gloaming-calibration/11',
   'gloaming-calibration/12',
