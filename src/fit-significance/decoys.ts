@@ -81,15 +81,12 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
   );
   const decoyHubness = table.of(0);
   const decoyPromiscuity = promiscuityOf(scoring.fit.promiscuity, decoy);
-  const decoyCysteines = { length: tokens.length, cysteines: countCysteines(sequence) };
+  const decoyCysteines = countCysteines(sequence);
   const pairOf = (index: number): NullPair => ({
     ...shapes[index],
     ...hubnessesOf(decoyHubness, sample.hubnesses[index]),
     promiscuity: decoyPromiscuity + sample.promiscuities[index],
-    cysteineExcess: cysteineExcess(decoyCysteines, {
-      length: sample.lengths[index],
-      cysteines: sample.cysteines[index],
-    }),
+    cysteineExcess: cysteineExcess(decoyCysteines, sample.cysteines[index]),
   });
   const scoreOf = (index: number, affineScore: number, profileScore: number): PairScore => {
     return { affineScore, meanClosestCosine: meanClosestCosine[index], profileScore };

@@ -1,4 +1,4 @@
-import { countCysteines } from '../significance/cysteines.js';
+import { countCysteines, type CysteineCount } from '../significance/cysteines.js';
 import { momentsOfPair, type ProjectedMoments } from '../significance/moments.js';
 import { pairEvidence, type PairShape, type ScoreWeights } from '../significance/pair-null.js';
 import type { Release } from '../release/release.js';
@@ -18,7 +18,7 @@ export interface NullSample {
   /** Residues of each protein. */
   readonly lengths: Uint32Array;
   /** Cysteines of each protein. */
-  readonly cysteines: Uint32Array;
+  readonly cysteines: readonly CysteineCount[];
   /** ROLE_FIT or ROLE_HOLDOUT of each protein. */
   readonly roles: Uint8Array;
   /** Combined score of each pair (`pairEvidence`), without the profile score. */
@@ -79,7 +79,7 @@ export function createNullSample(
     pairCount,
     hasProfiles,
     lengths,
-    cysteines: targets.map((target) => countCysteines(release.targets.sequence(target))),
+    cysteines: Array.from(targets, (target) => countCysteines(release.targets.sequence(target))),
     roles,
     evidence,
     profileScores: scores.profile,

@@ -1,7 +1,7 @@
 import type { MaxSimSums } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
 import type { Calibration } from '../significance/calibration.js';
-import { countCysteines } from '../significance/cysteines.js';
+import { countCysteines, type CysteineCount } from '../significance/cysteines.js';
 import { createHubnessTable, hubnessContribution, type ProteinHubness } from '../significance/hubness.js';
 import {
   momentsOfPair,
@@ -22,7 +22,7 @@ export interface ProteinCovariates {
   readonly projected: ProjectedMoments;
   readonly hubness: ProteinHubness;
   readonly promiscuity: number;
-  readonly cysteines: number;
+  readonly cysteines: CysteineCount;
 }
 
 /**

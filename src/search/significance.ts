@@ -8,7 +8,7 @@ import {
 } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT, type CalibrationCard } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control.js';
-import { cysteineExcess, targetCysteines } from '../significance/cysteines.js';
+import { countCysteines, cysteineExcess } from '../significance/cysteines.js';
 import { familyWiseProbability, qValues } from '../significance/false-discovery.js';
 import { momentForm, pairMoments, proteinMoments } from '../significance/moments.js';
 import { targetPromiscuity } from '../significance/promiscuity.js';
@@ -259,11 +259,10 @@ export function binOf(
 function placeCandidate(
   { targetIndex, affine, maxsim }: Scored,
   profileScore: number,
-  own: ProteinCovariates,
+  { length: queryLength, projected, hubness, promiscuity, cysteines }: ProteinCovariates,
   { targets }: Release,
   { card, bins, moments, pairNull, hubnesses, promiscuity: model }: Calibration,
 ): Place | UnsupportedReason {
-  const { length: queryLength, projected, hubness, promiscuity } = own;
   const targetLength = targets.length(targetIndex);
   if (targetLength < card.supported.target_minimum_residues) return 'target_too_short';
   if (targetLength > card.supported.target_maximum_residues) return 'target_too_long';
@@ -286,7 +285,9 @@ function placeCandidate(
     ...hubnessesOf(hubness, hubnesses(targetIndex)),
     promiscuity: promiscuity + targetPromiscuity(model, moments, targetIndex),
     cysteineExcess:
-      pairNull.cysteineWeight === 0 ? 0 : cysteineExcess(own, targetCysteines(targets, targetIndex)),
+      pairNull.cysteineWeight === 0
+        ? 0
+        : cysteineExcess(cysteines, countCysteines(targets.sequence(targetIndex))),
   };
   const score = { affineScore: affine.rawScore, meanClosestCosine: 1 - maxsim.bidirectional, profileScore };
   return { targetIndex, bin, pair, score, coordinate: tailCoordinate(pairNull, pair, score) };

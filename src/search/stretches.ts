@@ -81,7 +81,7 @@ export function openStretches(
         ...momentsOfPair(own.projected, others.projected),
         ...hubnessesOf(own.hubness, others.hubness),
         promiscuity: own.promiscuity + others.promiscuity,
-        cysteineExcess: cysteineExcess(own, others),
+        cysteineExcess: cysteineExcess(own.cysteines, others.cysteines),
       };
       const scoreOf = (affineScore: number): PairScore => {
         return { affineScore, meanClosestCosine: 1 - bidirectional, profileScore: 0 };

@@ -15,22 +15,11 @@ export interface CysteineCount {
   readonly cysteines: number;
 }
 
-/** Returns the number of cysteines of a sequence in upper-case letters. */
-export function countCysteines(sequence: string): number {
-  let count = 0;
-  for (let at = sequence.indexOf('C'); at >= 0; at = sequence.indexOf('C', at + 1)) count += 1;
-  return count;
-}
-
-/** Sequences of the targets of a release. */
-interface TargetSequences {
-  readonly sequence: (target: number) => string;
-}
-
-/** Returns length and cysteines of a target. */
-export function targetCysteines(targets: TargetSequences, target: number): CysteineCount {
-  const sequence = targets.sequence(target);
-  return { length: sequence.length, cysteines: countCysteines(sequence) };
+/** Counts the cysteines of a sequence in upper-case letters. */
+export function countCysteines(sequence: string): CysteineCount {
+  let cysteines = 0;
+  for (let at = sequence.indexOf('C'); at >= 0; at = sequence.indexOf('C', at + 1)) cysteines += 1;
+  return { length: sequence.length, cysteines };
 }
 
 /**

@@ -48,7 +48,7 @@ function sampleOf(kinds: Int8Array, hasProfiles: boolean): NullSample {
     pairCount,
     hasProfiles,
     lengths: new Uint32Array(COUNT).fill(100),
-    cysteines: new Uint32Array(COUNT),
+    cysteines: new Array(COUNT).fill({ length: 100, cysteines: 0 }),
     firsts,
     seconds,
     meanClosestCosine,

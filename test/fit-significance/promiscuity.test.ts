@@ -64,7 +64,7 @@ function drawn(count: number): Drawn {
       pairCount,
       hasProfiles: false,
       lengths: new Uint32Array(count).fill(100),
-      cysteines: new Uint32Array(count),
+      cysteines: new Array(count).fill({ length: 100, cysteines: 0 }),
       roles,
       evidence: new Float64Array(0),
       profileScores: new Int32Array(0),

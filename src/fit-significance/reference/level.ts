@@ -4,7 +4,7 @@ import { maxsimDistances } from '../../search/rank.js';
 import { stratumOf, type Bin } from '../../significance/calibration.js';
 import type { ExceedanceCard, HoldoutStatus, ReferenceUseCard } from '../../significance/card.js';
 import { CHANCE_COORDINATE } from '../../significance/control.js';
-import { cysteineExcess, targetCysteines } from '../../significance/cysteines.js';
+import { countCysteines, cysteineExcess } from '../../significance/cysteines.js';
 import { hubnessesOf, type HubnessTable } from '../../significance/hubness.js';
 import { chanceDistance, kolmogorovDistance } from '../../significance/kolmogorov.js';
 import {
@@ -119,7 +119,7 @@ async function scoreLevelPairs(
   const hubnessAt = Array.from(proteins, (target) => hubnesses.of(target));
   const promiscuityAt = Array.from(proteins, (target) => targetPromiscuity(promiscuity, moments, target));
   const lengthAt = Array.from(proteins, (target) => release.targets.length(target));
-  const cysteinesAt = Array.from(proteins, (target) => targetCysteines(release.targets, target));
+  const cysteinesAt = Array.from(proteins, (target) => countCysteines(release.targets.sequence(target)));
   const stratumAt = lengthAt.map((length) => stratumOf(length, card.stratum_edges));
   const pairs: LevelPair[] = [];
   await runPhase(checkpoints, {
