@@ -5,7 +5,7 @@ import { seededRandom, type Random } from '../../src/random.js';
 import { median } from '../tools/statistics.js';
 
 /** Proteins of the timed graphs, and neighbours of each: full rows, which no real release has everywhere. */
-const SIZES: readonly number[] = [28_000, 100_000];
+const SIZES: readonly number[] = [28_000, 100_000, 400_000];
 const ROW = 100;
 /** Proteins of a family, among which most edges are. */
 const FAMILY = 200;

@@ -1,18 +1,20 @@
 const SHARE_ONE = 256;
 
-/** Part of a protein. Unit: residues, half-open */
-export interface Stretch {
-  readonly start: number;
-  readonly end: number;
-}
-
 /**
- * Returns whether two stretches of a protein overlap by at least a share of the shorter one.
+ * Returns whether two stretches of a protein, from `start` up to but not including `end`, overlap by at least a share of
+ * the shorter one.
  * @param leastShare  in 256ths
+ * Unit    residues
  * Range   false for an empty stretch, unless the share is 0
  */
-export function overlaps(one: Stretch, start: number, end: number, leastShare: number): boolean {
-  const common = Math.min(one.end, end) - Math.max(one.start, start);
-  const shorter = Math.min(one.end - one.start, end - start);
+export function overlaps(
+  oneStart: number,
+  oneEnd: number,
+  otherStart: number,
+  otherEnd: number,
+  leastShare: number,
+): boolean {
+  const common = Math.min(oneEnd, otherEnd) - Math.max(oneStart, otherStart);
+  const shorter = Math.min(oneEnd - oneStart, otherEnd - otherStart);
   return common * SHARE_ONE >= leastShare * shorter && (common > 0 || leastShare === 0);
 }

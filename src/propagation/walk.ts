@@ -48,20 +48,9 @@ export interface Reached {
 /** Walks from the hits of one query. Targets of the result ascend. @param isLeftOut  targets that the walk avoids */
 export type Walk = (hits: readonly WalkHit[], isLeftOut?: (target: number) => boolean) => readonly Reached[];
 
-/** Mass that waits on one stretch of a protein. */
-interface Place {
-  readonly target: number;
-  readonly start: number;
-  readonly end: number;
-  mass: number;
-  /** ln E of the weakest hit on the surest path to here. */
-  weakest: number;
-  /** The next place of the same protein. */
-  readonly next: Place | undefined;
-}
-
 /**
- * Prepares walks over a graph. One walk at a time uses the working memory: 36 bytes for each target.
+ * Prepares walks over a graph. One walk at a time uses the working memory: 36 bytes for each target, and 64 for each
+ * stretch that waits.
  * Shape   that of the graph
  * Unit    target indices
  * Cost    a division for each edge; a walk: one multiplication and one division for each edge of each place
@@ -69,115 +58,194 @@ interface Place {
 export function createWalk(graph: NeighbourGraph, parameters: WalkParameters): Walk {
   const { steps, passed_256ths: passed, overlap_256ths: leastOverlap } = parameters;
   assert(passed >= 0 && passed <= PASSED_ONE, 'a protein passes on no more than it has');
+  const { offsets, targets, logEValues, queryStarts, queryEnds, targetStarts, targetEnds } = graph;
   const leastPassed = Math.ceil(parameters.least_passed * MASS_ONE);
-  const targetCount = graph.offsets.length - 1;
-  const weights = Uint16Array.from(graph.logEValues, (logEValue) => quantisedWeight(logEValue, parameters));
-  const { mass, largest, bridges, weakest, take } = createMemory(targetCount);
+  const targetCount = offsets.length - 1;
+  const weights = Uint16Array.from(logEValues, (logEValue) => quantisedWeight(logEValue, parameters));
+  const memory = createMemory(targetCount);
+  const first = new Int32Array(targetCount).fill(NONE);
+  let [places, next] = [new Places(first, leastOverlap), new Places(first, leastOverlap)];
   /** Edges of the row at work that weight leaves by. */
-  const passing = new Uint32Array(longestRow(graph.offsets));
-  const first: (Place | undefined)[] = Array.from({ length: targetCount }, () => undefined);
-
-  /** Adds mass to the place of a target that a stretch overlaps, or to a new one. */
-  const arrive = (
-    places: Place[],
-    target: number,
-    start: number,
-    end: number,
-    amount: number,
-    weakestHit: number,
-  ): void => {
-    if (weakestHit < weakest[target]) weakest[target] = weakestHit;
-    let count = 0;
-    for (let place = first[target]; place !== undefined; place = place.next, count += 1) {
-      if (!overlaps(place, start, end, leastOverlap)) continue;
-      place.mass = Math.min(MASS_MAX, place.mass + amount);
-      if (weakestHit < place.weakest) place.weakest = weakestHit;
-      return;
-    }
-    if (count === STRETCHES_MAX_COUNT) return;
-    const place: Place = { target, start, end, mass: amount, weakest: weakestHit, next: first[target] };
-    first[target] = place;
-    places.push(place);
-  };
+  const passing = new Uint32Array(longestRow(offsets));
 
   /** Passes the mass of one place to its neighbours. */
-  const pass = (
-    place: Place,
-    places: Place[],
-    touched: number[],
-    isLeftOut: (target: number) => boolean,
-  ): void => {
-    const [from, to] = [graph.offsets[place.target], graph.offsets[place.target + 1]];
+  const pass = (place: number, isLeftOut: ((target: number) => boolean) | undefined): void => {
+    const [source, start, end] = [places.targets[place], places.starts[place], places.ends[place]];
+    const weakest = places.weakest[place];
+    const lastEdge = offsets[source + 1];
     let [count, sum] = [0, 0];
-    for (let edge = from; edge < to; edge += 1) {
+    for (let edge = offsets[source]; edge < lastEdge; edge += 1) {
       const isPassing =
         weights[edge] > 0 &&
-        overlaps(place, graph.queryStarts[edge], graph.queryEnds[edge], leastOverlap) &&
-        !isLeftOut(graph.targets[edge]);
+        overlaps(start, end, queryStarts[edge], queryEnds[edge], leastOverlap) &&
+        isLeftOut?.(targets[edge]) !== true;
       if (!isPassing) continue;
       passing[count] = edge;
       count += 1;
       sum += weights[edge];
     }
     const divisor = Math.max(WEIGHT_ONE, sum);
-    const onward = Math.floor((place.mass * passed) / PASSED_ONE);
+    const onward = Math.floor((places.mass[place] * passed) / PASSED_ONE);
     for (let at = 0; at < count; at += 1) {
       const edge = passing[at];
-      const target = graph.targets[edge];
+      const target = targets[edge];
       const amount = Math.floor((onward * weights[edge]) / divisor);
       if (amount === 0) continue;
-      if (mass[target] === 0) touched.push(target);
-      mass[target] += amount;
-      if (amount > largest[target]) {
-        largest[target] = amount;
-        bridges[target] = place.target;
-      }
-      const weakestHit = Math.max(place.weakest, graph.logEValues[edge]);
-      arrive(places, target, graph.targetStarts[edge], graph.targetEnds[edge], amount, weakestHit);
+      const weakestHit = Math.max(weakest, logEValues[edge]);
+      memory.arrive(target, amount, weakestHit, source);
+      next.arrive(target, targetStarts[edge], targetEnds[edge], amount, weakestHit);
     }
   };
 
-  return (hits, isLeftOut = () => false) => {
-    const touched: number[] = [];
+  return (hits, isLeftOut) => {
     const direct = new Map<number, number>();
-    let places: Place[] = [];
     for (const { target, logEValue, targetStart, targetEnd } of hits) {
       const amount = Math.floor((quantisedWeight(logEValue, parameters) * MASS_ONE) / WEIGHT_ONE);
-      if (amount === 0 || isLeftOut(target)) continue;
-      if (mass[target] === 0) touched.push(target);
-      mass[target] += amount;
+      if (amount === 0 || isLeftOut?.(target) === true) continue;
+      memory.arrive(target, amount, logEValue, NONE);
       direct.set(target, amount);
-      arrive(places, target, targetStart, targetEnd, amount, logEValue);
+      places.arrive(target, targetStart, targetEnd, amount, logEValue);
     }
+    places.close();
     for (let step = 0; step < steps; step += 1) {
-      for (const { target } of places) first[target] = undefined;
-      const next: Place[] = [];
-      const heavy = places.filter((place) => place.mass >= leastPassed).sort(byMass);
-      for (const place of heavy) pass(place, next, touched, isLeftOut);
-      places = next;
+      for (const place of places.heaviest(leastPassed)) pass(place, isLeftOut);
+      places.clear();
+      [places, next] = [next, places];
+      places.close();
     }
-    for (const { target } of places) first[target] = undefined;
-    return touched.sort((a, b) => a - b).map((target) => take(target, direct.get(target) ?? 0));
+    places.clear();
+    return memory.takeAll(direct);
   };
 }
 
-const NO_BRIDGE = -1;
+/** In place of an index: no bridge, or no place. */
+const NONE = -1;
 
-/** Working memory of one walk at a time: what has reached each target so far. `take` reads and clears one target. */
+/** Numbers of one target in the memory, side by side because one arrival of mass needs all of them. */
+const [MASS, LARGEST, WEAKEST, BRIDGE, NUMBERS] = [0, 1, 2, 3, 4];
+
+/** Working memory of one walk at a time: what has reached each target so far. */
 function createMemory(targetCount: number) {
-  const mass = new Float64Array(targetCount);
-  const largest = new Float64Array(targetCount);
-  const bridges = new Int32Array(targetCount).fill(NO_BRIDGE);
-  const weakest = new Float64Array(targetCount).fill(Infinity);
-  const take = (target: number, directMass: number): Reached => {
-    const bridge = bridges[target] === NO_BRIDGE ? undefined : bridges[target];
-    const reached = { target, mass: mass[target], directMass, bridge, weakestLogEValue: weakest[target] };
-    mass[target] = largest[target] = 0;
-    bridges[target] = NO_BRIDGE;
-    weakest[target] = Infinity;
-    return reached;
+  const numbers = new Float64Array(targetCount * NUMBERS);
+  const touched: number[] = [];
+  return {
+    /** Adds mass to a target. @param source  protein that passes it on; NONE for the query */
+    arrive(target: number, amount: number, weakestHit: number, source: number): void {
+      const at = target * NUMBERS;
+      if (numbers[at + MASS] === 0) {
+        touched.push(target);
+        numbers[at + WEAKEST] = Infinity;
+        numbers[at + BRIDGE] = NONE;
+      }
+      numbers[at + MASS] += amount;
+      if (weakestHit < numbers[at + WEAKEST]) numbers[at + WEAKEST] = weakestHit;
+      if (source === NONE || amount <= numbers[at + LARGEST]) return;
+      numbers[at + LARGEST] = amount;
+      numbers[at + BRIDGE] = source;
+    },
+    /** Returns all that was reached, by target, and clears the memory. */
+    takeAll(direct: ReadonlyMap<number, number>): readonly Reached[] {
+      const reached = Uint32Array.from(touched).sort();
+      touched.length = 0;
+      return Array.from(reached, (target) => {
+        const [mass, , weakestLogEValue, source] = numbers.subarray(target * NUMBERS, (target + 1) * NUMBERS);
+        numbers.fill(0, target * NUMBERS, (target + 1) * NUMBERS);
+        const bridge = source === NONE ? undefined : source;
+        return { target, mass, directMass: direct.get(target) ?? 0, bridge, weakestLogEValue };
+      });
+    },
   };
-  return { mass, largest, bridges, weakest, take };
+}
+
+/** Places of the first walk's steps; more of them double the columns. */
+const PLACES_FIRST_COUNT = 1_024;
+
+/** Mass that waits on stretches of proteins for the next step. The columns have a value for each place. */
+class Places {
+  targets = new Uint32Array(PLACES_FIRST_COUNT);
+  starts = new Uint32Array(PLACES_FIRST_COUNT);
+  ends = new Uint32Array(PLACES_FIRST_COUNT);
+  mass = new Float64Array(PLACES_FIRST_COUNT);
+  /** ln E of the weakest hit on the surest path to the place. */
+  weakest = new Float64Array(PLACES_FIRST_COUNT);
+  /** The next place of the same protein, or NONE. */
+  private following = new Int32Array(PLACES_FIRST_COUNT);
+  private count = 0;
+
+  /**
+   * @param first         the latest place of each target, or NONE; only one Places that is being filled has it
+   * @param leastOverlap  of a stretch and a place that it joins, in 256ths
+   */
+  constructor(
+    private readonly first: Int32Array,
+    private readonly leastOverlap: number,
+  ) {}
+
+  /** Adds mass to the place of a target that a stretch overlaps, or to a new one. */
+  arrive(target: number, start: number, end: number, amount: number, weakestHit: number): void {
+    const latest = this.first[target];
+    let count = 0;
+    for (let place = latest; place !== NONE; place = this.following[place], count += 1) {
+      if (!overlaps(this.starts[place], this.ends[place], start, end, this.leastOverlap)) continue;
+      this.mass[place] = Math.min(MASS_MAX, this.mass[place] + amount);
+      if (weakestHit < this.weakest[place]) this.weakest[place] = weakestHit;
+      return;
+    }
+    if (count === STRETCHES_MAX_COUNT) return;
+    if (this.count === this.targets.length) this.grow();
+    const place = this.count;
+    this.count += 1;
+    this.targets[place] = target;
+    this.starts[place] = start;
+    this.ends[place] = end;
+    this.mass[place] = amount;
+    this.weakest[place] = weakestHit;
+    this.following[place] = latest;
+    this.first[target] = place;
+  }
+
+  /** Ends the filling: nothing can arrive until `clear`. */
+  close(): void {
+    for (let place = 0; place < this.count; place += 1) this.first[this.targets[place]] = NONE;
+  }
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  /** Places of a least mass, heaviest first, so that others join the stretch of the heaviest arrival. */
+  heaviest(leastMass: number): Uint32Array {
+    const heavy = new Uint32Array(this.count);
+    let count = 0;
+    for (let place = 0; place < this.count; place += 1) {
+      if (this.mass[place] < leastMass) continue;
+      heavy[count] = place;
+      count += 1;
+    }
+    const { targets, starts, ends, mass } = this;
+    return heavy
+      .subarray(0, count)
+      .sort(
+        (a, b) => mass[b] - mass[a] || targets[a] - targets[b] || starts[a] - starts[b] || ends[a] - ends[b],
+      );
+  }
+
+  private grow(): void {
+    const doubled = <Column extends Uint32Array | Int32Array | Float64Array>(
+      column: Column,
+      larger: Column,
+    ): Column => {
+      larger.set(column);
+      return larger;
+    };
+    const length = 2 * this.targets.length;
+    this.targets = doubled(this.targets, new Uint32Array(length));
+    this.starts = doubled(this.starts, new Uint32Array(length));
+    this.ends = doubled(this.ends, new Uint32Array(length));
+    this.mass = doubled(this.mass, new Float64Array(length));
+    this.weakest = doubled(this.weakest, new Float64Array(length));
+    this.following = doubled(this.following, new Int32Array(length));
+  }
 }
 
 function longestRow(offsets: Uint32Array): number {
@@ -185,9 +253,4 @@ function longestRow(offsets: Uint32Array): number {
   for (let row = 1; row < offsets.length; row += 1)
     longest = Math.max(longest, offsets[row] - offsets[row - 1]);
   return longest;
-}
-
-/** Heaviest first, so that the stretch of the heaviest arrival is the one that others join. */
-function byMass(a: Place, b: Place): number {
-  return b.mass - a.mass || a.target - b.target || a.start - b.start || a.end - b.end;
 }
