@@ -62,7 +62,7 @@ interface Parts {
 const USUAL_RATES: Readonly<Record<RateName, number>> = {
   digest: 200e6,
   read: 2e6,
-  encode: 10_000,
+  encode: 20_000,
   write: 5_000,
   calibrate: 8_000,
   qualify: 500_000,

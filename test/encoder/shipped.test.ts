@@ -6,7 +6,10 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROOT } from '../tools/paths.js';
 
-/* The exported models against what PyTorch computed; gloaming-1/recipe/export.py writes agreement.json beside them. */
+/*
+ * The exported models against what PyTorch computed. gloaming-1/recipe/export.py and gloaming-4/recipe/quantise.py write
+ * agreement.json beside them.
+ */
 
 interface Agreement {
   readonly padding: number;
@@ -20,14 +23,23 @@ interface Agreement {
 
 const DIMENSION = 64;
 /** Convolutions of 1,280 and fewer terms in float32, in another order than PyTorch's. */
-const TOLERANCE = 1e-4;
+const FLOAT_TOLERANCE = 1e-4;
+/**
+ * In a model of bytes, one activation that rounds to the other side changes many of the next layer. Between float32 and
+ * float64 in PyTorch alone, components differ by up to .016.
+ */
+const BYTES_TOLERANCE = 0.03;
 const PADDING_TOLERANCE = 1e-5;
 
 let session: InferenceSession;
 let agreement: Agreement;
 let vocabulary: Readonly<Record<string, number>>;
 
-describe.each(['gloaming-1', 'gloaming-3'])('%s', (id) => {
+describe.each([
+  ['gloaming-1', FLOAT_TOLERANCE],
+  ['gloaming-3', FLOAT_TOLERANCE],
+  ['gloaming-4', BYTES_TOLERANCE],
+])('%s', (id, tolerance) => {
   beforeAll(async () => {
     const directory = join(ROOT, 'indexes/encoders', id);
     session = await InferenceSession.create(join(directory, 'model.onnx'), { intraOpNumThreads: 1 });
@@ -43,9 +55,9 @@ describe.each(['gloaming-1', 'gloaming-3'])('%s', (id) => {
   it('gives the same vectors in ONNX Runtime as in PyTorch', async () => {
     for (const { sequence, first, middle, last } of agreement.proteins) {
       const [rows] = await encode([sequence]);
-      expect(distance(rows![0]!, first)).toBeLessThan(TOLERANCE);
-      expect(distance(rows![Math.floor(sequence.length / 2)]!, middle)).toBeLessThan(TOLERANCE);
-      expect(distance(rows![sequence.length - 1]!, last)).toBeLessThan(TOLERANCE);
+      expect(distance(rows![0]!, first)).toBeLessThan(tolerance);
+      expect(distance(rows![Math.floor(sequence.length / 2)]!, middle)).toBeLessThan(tolerance);
+      expect(distance(rows![sequence.length - 1]!, last)).toBeLessThan(tolerance);
     }
   });
 
