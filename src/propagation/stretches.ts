@@ -1,8 +1,8 @@
 const SHARE_ONE = 256;
 
 /**
- * Returns whether two stretches of a protein, from `start` up to but not including `end`, overlap by at least a share of
- * the shorter one.
+ * Returns whether two stretches of a protein, half-open from start to end, overlap by at least a share of the shorter
+ * one.
  * @param leastShare  in 256ths
  * Unit    residues
  * Range   false for an empty stretch, unless the share is 0

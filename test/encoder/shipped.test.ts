@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROOT } from '../tools/paths.js';
 
 /*
- * The exported models against what PyTorch computed. gloaming-1/recipe/export.py and gloaming-4/recipe/quantise.py write
- * agreement.json beside them.
+ * The exported models against what PyTorch computed. gloaming-1/recipe/export.py and gloaming-4/recipe/quantise.py
+ * write agreement.json beside them.
  */
 
 interface Agreement {

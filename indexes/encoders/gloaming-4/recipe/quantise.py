@@ -69,7 +69,8 @@ def read_model(path):
         if tensor.name.endswith(".half")
     }
     mixes = [node for node in graph.node if node.op_type == "Conv" and "/mix/" in node.output[0]]
-    return weights, [attribute.ints[0] for node in mixes for attribute in node.attribute if attribute.name == "dilations"]
+    attributes = [attribute for node in mixes for attribute in node.attribute]
+    return weights, [attribute.ints[0] for attribute in attributes if attribute.name == "dilations"]
 
 
 def read_proteins(path):
@@ -220,11 +221,13 @@ def write(weights, dilations, layers, path):
         x = add_block(graph, weights, layers, block, dilation, x)
     width, dimension = len(weights["stem.bias"]), len(weights["project.weight"])
     x = norm(graph, x, np.ones(width, np.float32), "final")
-    x = graph.node("MatMul", [x, graph.constant("project.weight", weights["project.weight"][:, :, 0].T.numpy())], "project")
+    projection = graph.constant("project.weight", weights["project.weight"][:, :, 0].T.numpy())
+    x = graph.node("MatMul", [x, projection], "project")
     graph.node("ReduceL2", [x], "length", axes=[-1], keepdims=1)
     graph.node("Clip", ["length", graph.constant("least_length", np.float32(EPSILON))], "divisor")
     graph.node("Div", [x, "divisor"], "residue_vectors")
-    integers = [helper.make_tensor_value_info(name, TensorProto.INT64, ["n", "l"]) for name in ("input_ids", "attention_mask")]
+    inputs = ("input_ids", "attention_mask")
+    integers = [helper.make_tensor_value_info(name, TensorProto.INT64, ["n", "l"]) for name in inputs]
     vectors = helper.make_tensor_value_info("residue_vectors", TensorProto.FLOAT, ["n", "l", dimension])
     made = helper.make_graph(graph.nodes, "encoder", integers, [vectors], graph.constants)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
@@ -252,7 +255,8 @@ def stem(graph, weights):
         start = graph.constant(f"start.{tap}", np.array([tap]))
         graph.node("Add", ["count", start], f"end.{tap}")
         graph.node("Slice", ["padded", start, f"end.{tap}", one], f"ids.{tap}")
-        rows.append(graph.node("Gather", [graph.constant(f"letters.{tap}", table.numpy()), f"ids.{tap}"], f"rows.{tap}"))
+        letters = graph.constant(f"letters.{tap}", table.numpy())
+        rows.append(graph.node("Gather", [letters, f"ids.{tap}"], f"rows.{tap}"))
     return graph.node("Sum", rows, "stem")
 
 
