@@ -6,7 +6,7 @@ import {
   proteinMoments,
   type ProjectedMoments,
 } from '../significance/moments.js';
-import { countCysteines, cysteineExcess } from '../significance/cysteines.js';
+import { countCysteines, pairCysteines } from '../significance/cysteines.js';
 import {
   controlCoordinate,
   tailCoordinate,
@@ -86,7 +86,7 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
     ...shapes[index],
     ...hubnessesOf(decoyHubness, sample.hubnesses[index]),
     promiscuity: decoyPromiscuity + sample.promiscuities[index],
-    cysteineExcess: cysteineExcess(decoyCysteines, sample.cysteines[index]),
+    cysteines: pairCysteines(decoyCysteines, sample.cysteines[index]),
   });
   const scoreOf = (index: number, affineScore: number, profileScore: number): PairScore => {
     return { affineScore, meanClosestCosine: meanClosestCosine[index], profileScore };

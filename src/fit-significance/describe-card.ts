@@ -116,7 +116,8 @@ function describePairNull({ pairNull, promiscuity: model }: NullFit): CardConten
     slower_share: slowerShare,
     short_factor: shortFactor,
     score_per_cosine: pairNull.scores.scorePerCosine,
-    cysteine_weight: pairNull.cysteineWeight,
+    cysteine_weight: pairNull.cysteines.weight,
+    usual_cysteine_share: pairNull.cysteines.usualShare,
     ...(profileCard === undefined ? {} : { profiles: profileCard }),
     ...(promiscuity &&
       model && {

@@ -11,12 +11,14 @@ import {
   rateSlope,
   slopeTerms,
   type CovariateScale,
+  type CysteineWeight,
   type NullScales,
   type PairNull,
   type RateModel,
   type ShapeScales,
 } from '../significance/pair-null.js';
 import { sampleDistinct, type Random } from '../random.js';
+import { USUAL_CYSTEINE_SHARE } from '../significance/cysteines.js';
 import { maximise } from '../significance/tail-model.js';
 import type { HubnessSample } from './hubness.js';
 import type { NullSample } from './sample.js';
@@ -64,10 +66,11 @@ const PROFILE_SPREADS = 5;
 /**
  * Weights of the cysteine excess. It is 0 for most pairs and the pairs with most of it are few and often homologs, so
  * that a fit to a sample would be noise. They are chosen on domains of unseen folds: without a weight, queries of more
- * than 12 % cysteines find 2 to 9 times the claimed hits, and up to 94 times with profiles.
+ * than 12 % cysteines find 2 to 9 times the claimed hits, and up to 94 times with profiles. In profiles, conserved
+ * cysteines align well from a share of .03 on.
  */
-const CYSTEINE_WEIGHT = 0.75;
-const PROFILED_CYSTEINE_WEIGHT = 3;
+const CYSTEINES: CysteineWeight = { weight: 0.75, usualShare: USUAL_CYSTEINE_SHARE };
+const PROFILED_CYSTEINES: CysteineWeight = { weight: 3, usualShare: 0.02 };
 const SLOPE_LIMIT = 1;
 const SEARCH_STEPS = 30;
 const RATE_SWEEPS = 4;
@@ -121,9 +124,9 @@ export function fitPairNull(
       return MOMENT_SLOPES.includes(at) ? shares.faster : 1;
     },
   });
-  const cysteineWeight = sample.hasProfiles ? PROFILED_CYSTEINE_WEIGHT : CYSTEINE_WEIGHT;
+  const cysteines = sample.hasProfiles ? PROFILED_CYSTEINES : CYSTEINES;
   const scores = { ...sample.scores, profileScore: 0 };
-  return rate && { ...scales, weights, ...rate, scores, cysteineWeight };
+  return rate && { ...scales, weights, ...rate, scores, cysteines };
 }
 
 /** Returns the sample with the profile scores in its evidence. */

@@ -12,7 +12,7 @@ import {
   type NullPair,
   type ShapeScales,
 } from '../significance/pair-null.js';
-import { cysteineExcess } from '../significance/cysteines.js';
+import { pairCysteines } from '../significance/cysteines.js';
 import {
   hubnessContribution,
   createHubnessTable,
@@ -117,7 +117,7 @@ export function withPromiscuities(
       targetHubness: second.hubness,
       hubnessComponents: hubnessComponentsOf(first, second),
       promiscuity: promiscuities[firsts[pair]] + promiscuities[seconds[pair]],
-      cysteineExcess: cysteineExcess(cysteines[firsts[pair]], cysteines[seconds[pair]]),
+      cysteines: pairCysteines(cysteines[firsts[pair]], cysteines[seconds[pair]]),
     };
   };
   return Object.freeze({ ...sample, promiscuities, pairAt });

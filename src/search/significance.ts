@@ -8,7 +8,7 @@ import {
 } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT, type CalibrationCard } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control.js';
-import { countCysteines, cysteineExcess } from '../significance/cysteines.js';
+import { countCysteines, pairCysteines } from '../significance/cysteines.js';
 import { familyWiseProbability, qValues } from '../significance/false-discovery.js';
 import { momentForm, pairMoments, proteinMoments } from '../significance/moments.js';
 import { targetPromiscuity } from '../significance/promiscuity.js';
@@ -284,10 +284,10 @@ function placeCandidate(
     logEffective,
     ...hubnessesOf(hubness, hubnesses(targetIndex)),
     promiscuity: promiscuity + targetPromiscuity(model, moments, targetIndex),
-    cysteineExcess:
-      pairNull.cysteineWeight === 0
-        ? 0
-        : cysteineExcess(cysteines, countCysteines(targets.sequence(targetIndex))),
+    cysteines:
+      pairNull.cysteines.weight === 0
+        ? undefined
+        : pairCysteines(cysteines, countCysteines(targets.sequence(targetIndex))),
   };
   const score = { affineScore: affine.rawScore, meanClosestCosine: 1 - maxsim.bidirectional, profileScore };
   return { targetIndex, bin, pair, score, coordinate: tailCoordinate(pairNull, pair, score) };

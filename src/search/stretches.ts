@@ -9,7 +9,7 @@ import { openInMemory } from '../kernels/memory-store.js';
 import { judgeTail, type Calibration } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate, reversed } from '../significance/control.js';
-import { cysteineExcess } from '../significance/cysteines.js';
+import { pairCysteines } from '../significance/cysteines.js';
 import { hubnessesOf } from '../significance/hubness.js';
 import { momentForm, momentsOfPair, proteinMoments } from '../significance/moments.js';
 import { controlCoordinate, tailCoordinate, type PairScore } from '../significance/pair-null.js';
@@ -81,7 +81,7 @@ export function openStretches(
         ...momentsOfPair(own.projected, others.projected),
         ...hubnessesOf(own.hubness, others.hubness),
         promiscuity: own.promiscuity + others.promiscuity,
-        cysteineExcess: cysteineExcess(own.cysteines, others.cysteines),
+        cysteines: pairCysteines(own.cysteines, others.cysteines),
       };
       const scoreOf = (affineScore: number): PairScore => {
         return { affineScore, meanClosestCosine: 1 - bidirectional, profileScore: 0 };

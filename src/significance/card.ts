@@ -111,8 +111,10 @@ export interface CalibrationCard {
     /** `shortFactor` of the rate model. Range: 1..; 1 where an older card lacks it. */
     readonly short_factor?: number;
     readonly score_per_cosine: number;
-    /** `cysteineWeight` of the null (pair-null.ts). Range: 0..; 0 where an older card lacks it. */
+    /** `cysteines` of the null (pair-null.ts). Range: 0..; 0 where an older card lacks it. */
     readonly cysteine_weight?: number;
+    /** Range: 0..1; USUAL_CYSTEINE_SHARE where an older card lacks it. */
+    readonly usual_cysteine_share?: number;
     /** Present if the release has profiles. */
     readonly profiles?: {
       readonly log_mean: ScaleCard;
@@ -193,12 +195,12 @@ export const CARD_FORMAT = 'gloaming-calibration/13';
 /** Format of cards made without reversed-query controls (control.ts). Their releases are judged without controls. */
 export const UNCONTROLLED_FORMAT = 'gloaming-calibration/3';
 /** Format for releases with profiles, whose null also depends on profile moments and the profile score of a pair. */
-export const PROFILED_FORMAT = 'gloaming-calibration/14';
+export const PROFILED_FORMAT = 'gloaming-calibration/16';
 /** Format of cards whose null is the reference of the encoder, with or without profiles. */
-export const REFERENCE_FORMAT = 'gloaming-calibration/15';
+export const REFERENCE_FORMAT = 'gloaming-calibration/17';
 /**
  * Earlier formats that are still used: without promiscuity (4, 6, 7), without the profile score (9), without cysteines
- * (8, 10, 11, 12).
+ * (8, 10, 11, 12), without a usual share of cysteines (14, 15).
  */
 const EARLIER_FORMATS = [
   'gloaming-calibration/4',
@@ -209,6 +211,8 @@ const EARLIER_FORMATS = [
   'gloaming-calibration/10',
   'gloaming-calibration/11',
   'gloaming-calibration/12',
+  'gloaming-calibration/14',
+  'gloaming-calibration/15',
 ] as const;
 export type CardFormat =
   | typeof CARD_FORMAT

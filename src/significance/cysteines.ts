@@ -5,8 +5,8 @@
  * queries show only part of that: the spacing of cysteines is natural in one direction.
  */
 
-/** Share of cysteines up to which a protein counts as usual. Natural proteins have .014 on average. */
-const USUAL_SHARE = 0.04;
+/** Share of cysteines up to which proteins count as usual, without profiles. */
+export const USUAL_CYSTEINE_SHARE = 0.04;
 
 /** Length and number of cysteines of a protein. */
 export interface CysteineCount {
@@ -22,16 +22,31 @@ export function countCysteines(sequence: string): CysteineCount {
   return { length: sequence.length, cysteines };
 }
 
+/** What two proteins have in cysteines. */
+export interface PairCysteines {
+  /** The smaller number of cysteines, divided as the affine score is. Unit: ÷ √residues */
+  readonly fewer: number;
+  /** ln of the geometric mean of both shares; −Infinity if a protein has none. */
+  readonly logShare: number;
+}
+
+/** Combines the cysteines of two proteins. The order does not matter. */
+export function pairCysteines(a: CysteineCount, b: CysteineCount): PairCysteines {
+  const lengths = a.length * b.length;
+  return {
+    fewer: Math.min(a.cysteines, b.cysteines) / Math.sqrt(Math.sqrt(lengths)),
+    logShare: Math.log((a.cysteines * b.cysteines) / lengths) / 2,
+  };
+}
+
 /**
  * Returns the log odds that alignments of all cysteines gain by composition: the smaller number of cysteines times the
  * logarithm of how much commoner cysteines are than usual in both proteins. It is divided as the affine score is.
+ * @param usualShare  share of cysteines up to which proteins count as usual. Natural proteins have .014 on average
  * Unit    nats ÷ √residues
- * Range   0 and more; 0 if the geometric mean of both shares is at most USUAL_SHARE
+ * Range   0 and more; 0 if the geometric mean of both shares is at most the usual share
  * Source  composition-adjusted log odds (Yu & Altschul 2005), for one residue
  */
-export function cysteineExcess(a: CysteineCount, b: CysteineCount): number {
-  const lengths = a.length * b.length;
-  const enrichment = (a.cysteines * b.cysteines) / (lengths * USUAL_SHARE * USUAL_SHARE);
-  if (enrichment <= 1) return 0;
-  return (Math.min(a.cysteines, b.cysteines) * Math.log(enrichment)) / Math.sqrt(Math.sqrt(lengths));
+export function cysteineExcess({ fewer, logShare }: PairCysteines, usualShare: number): number {
+  return 2 * fewer * Math.max(0, logShare - Math.log(usualShare));
 }

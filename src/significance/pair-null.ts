@@ -1,3 +1,4 @@
+import { cysteineExcess, type PairCysteines } from './cysteines.js';
 import type { PairMoments } from './moments.js';
 
 /** Lengths and moments of one pair. The null is symmetric in query and target. */
@@ -16,8 +17,8 @@ export interface NullPair extends PairShape {
   readonly hubnessComponents: readonly number[];
   /** Sum of the promiscuities of query and target. */
   readonly promiscuity: number;
-  /** What cysteines add to the scores by composition (cysteines.ts). */
-  readonly cysteineExcess: number;
+  /** Cysteines of both proteins; absent from a pair whose scores gain nothing by them. */
+  readonly cysteines: PairCysteines | undefined;
 }
 
 /** The scores of one pair. */
@@ -69,7 +70,7 @@ export interface HubnessScales {
  *   evidence        = affine score ÷ (query length · target length)^¼ + 3 · (score of one cosine) · mean closest cosine
  *                     + weight · bits of the profile score beyond chance (`profileEvidence`)
  *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + share · moments))
- *                     − cysteine weight · cysteine excess
+ *                     − cysteine weight · cysteine excess (cysteines.ts)
  *   moments         = mean slope · m + spread slope · s
  *
  * The sum is a high quantile of the evidence of unrelated pairs with the same covariates, fitted by quantile
@@ -90,8 +91,15 @@ export interface PairNull extends HubnessScales {
   readonly scale: number;
   readonly rate: RateModel;
   readonly scores: ScoreWeights;
-  /** Mean excesses that one unit of `NullPair.cysteineExcess` takes off the coordinate; 0 for earlier nulls. */
-  readonly cysteineWeight: number;
+  readonly cysteines: CysteineWeight;
+}
+
+/** How cysteines lower the coordinate of a pair. */
+export interface CysteineWeight {
+  /** Mean excesses that one unit of the cysteine excess takes off the coordinate; 0 for earlier nulls. */
+  readonly weight: number;
+  /** Share of cysteines up to which proteins count as usual. Range: 0..1 */
+  readonly usualShare: number;
 }
 
 /** Weights of the scores in the evidence of a pair. */
@@ -287,7 +295,7 @@ export function tailCoordinate(model: PairNull, pair: NullPair, score: PairScore
  * Unit  mean excesses over the fitted quantile
  */
 export function controlCoordinate(model: PairNull, pair: NullPair, score: PairScore): number {
-  return tailCoordinate(model, { ...pair, cysteineExcess: 0 }, score);
+  return tailCoordinate(model, { ...pair, cysteines: undefined }, score);
 }
 
 /**
@@ -298,7 +306,9 @@ export function excessCoordinate(model: PairNull, pair: NullPair, evidence: numb
   nullTerms(pair, model, scratch);
   const excess = evidence - expectedOf(model.weights, scratch);
   const scale = model.scale * Math.exp(rateSlope(model.rate, scratch, slopeTerms(model)));
-  return excess / scale - model.cysteineWeight * pair.cysteineExcess;
+  const { weight, usualShare } = model.cysteines;
+  if (pair.cysteines === undefined || weight === 0) return excess / scale;
+  return excess / scale - weight * cysteineExcess(pair.cysteines, usualShare);
 }
 
 /**

@@ -35,12 +35,13 @@ export interface ReferenceNullCard extends Pick<
   readonly files: { readonly proteins: FileCard; readonly basis: FileCard };
 }
 
-export const REFERENCE_NULL_FORMAT = 'gloaming-reference-null/4';
-/** Earlier formats that are still used: without promiscuity, and without cysteines for releases of both kinds. */
+export const REFERENCE_NULL_FORMAT = 'gloaming-reference-null/5';
+/** Earlier formats that are still used: without promiscuity, without cysteines, without a usual share of them. */
 const EARLIER_FORMATS = [
   'gloaming-reference-null/1',
   'gloaming-reference-null/2',
   'gloaming-reference-null/3',
+  'gloaming-reference-null/4',
 ] as const;
 const FORMATS = [REFERENCE_NULL_FORMAT, ...EARLIER_FORMATS] as const;
 type ReferenceNullFormat = (typeof FORMATS)[number];

@@ -17,6 +17,7 @@ import {
   type FileCard,
   type ScaleCard,
 } from './card.js';
+import { USUAL_CYSTEINE_SHARE } from './cysteines.js';
 import type { MomentTable } from './moments.js';
 import { openReferenceSet, readReferenceProteins, type ReferenceSet } from './reference-set.js';
 import type { PromiscuityModel } from './promiscuity.js';
@@ -130,7 +131,10 @@ export function pairNullOf({ pair_null: model }: Pick<CalibrationCard, 'pair_nul
       shortFactor: model.short_factor ?? 1,
     },
     scores: { scorePerCosine: model.score_per_cosine, profileScore: model.profiles?.score_weight ?? 0 },
-    cysteineWeight: model.cysteine_weight ?? 0,
+    cysteines: {
+      weight: model.cysteine_weight ?? 0,
+      usualShare: model.usual_cysteine_share ?? USUAL_CYSTEINE_SHARE,
+    },
   };
 }
 

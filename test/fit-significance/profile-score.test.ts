@@ -24,14 +24,14 @@ const plain: PairNull = {
   scale: 2,
   rate: { slopes: new Array<number>(8).fill(0), slowerShare: 1, shortFactor: 1 },
   scores: { scorePerCosine: 80, profileScore: 0 },
-  cysteineWeight: 3,
+  cysteines: { weight: 3, usualShare: 0.02 },
 };
 
 function pairAt(pair: number): NullPair {
   const [queryLength, targetLength] = lengths[pair];
   const moments = { meanCosine: 0, cosineSpread: 0, logProfileMean: 0, logProfileSpread: 0 };
   const hubnesses = { queryHubness: 0, targetHubness: 0, hubnessComponents: [0, 0], promiscuity: 0 };
-  const others = { logEffective: Math.log(10), cysteineExcess: 0 };
+  const others = { logEffective: Math.log(10), cysteines: undefined };
   return { queryLength, targetLength, ...others, ...moments, ...hubnesses };
 }
 

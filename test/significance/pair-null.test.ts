@@ -23,7 +23,7 @@ function nullWith(slowerShare: number): PairNull {
     scale: 2,
     rate: { slopes: [SLOPES.length, SLOPES.mean, SLOPES.spread], slowerShare, shortFactor: 3 },
     scores: { scorePerCosine: 1, profileScore: 0 },
-    cysteineWeight: 0.5,
+    cysteines: { weight: 0.5, usualShare: 0.05 },
   };
 }
 
@@ -31,7 +31,7 @@ function pairWith(meanCosine: number, cosineSpread: number): NullPair {
   const ofProfiles = { logProfileMean: 0, logProfileSpread: 0, logEffective: 0 };
   const hubnesses = { queryHubness: 0, targetHubness: 0, hubnessComponents: [], promiscuity: 0 };
   const lengths = { queryLength: Math.E, targetLength: 100 };
-  return { ...lengths, meanCosine, cosineSpread, ...ofProfiles, ...hubnesses, cysteineExcess: 0 };
+  return { ...lengths, meanCosine, cosineSpread, ...ofProfiles, ...hubnesses, cysteines: undefined };
 }
 
 const EVIDENCE = 6;
@@ -76,13 +76,18 @@ test('promiscuity moves the threshold, and slows the tail only above its mean', 
 });
 
 test('the cysteine excess lowers the coordinate of a pair, and not that of its control', () => {
-  const [plain, rich] = [pairWith(0, 0), { ...pairWith(0, 0), cysteineExcess: 3 }];
   const model = nullWith(1);
+  const plain = pairWith(0, 0);
+  // e times the usual share, so that the excess is 2 · 1.5.
+  const rich = { ...plain, cysteines: { fewer: 1.5, logShare: Math.log(model.cysteines.usualShare) + 1 } };
   const score: PairScore = { affineScore: 8, meanClosestCosine: 0.5, profileScore: 0 };
   const coordinate = tailCoordinate(model, plain, score);
   expect(tailCoordinate(model, rich, score)).toBeCloseTo(coordinate - 0.5 * 3, 12);
   expect(controlCoordinate(model, rich, score)).toBeCloseTo(coordinate, 12);
-  expect(tailCoordinate({ ...model, cysteineWeight: 0 }, rich, score)).toBeCloseTo(coordinate, 12);
+  expect(tailCoordinate({ ...model, cysteines: { weight: 0, usualShare: 0.05 } }, rich, score)).toBeCloseTo(
+    coordinate,
+    12,
+  );
 });
 
 test('the tail of a pair that is shorter than the mean falls more slowly by the factor', () => {

@@ -4,7 +4,7 @@ import { maxsimDistances } from '../../search/rank.js';
 import { stratumOf, type Bin } from '../../significance/calibration.js';
 import type { ExceedanceCard, HoldoutStatus, ReferenceUseCard } from '../../significance/card.js';
 import { CHANCE_COORDINATE } from '../../significance/control.js';
-import { countCysteines, cysteineExcess } from '../../significance/cysteines.js';
+import { countCysteines, pairCysteines } from '../../significance/cysteines.js';
 import { hubnessesOf, type HubnessTable } from '../../significance/hubness.js';
 import { chanceDistance, kolmogorovDistance } from '../../significance/kolmogorov.js';
 import {
@@ -152,7 +152,7 @@ async function scoreLevelPairs(
           ...pairMoments(own, moments, target),
           ...hubnessesOf(hubnessAt[position], hubnessAt[at]),
           promiscuity: ownPromiscuity + promiscuityAt[at],
-          cysteineExcess: cysteineExcess(cysteinesAt[position], cysteinesAt[at]),
+          cysteines: pairCysteines(cysteinesAt[position], cysteinesAt[at]),
         };
         const score = {
           affineScore: measures.scores[row],
