@@ -24,18 +24,21 @@ export function countCysteines(sequence: string): CysteineCount {
 
 /** What two proteins have in cysteines. */
 export interface PairCysteines {
-  /** The smaller number of cysteines, divided as the affine score is. Unit: ÷ √residues */
+  /** The smaller number of cysteines. */
   readonly fewer: number;
-  /** ln of the geometric mean of both shares; −Infinity if a protein has none. */
-  readonly logShare: number;
+  /** Product of both shares of cysteines. Range: 0..1 */
+  readonly squaredShare: number;
+  /** Product of both lengths. Unit: residues² */
+  readonly lengths: number;
 }
 
 /** Combines the cysteines of two proteins. The order does not matter. */
 export function pairCysteines(a: CysteineCount, b: CysteineCount): PairCysteines {
   const lengths = a.length * b.length;
   return {
-    fewer: Math.min(a.cysteines, b.cysteines) / Math.sqrt(Math.sqrt(lengths)),
-    logShare: Math.log((a.cysteines * b.cysteines) / lengths) / 2,
+    fewer: Math.min(a.cysteines, b.cysteines),
+    squaredShare: (a.cysteines * b.cysteines) / lengths,
+    lengths,
   };
 }
 
@@ -47,6 +50,9 @@ export function pairCysteines(a: CysteineCount, b: CysteineCount): PairCysteines
  * Range   0 and more; 0 if the geometric mean of both shares is at most the usual share
  * Source  composition-adjusted log odds (Yu & Altschul 2005), for one residue
  */
-export function cysteineExcess({ fewer, logShare }: PairCysteines, usualShare: number): number {
-  return 2 * fewer * Math.max(0, logShare - Math.log(usualShare));
+export function cysteineExcess({ fewer, squaredShare, lengths }: PairCysteines, usualShare: number): number {
+  // Most pairs end here, without the logarithms and roots.
+  if (squaredShare <= usualShare * usualShare) return 0;
+  const logEnrichment = Math.log(squaredShare) / 2 - Math.log(usualShare);
+  return 2 * (fewer / Math.sqrt(Math.sqrt(lengths))) * logEnrichment;
 }

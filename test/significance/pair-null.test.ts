@@ -79,7 +79,8 @@ test('the cysteine excess lowers the coordinate of a pair, and not that of its c
   const model = nullWith(1);
   const plain = pairWith(0, 0);
   // e times the usual share, so that the excess is 2 · 1.5.
-  const rich = { ...plain, cysteines: { fewer: 1.5, logShare: Math.log(model.cysteines.usualShare) + 1 } };
+  const squaredShare = (Math.E * model.cysteines.usualShare) ** 2;
+  const rich = { ...plain, cysteines: { fewer: 1.5, squaredShare, lengths: 1 } };
   const score: PairScore = { affineScore: 8, meanClosestCosine: 0.5, profileScore: 0 };
   const coordinate = tailCoordinate(model, plain, score);
   expect(tailCoordinate(model, rich, score)).toBeCloseTo(coordinate - 0.5 * 3, 12);
