@@ -50,7 +50,7 @@ try {
   await page.getByPlaceholder('id, name, organism').fill('disulfide-isomerase');
   const distant = page.locator('.hit .open-row').first();
   await distant.click();
-  await page.locator('.alignment').waitFor();
+  await page.locator('.alignment').first().waitFor();
   await page.getByRole('tab', { name: 'Closest residues' }).click();
   await page.locator('path.link').first().waitFor({ state: 'attached' });
   await distant.evaluate((row) => row.scrollIntoView({ block: 'start' }));
