@@ -40,32 +40,32 @@ void oneByOne(const AffineTask* tasks, uint32_t count, int32_t* scores) {
 const Kernels referenceKernels{"reference",
                                copiedBytes, copy, 0, nullptr, referenceMaxsimRows,
                                copiedBytes, copyAffine, referenceAffineScore,
-                               1, oneByOne<referenceAffineScore>, nullptr, referenceAffineAlign,
+                               1, {1, 1}, oneByOne<referenceAffineScore>, nullptr, referenceAffineAlign,
                                referenceProfileScores, referenceCodedRows, referenceKmerRows};
 
 #if defined(__x86_64__)
 const Kernels avx2Kernels{"avx2",
                           avx2MaxsimPackedBytes, avx2MaxsimPack, 2, avx2MaxsimPrepare, avx2MaxsimRows,
                           avx2AffinePackedBytes, avx2AffinePack, avx2AffineScore,
-                          16, avx2AffineScores, avx2AffineMeasures, avx2AffineAlign,
+                          16, {1.1, 1.1}, avx2AffineScores, avx2AffineMeasures, avx2AffineAlign,
                           avx2ProfileScores, avx2CodedRows, avx2KmerRows};
 const Kernels avx512vnniKernels{"avx512vnni",
                                 avx512MaxsimPackedBytes, avx512MaxsimPack, 1, avx512MaxsimPrepare, avx512MaxsimRows,
                                 avx512AffinePackedBytes, avx512AffinePack, avx512AffineScore,
-                                32, avx512AffineScores, avx512AffineMeasures, avx512AffineAlign,
+                                32, {1.25, 2}, avx512AffineScores, avx512AffineMeasures, avx512AffineAlign,
                                 avx512ProfileScores, avx512CodedRows, avx512KmerRows};
 #if defined(GLOAMING_HAS_AMX)
 const Kernels amxKernels{"amx",
                          amxMaxsimPackedBytes, amxMaxsimPack, 0, nullptr, amxMaxsimRows,
                          avx512AffinePackedBytes, avx512AffinePack, avx512AffineScore,
-                         32, avx512AffineScores, avx512AffineMeasures, avx512AffineAlign,
+                         32, {1.25, 2}, avx512AffineScores, avx512AffineMeasures, avx512AffineAlign,
                          avx512ProfileScores, avx512CodedRows, avx512KmerRows};
 #endif
 #elif defined(__aarch64__)
 const Kernels neonKernels{"neon",
                           neonMaxsimPackedBytes, neonMaxsimPack, 0, nullptr, neonMaxsimRows,
                           neonAffinePackedBytes, neonAffinePack, neonAffineScore,
-                          1, oneByOne<neonAffineScore>, nullptr, neonAffineAlign,
+                          1, {1, 1}, oneByOne<neonAffineScore>, nullptr, neonAffineAlign,
                           referenceProfileScores, referenceCodedRows, neonKmerRows};
 #endif
 // clang-format on

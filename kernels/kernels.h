@@ -267,6 +267,12 @@ struct AffineTask {
 };
 
 /* A table of kernels. Its functions write only their outputs and may run on many threads at once. */
+/** Time of a target by affineScore, as a multiple of its time in a full batch, measured with dimension 64. `measures`
+ * adds MaxSim by maxsimRows. */
+struct TimesAlone {
+  double scores, measures;
+};
+
 struct Kernels {
   const char* name;
 
@@ -287,6 +293,7 @@ struct Kernels {
   int32_t (*affineScore)(const AffineTask& task);
   /** Targets that affineScores processes at once; 1 where it calls affineScore for each. */
   uint32_t affineBatch;
+  TimesAlone affineAlone;
   /* Scores of any number of tasks of one query. Lanes end together if the longest targets come first. */
   void (*affineScores)(const AffineTask* tasks, uint32_t count, int32_t* scores);
   /* The same with MaxSim from the same dot products; null where the table has no batches. */

@@ -108,7 +108,7 @@ function timed(engine: SearchEngine, clock: StageClock): SearchEngine {
   const { backend, codebook } = engine;
   return {
     ...engine,
-    codebook: codebook && { sweep: (...all) => clock.in('look-up', () => codebook.sweep(...all)) },
+    codebook: codebook && { ...codebook, hits: (...all) => clock.in('look-up', () => codebook.hits(...all)) },
     backend: {
       ...backend,
       maxsim: (...all) => clock.in('reference', () => backend.maxsim(...all)),

@@ -9,8 +9,6 @@
 namespace gloaming {
 namespace {
 
-/** Least share of a batch's cells that hold targets. A target outside a batch takes twice the time of one inside. */
-constexpr double kLeastFill = 0.9;
 /** Least targets per lane of a batch, if there are enough for all threads; it bounds the idle time of lanes. */
 constexpr size_t kTargetsOfLane = 4;
 
@@ -106,22 +104,15 @@ void AffineSearch::placeItems() {
   std::sort(order_.begin(), order_.end(), [this](uint32_t a, uint32_t b) { return lengthOf(a) > lengthOf(b); });
 }
 
-/* Makes a chunk of each target that would leave lanes of a batch idle, then batches of mixed lengths. */
+/* Makes a chunk of each of the longest targets, then batches of mixed lengths. */
 void AffineSearch::cutIntoChunks() {
   const size_t count = order_.size(), lanes = kernels_.affineBatch;
   const bool isProfiled = work == AffineWork::kProfileScores;
   // Without a full batch per thread, single targets spread over more threads. Scores of profiles have batches only.
   const bool inBatches = lanes > 1 && !isAligned() && (isProfiled || count >= lanes * threadLimit());
   const size_t batches = std::max<size_t>(threadLimit(), count / (lanes * kTargetsOfLane));
-  uint64_t left = 0;
-  for (const uint32_t item : order_) left += lengthOf(item);
-  size_t alone = 0;
-  for (; alone < count && !(isProfiled && inBatches); ++alone) {
-    const uint64_t length = lengthOf(order_[alone]);
-    if (inBatches && static_cast<double>(left) >= kLeastFill * static_cast<double>(lanes * batches * length)) break;
-    left -= length;
-    cuts_.push_back(alone);
-  }
+  const size_t alone = !inBatches ? count : isProfiled ? 0 : countAlone(lanes * batches);
+  for (size_t place = 0; place < alone; ++place) cuts_.push_back(place);
   // Groups of `lanes` targets of similar length go to the batches in turn, so that the lanes of a batch end together.
   const std::vector<uint32_t> sorted(order_.begin() + static_cast<ptrdiff_t>(alone), order_.end());
   size_t place = alone;
@@ -132,6 +123,28 @@ void AffineSearch::cutIntoChunks() {
     }
   }
   cuts_.push_back(count);
+}
+
+/* Number of the longest targets that are computed outside of batches, so that the least time is expected. The lanes of
+ * a batch wait for its longest target. Times are in rows of a target in a batch. */
+size_t AffineSearch::countAlone(size_t lanes) const {
+  const auto& [ofScores, ofMeasures] = kernels_.affineAlone;
+  const double timeAlone = work == AffineWork::kMeasures ? ofMeasures : ofScores;
+  uint64_t before = 0, left = 0;
+  for (const uint32_t item : order_) left += lengthOf(item);
+  double least = timeAlone * static_cast<double>(left);
+  size_t best = order_.size();
+  for (size_t alone = 0; alone < order_.size(); ++alone) {
+    const uint64_t length = lengthOf(order_[alone]), inBatches = std::max(lanes * length, left);
+    const double time = timeAlone * static_cast<double>(before) + static_cast<double>(inBatches);
+    if (time < least) {
+      least = time;
+      best = alone;
+    }
+    before += length;
+    left -= length;
+  }
+  return best;
 }
 
 void AffineSearch::checkBounds() const {

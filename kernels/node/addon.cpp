@@ -18,11 +18,16 @@
  *                                                      { leastScores, maxCount } for lists of alignments
  *   openCodes(variant, starts, dimension, words, path)  the centroids, and the centroid ids of a release
  *   codeTable(codes, queries, threads, isLowPriority, callback)                            a search: a table
- *   codeSums(codes, table, lengths, eligible, floor, threads, isLowPriority, callback)     a search by such a table
+ *   codeSums(codes, table, lengths, eligible, floor, threads, isLowPriority, callback)     a search by such a table,
+ *                                                      whose result is a handle
  *   openLetters(variant, starts, text)                 the amino acids of a release, a character per residue
- *   kmerScores(letters, texts, eligible, threads, isLowPriority, callback)                 a search by k-mers
- *   assign(dimension, parents, children, rows, threads, isLowPriority, callback)          a search:
- *   nearest centroids cancel(search)
+ *   kmerScores(letters, texts, eligible, threads, isLowPriority, callback)                 a search by k-mers,
+ *                                                      likewise
+ *   coarseScores(sums, kmers)                          what the two handles hold, at once
+ *   hits(codes, sums, kmers, eligible, count, threads, isLowPriority, callback)            a search: the best targets
+ *                                                      by what the two handles hold; it empties them
+ *   assign(dimension, parents, children, rows, threads, isLowPriority, callback)           a search: nearest centroids
+ *   cancel(search)
  *   limitMemory(bytes)                                 limits the resident bytes of later mappings
  *   selfScore(query, dimension, parameters)            the affine score of a protein with itself, at once
  *   secondMoments(rows, dimension)                     the upper triangle of the rows' second moments, at once
@@ -32,6 +37,7 @@
  */
 #include "node/addon_affine.h"
 #include "node/addon_callback.h"
+#include "node/addon_coded.h"
 #include "node/addon_values.h"
 #include "cuda/host/image.h"
 #include "engine/listed_search.h"
@@ -254,92 +260,29 @@ Napi::Value affine(const Napi::CallbackInfo& info) {
   return submit(info.Env(), std::move(search), threads, priorityOf(info[7]));
 }
 
-struct OpenCodes {
-  std::shared_ptr<const Codes> codes;
-  const Kernels* kernels;
-};
-
-OpenCodes& codesOf(const Napi::Value& value) {
-  if (!value.IsExternal()) throw ShapeError("the codes are not some that these kernels opened");
-  return *value.As<Napi::External<OpenCodes>>().Data();
-}
-
 Napi::Value openCodes(const Napi::CallbackInfo& info) {
   const Kernels& kernels = kernelsNamed(info[0]);
   const auto dimension = static_cast<uint32_t>(wholeNumber(info[2], kMaxDimension, "the dimension"));
   const auto words = typedArray<Napi::Int8Array>(info[3], napi_int8_array, "the words");
   auto codes = std::make_shared<Codes>(kernels, copyIndices(info[1], "the residue starts"), dimension, words.Data(),
                                        words.ElementLength(), info[4].ToString().Utf8Value());
-  auto* held = new OpenCodes{std::move(codes), &kernels};
-  return Napi::External<OpenCodes>::New(info.Env(), held, [](Napi::Env, OpenCodes* open) { delete open; });
+  return hold(info.Env(), OpenCodes{std::move(codes), &kernels});
 }
-
-Napi::Value codeTable(const Napi::CallbackInfo& info) {
-  const auto& [codes, kernels] = codesOf(info[0]);
-  std::vector<OwnedQuery> queries = copyQueries(info[1], codes->dimension());
-  const uint32_t threads = threadCount(info[2]);
-  auto done = callOnLoop(info.Env(), info[4], tableToValue);
-  auto search = std::make_shared<TableSearch>(*kernels, codes, std::move(queries), std::move(done));
-  return submit(info.Env(), std::move(search), threads, priorityOf(info[3]));
-}
-
-Napi::Value codeSums(const Napi::CallbackInfo& info) {
-  const auto& [codes, kernels] = codesOf(info[0]);
-  const auto entries = typedArray<Napi::Uint16Array>(info[1], napi_uint16_array, "the table");
-  if (entries.ElementLength() % kCodedQueries != 0) throw ShapeError("the rows of the table must be whole");
-  std::vector<TableRow> table(entries.ElementLength() / kCodedQueries);
-  std::memcpy(table.data(), entries.Data(), table.size() * sizeof(TableRow));
-  std::vector<uint32_t> lengths = copyIndices(info[2], "the lengths of the queries");
-  std::optional<std::vector<uint32_t>> eligible = copyEligible(info[3]);
-  const auto floor = static_cast<uint8_t>(wholeNumber(info[4], UINT8_MAX, "the floor"));
-  const uint32_t threads = threadCount(info[5]);
-  auto done = callOnLoop(info.Env(), info[7], codedToValue);
-  auto search = std::make_shared<CodedSearch>(*kernels, codes, std::move(table), std::move(lengths),
-                                              std::move(eligible), floor, std::move(done));
-  return submit(info.Env(), std::move(search), threads, priorityOf(info[6]));
-}
-
-struct OpenLetters {
-  std::shared_ptr<const TargetLetters> letters;
-  const Kernels* kernels;
-};
 
 Napi::Value openLetters(const Napi::CallbackInfo& info) {
   const Kernels& kernels = kernelsNamed(info[0]);
   const auto text = typedArray<Napi::Uint8Array>(info[2], napi_uint8_array, "the letters");
   auto letters =
       std::make_shared<TargetLetters>(copyIndices(info[1], "the residue starts"), text.Data(), text.ElementLength());
-  auto* held = new OpenLetters{std::move(letters), &kernels};
-  return Napi::External<OpenLetters>::New(info.Env(), held, [](Napi::Env, OpenLetters* open) { delete open; });
+  return hold(info.Env(), OpenLetters{std::move(letters), &kernels});
 }
 
-Napi::Value kmerScores(const Napi::CallbackInfo& info) {
-  if (!info[0].IsExternal()) throw ShapeError("the letters are not some that these kernels opened");
-  const auto& [letters, kernels] = *info[0].As<Napi::External<OpenLetters>>().Data();
-  const auto list = info[1].As<Napi::Array>();
-  std::vector<std::vector<uint8_t>> texts;
-  for (uint32_t query = 0; query < list.Length(); ++query) {
-    texts.push_back(copyArray<Napi::Uint8Array, uint8_t>(list[query], napi_uint8_array, "the letters of a query"));
-  }
-  std::optional<std::vector<uint32_t>> eligible = copyEligible(info[2]);
-  const uint32_t threads = threadCount(info[3]);
-  auto done = callOnLoop(info.Env(), info[5], kmersToValue);
-  auto search = std::make_shared<KmerSearch>(*kernels, letters, std::move(texts), std::move(eligible), std::move(done));
-  return submit(info.Env(), std::move(search), threads, priorityOf(info[4]));
-}
-
-Napi::Value assign(const Napi::CallbackInfo& info) {
-  const auto values = [&info](int at, const char* what) {
-    return copyArray<Napi::Int8Array, int8_t>(info[at], napi_int8_array, what);
-  };
-  const auto dimension = static_cast<uint32_t>(wholeNumber(info[0], kMaxDimension, "the dimension"));
-  auto parents = values(1, "the parents"), rows = values(3, "the rows");
-  auto children = info[2].IsUndefined() ? std::vector<int8_t>{} : values(2, "the children");
-  const uint32_t threads = threadCount(info[4]);
-  auto done = callOnLoop(info.Env(), info[6], assignedToValue);
-  auto search = std::make_shared<AssignJob>(*chooseKernels(nullptr), dimension, std::move(parents), std::move(children),
-                                            std::move(rows), std::move(done));
-  return submit(info.Env(), std::move(search), threads, priorityOf(info[5]));
+/* Submits the search that `make` makes of all arguments. `at` is the place of the number of threads, before the
+ * priority. */
+template <std::shared_ptr<Search> (*make)(const Napi::CallbackInfo&), size_t at>
+Napi::Value submitted(const Napi::CallbackInfo& info) {
+  const uint32_t threads = threadCount(info[at]);
+  return submit(info.Env(), make(info), threads, priorityOf(info[at + 1]));
 }
 
 Napi::Value cancel(const Napi::CallbackInfo& info) {
@@ -376,11 +319,13 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["nearest"] = Napi::Function::New(env, guarded<nearest>);
   exports["affine"] = Napi::Function::New(env, guarded<affine>);
   exports["openCodes"] = Napi::Function::New(env, guarded<openCodes>);
-  exports["codeTable"] = Napi::Function::New(env, guarded<codeTable>);
-  exports["codeSums"] = Napi::Function::New(env, guarded<codeSums>);
+  exports["codeTable"] = Napi::Function::New(env, guarded<submitted<makeTable, 2>>);
+  exports["codeSums"] = Napi::Function::New(env, guarded<submitted<makeCodeSums, 5>>);
   exports["openLetters"] = Napi::Function::New(env, guarded<openLetters>);
-  exports["kmerScores"] = Napi::Function::New(env, guarded<kmerScores>);
-  exports["assign"] = Napi::Function::New(env, guarded<assign>);
+  exports["kmerScores"] = Napi::Function::New(env, guarded<submitted<makeKmerScores, 3>>);
+  exports["coarseScores"] = Napi::Function::New(env, guarded<coarseScores>);
+  exports["hits"] = Napi::Function::New(env, guarded<submitted<makeHits, 5>>);
+  exports["assign"] = Napi::Function::New(env, guarded<submitted<makeAssignment, 4>>);
   exports["limitMemory"] = Napi::Function::New(env, guarded<limitMemory>);
   exports["cancel"] = Napi::Function::New(env, guarded<cancel>);
   exports["selfScore"] = Napi::Function::New(env, guarded<self>);

@@ -8,7 +8,7 @@
 
 #include "cuda/host/fleet_search.h"
 #include "engine/coded_search.h"
-#include "engine/kmer_search.h"
+#include "engine/hit_search.h"
 #include "engine/search.h"
 
 namespace gloaming {
@@ -84,22 +84,16 @@ inline Napi::Value tableToValue(Napi::Env env, const Search& search) {
   return table;
 }
 
-inline Napi::Value codedToValue(Napi::Env env, const Search& search) {
-  const auto& all = static_cast<const CodedSearch&>(search).sums;
+inline Napi::Value hitsToValue(Napi::Env env, const Search& search) {
+  const auto& all = static_cast<const HitSearch&>(search).hits;
   Napi::Array list = Napi::Array::New(env, all.size());
   for (uint32_t q = 0; q < all.size(); ++q) {
-    Napi::Object sums = Napi::Object::New(env);
-    sums["excess"] = copyOut<Napi::Uint32Array>(env, all[q].excess);
-    sums["votes"] = copyOut<Napi::Uint32Array>(env, all[q].votes);
-    list[q] = sums;
+    Napi::Object hits = Napi::Object::New(env);
+    hits["targets"] = copyOut<Napi::Uint32Array>(env, all[q].targets);
+    hits["kmers"] = copyOut<Napi::Uint32Array>(env, all[q].kmers);
+    hits["ranks"] = copyOut<Napi::Uint32Array>(env, all[q].ranks);
+    list[q] = hits;
   }
-  return list;
-}
-
-inline Napi::Value kmersToValue(Napi::Env env, const Search& search) {
-  const auto& all = static_cast<const KmerSearch&>(search).scores;
-  Napi::Array list = Napi::Array::New(env, all.size());
-  for (uint32_t q = 0; q < all.size(); ++q) list[q] = copyOut<Napi::Uint32Array>(env, all[q]);
   return list;
 }
 

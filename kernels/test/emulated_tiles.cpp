@@ -84,6 +84,7 @@ const Kernels emulatedAmxKernels{"emulated amx",
                                  emulatedMaxsimRows,
                                  avx512vnniKernels.affinePackedBytes, avx512vnniKernels.affinePack,
                                  avx512vnniKernels.affineScore, avx512vnniKernels.affineBatch,
+                                 avx512vnniKernels.affineAlone,
                                  avx512vnniKernels.affineScores, avx512vnniKernels.affineMeasures,
                                  avx512vnniKernels.affineAlign, avx512vnniKernels.profileScores, amxKernels.codedRows,
                                  amxKernels.kmerRows};

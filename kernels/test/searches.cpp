@@ -12,6 +12,7 @@
 #include "engine/coded_search.h"
 #include "engine/listed_search.h"
 #include "test/clock.h"
+#include "test/hit_searches.h"
 #include "test/kmer_searches.h"
 #include "test/search_case.h"
 
@@ -275,6 +276,7 @@ void checkCoded(Pool& pool, const Kernels& kernels, const Data& data, const Code
               "a search by codes differs from the reference");
     }
   }
+  checkHits(pool, kernels, codes, search, listed, threads);
 }
 
 /* Checks the nearest centroids of rows, with ties. */

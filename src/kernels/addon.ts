@@ -5,6 +5,7 @@ import type {
   AffineAlignmentList,
   AffineParameters,
   AlignmentListBounds,
+  CodebookHits,
   CodebookSums,
   KernelBackend,
   KernelOptions,
@@ -23,6 +24,8 @@ declare const handle: unique symbol;
 export type StoreHandle = { readonly [handle]: 'store' };
 export type CodesHandle = { readonly [handle]: 'codes' };
 export type LettersHandle = { readonly [handle]: 'letters' };
+export type CodeSumsHandle = { readonly [handle]: 'code sums' };
+export type KmerScoresHandle = { readonly [handle]: 'k-mer scores' };
 export type SearchHandle = { readonly [handle]: 'search' };
 export type Callback<Result> = (error: Error | undefined, result: Result) => void;
 
@@ -107,7 +110,7 @@ export interface Addon {
     floor: number,
     threads: number | undefined,
     isLowPriority: boolean,
-    callback: Callback<readonly Omit<CodebookSums, 'kmers'>[]>,
+    callback: Callback<CodeSumsHandle>,
   ): SearchHandle;
   openLetters(variant: string, starts: Uint32Array, text: Uint8Array): LettersHandle;
   kmerScores(
@@ -116,7 +119,19 @@ export interface Addon {
     eligible: Uint32Array | undefined,
     threads: number | undefined,
     isLowPriority: boolean,
-    callback: Callback<readonly Uint32Array[]>,
+    callback: Callback<KmerScoresHandle>,
+  ): SearchHandle;
+  coarseScores(sums: CodeSumsHandle, kmers: KmerScoresHandle): readonly CodebookSums[];
+  /** Empties both handles. */
+  hits(
+    codebook: CodesHandle,
+    sums: CodeSumsHandle,
+    kmers: KmerScoresHandle,
+    eligible: Uint32Array | undefined,
+    count: number,
+    threads: number | undefined,
+    isLowPriority: boolean,
+    callback: Callback<readonly CodebookHits[]>,
   ): SearchHandle;
   assign(
     dimension: number,

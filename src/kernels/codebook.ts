@@ -3,9 +3,11 @@ import {
   run,
   withShapes,
   type CodesHandle as CodebookHandle,
+  type CodeSumsHandle,
+  type KmerScoresHandle,
   type LettersHandle,
 } from './addon.js';
-import type { CodebookSums, KernelOptions, QueryTokens } from './kernels.js';
+import type { CodebookHits, CodebookSums, KernelOptions, QueryTokens } from './kernels.js';
 
 /*
  * Search by the centroid ids of residues. Centroids are rows on two levels, 4,096 parents with 16 children each. The
@@ -33,16 +35,32 @@ export interface CodebookSource {
   readonly text: () => Promise<Uint8Array>;
 }
 
+/** Queries of one look-up. */
+export interface LookedUp {
+  /** Evenly spread rows of each query. */
+  readonly queries: readonly QueryTokens[];
+  /** Of each whole query. */
+  readonly sequences: readonly string[];
+}
+
 export interface Codebook {
   /**
-   * One result per query, in order.
-   * Shape   sequences: of each whole query, of which `queries` has evenly spread rows
-   * Range   1..CODED_QUERIES queries; floor 0..255, a dot product >> TABLE_SHIFT
+   * Best targets of each query.
+   * Shape   one value per query, in order
+   * Range   1..CODED_QUERIES queries; floor 0..255, a dot product >> TABLE_SHIFT; at most `count` targets
    * Errors  those of a KernelBackend
+   * @param eligible  target indices, ascending; undefined for all
    */
+  hits(
+    queries: LookedUp,
+    eligible: Uint32Array | undefined,
+    floor: number,
+    count: number,
+    options?: KernelOptions,
+  ): Promise<readonly CodebookHits[]>;
+  /** Coarse scores that the hits are chosen by; otherwise as `hits`. */
   sweep(
-    queries: readonly QueryTokens[],
-    sequences: readonly string[],
+    queries: LookedUp,
     eligible: Uint32Array | undefined,
     floor: number,
     options?: KernelOptions,
@@ -69,24 +87,36 @@ export function openCodebook(
     const characters = await text();
     return withShapes(() => addon.openLetters(name, residueStarts, characters));
   };
+  const lookUp = async (
+    { queries, sequences }: LookedUp,
+    eligible: Uint32Array | undefined,
+    floor: number,
+    options: KernelOptions,
+  ): Promise<{ readonly sums: CodeSumsHandle; readonly kmers: KmerScoresHandle }> => {
+    const opened = await (letters ??= openLetters());
+    const texts = sequences.map((sequence) => Buffer.from(sequence, 'latin1'));
+    const kmers = await run<KmerScoresHandle>(addon, options, (threads, isLowPriority, callback) =>
+      addon.kmerScores(opened, texts, eligible, threads, isLowPriority, callback),
+    );
+    const table = await run<Uint16Array>(addon, options, (threads, isLowPriority, callback) =>
+      addon.codeTable(codebook, queries, threads, isLowPriority, callback),
+    );
+    const lengths = Uint32Array.from(sequences, ({ length }) => length);
+    const sums = await run<CodeSumsHandle>(addon, options, (threads, isLowPriority, callback) =>
+      addon.codeSums(codebook, table, lengths, eligible, floor, threads, isLowPriority, callback),
+    );
+    return { sums, kmers };
+  };
   return {
-    async sweep(queries, sequences, eligible, floor, options = {}) {
-      const opened = await (letters ??= openLetters());
-      const texts = sequences.map((sequence) => Buffer.from(sequence, 'latin1'));
-      const kmers = await run<readonly Uint32Array[]>(addon, options, (threads, isLowPriority, callback) =>
-        addon.kmerScores(opened, texts, eligible, threads, isLowPriority, callback),
+    async hits(queries, eligible, floor, count, options = {}) {
+      const { sums, kmers } = await lookUp(queries, eligible, floor, options);
+      return run(addon, options, (threads, isLowPriority, callback) =>
+        addon.hits(codebook, sums, kmers, eligible, count, threads, isLowPriority, callback),
       );
-      const table = await run<Uint16Array>(addon, options, (threads, isLowPriority, callback) =>
-        addon.codeTable(codebook, queries, threads, isLowPriority, callback),
-      );
-      const lengths = Uint32Array.from(sequences, ({ length }) => length);
-      const sums = await run<readonly Omit<CodebookSums, 'kmers'>[]>(
-        addon,
-        options,
-        (threads, isLowPriority, callback) =>
-          addon.codeSums(codebook, table, lengths, eligible, floor, threads, isLowPriority, callback),
-      );
-      return sums.map((ofQuery, query) => ({ ...ofQuery, kmers: kmers[query] }));
+    },
+    async sweep(queries, eligible, floor, options = {}) {
+      const { sums, kmers } = await lookUp(queries, eligible, floor, options);
+      return addon.coarseScores(sums, kmers);
     },
   };
 }

@@ -104,6 +104,19 @@ export interface CodebookSums {
 }
 
 /**
+ * Targets with the least product of their ranks by excess, by votes and by k-mers (`CodebookSums`), of one query.
+ * Shape   arrays of equal length
+ */
+export interface CodebookHits {
+  /** Ascending. A target without any score is none of them. */
+  readonly targets: Uint32Array;
+  /** Scores by k-mers above chance. Unit: half bits. Range: 0 and more */
+  readonly kmers: Uint32Array;
+  /** Places in the order of the products. Range: 0, the best, to the number of hits − 1 */
+  readonly ranks: Uint32Array;
+}
+
+/**
  * Affine scores of a query with listed targets, in list order.
  * Unit  best local alignment score
  */

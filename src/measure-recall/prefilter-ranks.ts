@@ -7,7 +7,7 @@ import { maxsimDistances } from '../search/rank.js';
 import { rank } from '../search/rank.js';
 import type { Scored } from '../search/search-types.js';
 import { COARSE_ROWS, FINE_ROWS, sampleTokens } from '../search/selection/sampling.js';
-import type { EncodedQuery, RescoreCounts, SearchEngine } from '../search/search-types.js';
+import type { EncodedQuery, RescoreCounts } from '../search/search-types.js';
 import { createJudge } from '../search/significance.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
@@ -88,7 +88,7 @@ async function measureAll(
       engine,
       kernelOptions,
     );
-    const scanned = await scanAll(queries, engine, kernelOptions);
+    const scanned = await scanAll(queries, options, kernelOptions);
     for (const [at, target] of batch.entries()) {
       const query = queries[at];
       const rescoredBy = await scanned(at)(
@@ -134,14 +134,16 @@ type RescoredBy = (
 /** Scans all targets with the prefilter: by the codebook if the engine has one, else by a few rows of each query. */
 async function scanAll(
   queries: readonly EncodedQuery[],
-  { backend, store, release, codebook }: SearchEngine,
+  { engine: { backend, store, release, codebook }, candidates }: Measured,
   options: KernelOptions,
 ): Promise<(query: number) => RescoredBy> {
   if (codebook !== undefined) {
-    const sums = await lookUp(queries, undefined, { codebook, release }, options);
+    // Among the hits of a query is itself.
+    const most = Math.max(...candidates.map(({ pool_count: count = 0 }) => count)) + 1;
+    const hits = await lookUp(queries, undefined, most, { codebook, release }, options);
     return (query) =>
       (own, { candidates, engine }, kernelOptions) =>
-        rescoredInSteps(queries[query], sums[query], own, candidates, engine, kernelOptions);
+        rescoredInSteps(queries[query], hits[query], own, candidates, engine, kernelOptions);
   }
   const sampled = queries.map(({ tokens }) => sampleTokens(tokens, COARSE_ROWS));
   const swept = await backend.sweep(store, sampled, undefined, excessFloor(release), options);

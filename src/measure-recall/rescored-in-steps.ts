@@ -1,7 +1,7 @@
-import type { CodebookSums, KernelOptions, MaxSimSums, SweptSums } from '../kernels/kernels.js';
+import type { CodebookHits, KernelOptions, MaxSimSums, SweptSums } from '../kernels/kernels.js';
 import type { RescoreCandidates } from '../recall/policy-card.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
-import { bestByCodebook, hitsOf, uncontrolledJudge } from '../search/codebook.js';
+import { uncontrolledJudge } from '../search/codebook.js';
 import { inOrderOfEvidence, measureInSteps } from '../search/in-steps.js';
 import { excessFloor } from '../search/prefiltered.js';
 import { COARSE_ROWS, sampleTokens } from '../search/selection/sampling.js';
@@ -21,12 +21,12 @@ export type IsRescored = (counts: RescoreCandidates) => boolean;
  * Shape   a function of the target, then of the counts of a policy
  * Errors  Fault of the kernels; the signal's reason
  * Cost    one sweep of the largest pool, and the rescored candidates of each pool
- * @param sums  of the look-up of all targets
+ * @param found  hits of the look-up, one more than the largest pool
  * @param candidates  counts of the policies that are asked about
  */
 export async function rescoredInSteps(
   query: EncodedQuery,
-  sums: CodebookSums,
+  found: CodebookHits,
   { target: self, referenceSums }: OwnQuery,
   candidates: readonly RescoreCandidates[],
   engine: SearchEngine,
@@ -35,18 +35,17 @@ export async function rescoredInSteps(
   const { release, backend, store } = engine;
   const poolCounts = [...new Set(candidates.map(({ pool_count: count = 0 }) => count))];
   const mostCount = Math.max(...candidates.map(({ nearest_count: count }) => count));
-  const best = await bestByCodebook(sums, undefined, Math.max(...poolCounts) + 1, release);
-  const pool = best.filter(({ target }) => target !== self);
-  const { targets } = hitsOf(pool);
+  const pool = withoutTarget(found, self);
+  const { targets } = pool;
   const sampled = sampleTokens(query.tokens, COARSE_ROWS);
   const [swept] = await backend.sweep(store, [sampled], targets, excessFloor(release), options);
   const judge = uncontrolledJudge(unfilteredSpace(release), engine);
   const work = { engine, options, referenceSums };
   const places = new Map<number, ReadonlyMap<number, number>>();
   for (const poolCount of poolCounts) {
-    const hits = hitsOf(pool.slice(0, poolCount));
+    const hits = selected(pool, (at) => pool.ranks[at] < poolCount);
     const sumsOfHits = { sums: sumsOfSome(swept, targets, hits.targets), rowCount: sampled.length };
-    const order = inOrderOfEvidence({ ...hits, ...sumsOfHits }, release);
+    const order = inOrderOfEvidence({ ...hits, ...sumsOfHits }, mostCount, release);
     const rescored =
       referenceSums === undefined
         ? order
@@ -59,6 +58,22 @@ export async function rescoredInSteps(
   return (target) =>
     ({ nearest_count: count, pool_count: poolCount = 0 }) =>
       (places.get(poolCount)?.get(target) ?? Infinity) < count;
+}
+
+/** Returns the hits that it would be without one of them. */
+function withoutTarget(hits: CodebookHits, target: number): CodebookHits {
+  const rank = hits.ranks[hits.targets.indexOf(target)] ?? Infinity;
+  const others = selected(hits, (at) => hits.targets[at] !== target);
+  return { ...others, ranks: others.ranks.map((own) => (own > rank ? own - 1 : own)) };
+}
+
+/** Returns the hits at some places, in their order. */
+function selected(
+  { targets, kmers, ranks }: CodebookHits,
+  isSelected: (at: number) => boolean,
+): CodebookHits {
+  const of = (values: Uint32Array): Uint32Array => values.filter((_, at) => isSelected(at));
+  return { targets: of(targets), kmers: of(kmers), ranks: of(ranks) };
 }
 
 /** Sums of some of the targets; both lists ascend. */

@@ -29,38 +29,42 @@ interface HitScores {
 /**
  * Orders hits by the product of their ranks in three orders: by bidirectional MaxSim, by excess divided by the root of
  * the length, and by k-mers. Equal values share the last of their ranks.
- * Shape   one element per hit
+ * Shape   min(hits, most) elements
  * Unit    target indices
  * Range   best first, equal products by ascending target
  * Errors  none
  */
 export function inOrderOfEvidence(
   { targets, kmers, sums, rowCount }: HitScores,
+  most: number,
   { targets: { length: lengthOf } }: { readonly targets: Pick<Release['targets'], 'length'> },
 ): Uint32Array {
   const { queryToTarget, targetToQuery, queryExcess } = sums;
-  const lengths = Array.from(targets, (target) => lengthOf(target));
+  const lengths = Float64Array.from(targets, (target) => lengthOf(target));
   const byNearness = ranksOf(
     lengths.map((length, at) => queryToTarget[at] + (rowCount * targetToQuery[at]) / length),
   );
   const byExcess = ranksOf(lengths.map((length, at) => queryExcess[at] / Math.sqrt(length)));
-  const byKmers = kmers && ranksOf(Array.from(kmers));
-  const products = lengths.map((_, at) => byNearness[at] * byExcess[at] * (byKmers?.[at] ?? 1));
-  const order = Array.from(products.keys()).sort(
-    (a, b) => products[a] - products[b] || targets[a] - targets[b],
-  );
-  return Uint32Array.from(order, (at) => targets[at]);
+  const byKmers = kmers && ranksOf(Float64Array.from(kmers));
+  const products = byNearness.map((rank, at) => rank * byExcess[at] * (byKmers?.[at] ?? 1));
+  const worst = products.slice().sort()[Math.min(most, products.length) - 1];
+  const best = targets.map((_, at) => at).filter((at) => products[at] <= worst);
+  best.sort((a, b) => products[a] - products[b] || targets[a] - targets[b]);
+  return best.subarray(0, most).map((at) => targets[at]);
 }
 
 /** Ranks of values, greatest first from 1; equal values have the last of their ranks. */
-function ranksOf(values: readonly number[]): Uint32Array {
-  const order = Array.from(values.keys()).sort((a, b) => values[b] - values[a]);
-  const ranks = new Uint32Array(values.length);
-  for (let end = order.length - 1, at = end; at >= 0; at -= 1) {
-    if (values[order[at]] !== values[order[end]]) end = at;
-    ranks[order[at]] = end + 1;
-  }
-  return ranks;
+function ranksOf(values: Float64Array): Float64Array {
+  const ascending = values.slice().sort();
+  return values.map((value) => {
+    let [low, high] = [0, ascending.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (ascending[middle] < value) low = middle + 1;
+      else high = middle;
+    }
+    return ascending.length - low;
+  });
 }
 
 /**
@@ -95,7 +99,7 @@ export async function measureInSteps(
   judge: Judge,
   { engine, options, referenceSums }: MeasureWork,
 ): Promise<Measured> {
-  const order = swept ? inOrderOfEvidence({ ...hits, ...swept }, engine.release) : hits.targets;
+  const order = swept ? inOrderOfEvidence({ ...hits, ...swept }, mostCount, engine.release) : hits.targets;
   const most = Math.min(mostCount, order.length);
   if (swept === undefined || referenceSums === undefined)
     return measureTargets(query, order.slice(0, most).sort(), engine, options);

@@ -13,9 +13,6 @@ export interface Shortlist {
 const BLOCK_POSITIONS = 65_536;
 /** Capacity as a multiple of the limit. With values in random order, it is rarely full more than twice. */
 const ROOM = 4;
-/** Low bits of a float32 that `tailRanks` ignores. Eight bits of the exponent and seven of the fraction are left. */
-const DROPPED_BITS = 16;
-const PLACE_COUNT = 2 ** (31 - DROPPED_BITS);
 
 /**
  * Returns every position that can be among the best `limit`: those at or within rounding of the limit-th value. When
@@ -82,44 +79,6 @@ export async function greatest(
   const { positions, values } = await shortlist(positionCount, valuesOf, count);
   const order = Array.from(positions.keys()).sort((a, b) => values[b] - values[a] || a - b);
   return order.slice(0, count).map((place) => positions[place]);
-}
-
-/** Ranks of positions by one kind of value, equal values with the last of their ranks. */
-interface TailRanks {
-  /** Place of each position's value among all rounded values. */
-  readonly places: Uint16Array;
-  /** Positions that have at least the value of a place: the rank of position p is tails[places[p]]. */
-  readonly tails: Uint32Array;
-}
-
-/**
- * Ranks positions by their values, rounded down to seven binary digits, so that a histogram takes the place of a sort.
- * Shape   one place per position
- * Range   values from 0 to the largest float32; ranks 1..positionCount
- * Errors  none beyond those of `valuesOf`
- * Cost    one call of `valuesOf` per block of positions
- */
-export async function tailRanks(positionCount: number, valuesOf: ValuesOf): Promise<TailRanks> {
-  const slice = new Slice();
-  const block = new Float64Array(Math.min(positionCount, BLOCK_POSITIONS));
-  const rounded = new Float32Array(block.length);
-  // The bits of floats from 0 on are in the order of the floats.
-  const bits = new Uint32Array(rounded.buffer);
-  const places = new Uint16Array(positionCount);
-  const tails = new Uint32Array(PLACE_COUNT);
-  for (let start = 0; start < positionCount; start += BLOCK_POSITIONS) {
-    const end = Math.min(positionCount, start + BLOCK_POSITIONS);
-    valuesOf(block, start, end);
-    rounded.set(block);
-    for (let at = 0; at < end - start; at += 1) {
-      const place = bits[at] >>> DROPPED_BITS;
-      places[start + at] = place;
-      tails[place] += 1;
-    }
-    if (slice.isOver) await slice.pause();
-  }
-  for (let place = PLACE_COUNT - 2; place >= 0; place -= 1) tails[place] += tails[place + 1];
-  return { places, tails };
 }
 
 function isNear(value: number, limitValue: number): boolean {

@@ -15,7 +15,7 @@ import { openCodebookOf, verifyCodebook } from '#src/recall/codebook-sidecar.js'
 import { codebookDefinition, policyId, type CodebookCard, type PolicyCard } from '#src/recall/policy-card.js';
 import { openQualification, writePolicyCard, type Qualification } from '#src/recall/policy-sidecar.js';
 import { Fault } from '#src/errors.js';
-import { CENTROID_COUNT, openCodebook } from '#src/kernels/codebook.js';
+import { CENTROID_COUNT, openCodebook, type LookedUp } from '#src/kernels/codebook.js';
 import type { CodebookSums } from '#src/kernels/kernels.js';
 import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
 import { writeCodebook } from '#src/measure-recall/codebook.js';
@@ -25,7 +25,6 @@ import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { resolvePolicy } from '#src/search/plan.js';
-import { bestByCodebook, hitsOf } from '#src/search/codebook.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
 import { makeHomologs, contextEncoder, homologsOf } from '../../tools/homologs.js';
@@ -88,6 +87,44 @@ const mapValues = (sums: CodebookSums, of: (values: Uint32Array) => Uint32Array)
   kmers: of(sums.kmers),
 });
 
+async function lookedUp(
+  { encoder }: SearchEngine,
+  searched: readonly { readonly sequence: string }[],
+): Promise<LookedUp> {
+  const sequences = searched.map(({ sequence }) => sequence);
+  return { queries: await encoder.encode(sequences), sequences };
+}
+
+/** K-mers up to this score are chance, as in kernels/engine/hit_search.cpp. */
+const CHANCE_KMERS = 52;
+
+/** Number of values that are at least as great as each, all rounded down to a sign, an exponent and seven bits. */
+function ranksOf(values: readonly number[]): number[] {
+  const rounded = [...new Uint32Array(Float32Array.from(values).buffer)].map((bits) => bits >>> 16);
+  return rounded.map((value) => rounded.filter((other) => other >= value).length);
+}
+
+/** Targets with any score in the order of the product of their three ranks. */
+function orderOf({ excess, votes, kmers }: CodebookSums, eligible?: Uint32Array) {
+  const targets = [...(eligible ?? excess.keys())];
+  const lengths = targets.map((target) => proteins[target]!.sequence.length);
+  const above = [...kmers].map((score) => Math.max(0, score - CHANCE_KMERS));
+  const ranks = [
+    lengths.map((length, at) => excess[at]! / Math.sqrt(length)),
+    lengths.map((length, at) => votes[at]! / Math.sqrt(Math.sqrt(length))),
+    above,
+  ].map(ranksOf);
+  return targets
+    .map((target, at) => ({
+      target,
+      kmers: above[at]!,
+      product: ranks.reduce((product, rank) => product * rank[at]!, 1),
+      isAny: excess[at]! > 0 || votes[at]! > 0 || above[at]! > 0,
+    }))
+    .filter(({ isAny }) => isAny)
+    .sort((a, b) => a.product - b.product || a.target - b.target);
+}
+
 /** Best score of two k-mers of five of 24 and more, extended in both directions by an X-drop of 16. */
 function bestUngapped(query: string, target: string): number {
   const scoreAt = (i: number, j: number): number => {
@@ -146,46 +183,51 @@ describe('the codebook prefilter', () => {
     engine.store.close();
   });
 
-  it('selects by the product of three ranks, of excess, votes and k-mers above chance', async () => {
-    // By chance, a target 16 times as long has 4 times the excess and twice the votes.
-    const lengths = [100, 1_600, 100, 1_600, 100];
-    const targets = { length: (target: number) => lengths[target]! } as Release['targets'];
-    // Ranks by excess 2, 3, 5, 1, 5; by votes 3, 3, 1, 5, 5: equal values share the last rank. None has k-mers.
-    const sums = {
-      excess: Uint32Array.of(10, 39, 0, 41, 0),
-      votes: Uint32Array.of(7, 14, 9, 0, 0),
-      kmers: Uint32Array.of(0, 30, 0, 52, 0),
-    };
-    const targetsOf = async (...all: Parameters<typeof bestByCodebook>) =>
-      (await bestByCodebook(...all)).map(({ target }) => target);
-    const best = (count: number, eligible?: Uint32Array) => targetsOf(sums, eligible, count, { targets });
-    expect(await best(1)).toEqual([2]);
-    expect(await best(3)).toEqual([2, 3, 0]);
-    expect(await best(5), 'the last target has nothing').toEqual([2, 3, 0, 1]);
-    const longer = { length: () => 100 } as unknown as Release['targets'];
-    expect(await best(5)).not.toEqual(await targetsOf(sums, undefined, 5, { targets: longer }));
-    expect(await targetsOf(sums, Uint32Array.of(5, 6, 8, 9, 11), 2, { targets: longer })).toEqual([6, 9]);
-    // Ranks by k-mers 2, 5, 5, 5, 1.
-    const evident = { ...sums, kmers: Uint32Array.of(60, 30, 0, 52, 90) };
-    const pool = await bestByCodebook(evident, undefined, 5, { targets });
-    expect(pool.map(({ target, kmers }) => [target, kmers])).toEqual([
-      [0, 8],
-      [2, 0],
-      [3, 0],
-      [4, 38],
-      [1, 0],
-    ]);
-    expect(hitsOf(pool.slice(2))).toEqual({
-      targets: Uint32Array.of(1, 3, 4),
-      kmers: Uint32Array.of(0, 0, 38),
-    });
+  it.each([
+    ['all', undefined],
+    ['some', Uint32Array.from({ length: 130 }, (_, at) => 3 * at + 1)],
+  ])(
+    'hits %s targets with the least product of three ranks, as plain sums and sorts do',
+    async (_, eligible) => {
+      const engine = await engineOf();
+      const looked = await lookedUp(engine, [shortest, ...queries]);
+      const scores = await engine.codebook!.sweep(looked, eligible, FLOOR);
+      const expected = scores.map((sums) => orderOf(sums, eligible));
+      for (const count of [0, 1, 7, 60, 1_000]) {
+        const found = await engine.codebook!.hits(looked, eligible, FLOOR, count);
+        for (const [query, { targets, kmers, ranks }] of found.entries()) {
+          const best = expected[query]!.slice(0, count);
+          const place = new Map(best.map(({ target }, rank) => [target, rank]));
+          const ascending = [...best].sort((a, b) => a.target - b.target);
+          expect([...targets], `seed ${seed}`).toEqual(ascending.map(({ target }) => target));
+          expect([...kmers]).toEqual(ascending.map((hit) => hit.kmers));
+          expect([...ranks]).toEqual(ascending.map(({ target }) => place.get(target)));
+        }
+      }
+      engine.store.close();
+    },
+  );
+
+  it('hits no target without any score', async () => {
+    const engine = await engineOf();
+    // Tryptophans alone share no k-mer with the proteins, and few dot products reach the largest floor.
+    const looked = await lookedUp(engine, [{ sequence: 'W'.repeat(40) }]);
+    const [sums] = await engine.codebook!.sweep(looked, undefined, 255);
+    const silent = [...sums!.excess.keys()].filter(
+      (at) => sums!.excess[at] === 0 && sums!.votes[at] === 0 && sums!.kmers[at]! <= CHANCE_KMERS,
+    );
+    expect(silent.length, `seed ${seed}`).toBeGreaterThan(0);
+    const [hits] = await engine.codebook!.hits(looked, undefined, 255, 1_000);
+    expect(hits!.targets.filter((target) => silent.includes(target))).toHaveLength(0);
+    expect(hits!.targets).toHaveLength(proteins.length - silent.length);
+    engine.store.close();
   });
 
   it('gives the same scores by every table of kernels, with any number of threads and any other queries', async () => {
     const engine = await engineOf('reference');
-    const sequences = [shortest, ...queries].map(({ sequence }) => sequence);
-    const tokens = await engine.encoder.encode(sequences);
-    const expected = await engine.codebook!.sweep(tokens, sequences, undefined, FLOOR);
+    const looked = await lookedUp(engine, [shortest, ...queries]);
+    const expected = await engine.codebook!.sweep(looked, undefined, FLOOR);
+    const hits = await engine.codebook!.hits(looked, undefined, FLOOR, 60);
     const most = (of: 'votes' | 'kmers') => Math.max(...expected.map((sums) => Math.max(...sums[of])));
     expect(Math.min(most('votes'), most('kmers')), `seed ${seed}`).toBeGreaterThan(0);
     const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
@@ -194,11 +236,12 @@ describe('the codebook prefilter', () => {
       [1, runnable[0]!] as const,
     ]) {
       const other = await engineOf(variant, threads);
-      expect(await other.codebook!.sweep(tokens, sequences, undefined, FLOOR, { threads })).toEqual(expected);
-      const alone = await other.codebook!.sweep([tokens[1]!], [sequences[1]!], undefined, FLOOR);
-      expect(alone).toEqual([expected[1]]);
+      expect(await other.codebook!.sweep(looked, undefined, FLOOR, { threads })).toEqual(expected);
+      expect(await other.codebook!.hits(looked, undefined, FLOOR, 60, { threads })).toEqual(hits);
+      const alone = await lookedUp(other, [queries[0]!]);
+      expect(await other.codebook!.sweep(alone, undefined, FLOOR)).toEqual([expected[1]]);
       const some = Uint32Array.of(3, 4, 200, 399);
-      const [first] = await other.codebook!.sweep(tokens, sequences, some, FLOOR);
+      const [first] = await other.codebook!.sweep(looked, some, FLOOR);
       expect(first).toEqual(mapValues(expected[0]!, (values) => Uint32Array.from(some, (at) => values[at]!)));
       other.store.close();
     }
@@ -208,12 +251,7 @@ describe('the codebook prefilter', () => {
   it.each(['votes', 'kmers'] as const)('ranks most homologs of a query first by %s', async (by) => {
     const engine = await engineOf();
     const { sequence } = shortest;
-    const [sums] = await engine.codebook!.sweep(
-      await engine.encoder.encode([sequence]),
-      [sequence],
-      undefined,
-      FLOOR,
-    );
+    const [sums] = await engine.codebook!.sweep(await lookedUp(engine, [shortest]), undefined, FLOOR);
     const family = homologsOf(proteins, sequence);
     const order = [...sums![by].keys()].sort((a, b) => sums![by][b]! - sums![by][a]!);
     const best = new Set(order.slice(0, 3 * family.length));
@@ -226,9 +264,8 @@ describe('the codebook prefilter', () => {
   it('scores k-mers as plain loops over BLOSUM62 do', async () => {
     const engine = await engineOf();
     const { sequence } = shortest;
-    const tokens = await engine.encoder.encode([sequence]);
     const some = Uint32Array.from({ length: 40 }, (_, at) => 10 * at + 3);
-    const [sums] = await engine.codebook!.sweep(tokens, [sequence], some, FLOOR);
+    const [sums] = await engine.codebook!.sweep(await lookedUp(engine, [shortest]), some, FLOOR);
     const expected = Array.from(some, (target) => bestUngapped(sequence, proteins[target]!.sequence));
     expect([...sums!.kmers], `seed ${seed}`).toEqual(expected);
     engine.store.close();

@@ -30,16 +30,18 @@ describe('the order of evidence', () => {
 
   it('multiplies the ranks by nearness, by local matches and by k-mers', () => {
     // Ranks by nearness 1, 3, 2, 4; by excess 4, 1, 2, 3; by k-mers 4, 4, 4, 1.
-    expect([...inOrderOfEvidence(hits, release)]).toEqual([5, 9, 3, 7]);
+    expect([...inOrderOfEvidence(hits, 4, release)]).toEqual([5, 9, 3, 7]);
+    expect([...inOrderOfEvidence(hits, 2, release)], 'the best').toEqual([5, 9]);
   });
 
   it('takes two orders where no k-mers were looked up, and equal products by ascending target', () => {
     const { kmers, ...without } = hits;
     expect(kmers).toHaveLength(4);
-    expect([...inOrderOfEvidence(without, release)]).toEqual([5, 3, 7, 9]);
+    expect([...inOrderOfEvidence(without, 5, release)]).toEqual([5, 3, 7, 9]);
     const equal = { ...hits.sums, queryExcess: new Int32Array(4), targetToQuery: new Int32Array(4) };
     const same = { ...without, sums: { ...equal, queryToTarget: Int32Array.of(5, 5, 9, 5) } };
-    expect([...inOrderOfEvidence(same, release)]).toEqual([7, 3, 5, 9]);
+    expect([...inOrderOfEvidence(same, 4, release)]).toEqual([7, 3, 5, 9]);
+    expect([...inOrderOfEvidence(same, 3, release)], 'equal ones by target').toEqual([7, 3, 5]);
   });
 });
 

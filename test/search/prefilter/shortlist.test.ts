@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
-import { greatest, shortlist, tailRanks, type ValuesOf } from '#src/search/selection/shortlist.js';
+import { greatest, shortlist, type ValuesOf } from '#src/search/selection/shortlist.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`shortlist seed ${seed}`);
@@ -52,28 +52,5 @@ describe('a shortlist', () => {
 
   it('lists equal values by their positions', async () => {
     expect(await greatest(6, from([5, 7, 5, 7, 5, 1]), 4)).toEqual([1, 3, 0, 2]);
-  });
-});
-
-describe('tail ranks', () => {
-  const ranksOf = async (list: ArrayLike<number>): Promise<number[]> => {
-    const { places, tails } = await tailRanks(list.length, from(list));
-    return Array.from(places, (place) => tails[place]!);
-  };
-
-  it('say how many values are at least as great, over several blocks', async () => {
-    const random = seededRandom(seed);
-    // Seven binary digits hold 128 to 255 exactly.
-    const list = Float64Array.from({ length: 150_000 }, () => (128 + random.below(128)) / 64);
-    const atLeast = new Map<number, number>();
-    [...list].sort((a, b) => b - a).forEach((value, above) => atLeast.set(value, above + 1));
-    const ranks = await ranksOf(list);
-    const wrong = list.findIndex((value, at) => ranks[at] !== atLeast.get(value));
-    expect(wrong, `seed ${seed}`).toBe(-1);
-  });
-
-  it('take values as equal that share seven binary digits of the fraction', async () => {
-    expect(await ranksOf([0, 2, 2.015, 2.016, 1e9, 3e-9])).toEqual([6, 4, 4, 2, 1, 5]);
-    expect(await ranksOf([])).toEqual([]);
   });
 });
