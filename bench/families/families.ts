@@ -23,19 +23,22 @@ import { calibrateBench } from '../tools/calibrated-database.js';
 import { candidateScores, logEValueOf } from '../tools/candidate-scores.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
-import { alignFamilies, hhsearchHits, hmmscanHits, type TopHit, type TopHits } from './peers.js';
+import { alignFamilies, hhsearchHits, hmmscanHits, phmmerHits, type TopHit, type TopHits } from './peers.js';
 import { selectFamilies } from './select.js';
 
 /*
  * Measures how often the family of a protein is found at the first place. The families are superfamilies of the
  * labelled domains, aligned by mafft. The queries are domains of dev folds, which no family holds and on which the
  * encoder was not trained. Gloaming, hmmscan and hhsearch search the same alignments with the same single sequences.
+ * Gloaming compares them with the consensus of each family, and with its members.
  *
  *   npm run bench -- families [folder to keep] [families] [queries]
  */
 
 /** Largest E-value of a trusted hit, as the default of `annotate`. */
 const TRUSTED_E = 1e-3;
+/** Members of a family, at most; the largest value of `--members`. */
+const MOST_MEMBERS = HOMOLOG_RULES.profileCount;
 const PROGRAMS = { mafft: '--version', hmmscan: '-h', hhsearch: '-h' } as const;
 
 export const run: Bench = async ([folderOption, familyCount = '150', queryCount = '300']) => {
@@ -61,13 +64,18 @@ export const run: Bench = async ([folderOption, familyCount = '150', queryCount 
     const rows: Record<string, unknown> = {};
     const print = (name: string, hits: TopHits): void => {
       rows[name] = accuracyOf(hits, queries, labels);
-      console.log(name.padEnd(20), JSON.stringify(rows[name]));
+      console.log(name.padEnd(26), JSON.stringify(rows[name]));
     };
-    const engine = await openFamilies(appliance, alignments, folder);
+    const path = await writeFamilies(alignments, folder);
+    const members = await openFamilies(appliance, path, MOST_MEMBERS);
+    for (const [ranking, hits] of Object.entries(await ourHits(members, queries)))
+      print(`gloaming, members, ${ranking}`, hits);
+    const engine = await openFamilies(appliance, path);
     for (const [ranking, hits] of Object.entries(await ourHits(engine, queries)))
       print(`gloaming, ${ranking}`, hits);
     print('hmmscan', await hmmscanHits(alignments, queries, folder));
     print('hmmscan --max', await hmmscanHits(alignments, queries, folder, ['--max']));
+    print('phmmer --max, members', await phmmerHits(alignments, queries, folder));
     print('hhsearch', await hhsearchHits(alignments, queries, folder));
     return { families: families.length, queries: queries.length, rows };
   } finally {
@@ -84,30 +92,41 @@ async function missingPrograms(): Promise<readonly string[]> {
   return missing;
 }
 
-/** Builds a release of the families, as `gloaming index build` does, and calibrates it. */
-async function openFamilies(appliance: Appliance, alignments: ReadonlyMap<string, string>, folder: string) {
+/** Writes the families as one Stockholm file. Returns its path. */
+async function writeFamilies(alignments: ReadonlyMap<string, string>, folder: string): Promise<string> {
   const path = join(folder, 'families.sto');
   const texts: string[] = [];
   for (const [id, alignment] of alignments) texts.push(await stockholmOf(id, alignment));
   await writeFile(path, texts.join(''));
+  return path;
+}
+
+/**
+ * Builds a release of the families, as `gloaming index build` does, and calibrates it.
+ * @param members  as of `--members`; absent for a release of the consensus of each family
+ */
+async function openFamilies(appliance: Appliance, path: string, members?: number) {
+  const slug = members === undefined ? 'families' : 'members';
   const { config } = appliance;
   const encoder = await appliance.loadEncoder(config.encoder);
-  const input = await filesInput({ proteins: [path] });
+  const input = await filesInput({ proteins: [path], members });
   const { release } = await buildRelease({
     indexesFolder: config.indexesFolder,
-    slug: 'families',
+    slug,
     input,
     encoder,
-    buildHomologs: {
-      finder: familyHomologs(HOMOLOG_RULES),
-      form: profileTokenForm(encoder.card, PROFILE_SCALE),
-      rules: HOMOLOG_RULES,
-      homologSource: { method: 'families', sha256: input.digest },
-    },
+    ...(members === undefined && {
+      buildHomologs: {
+        finder: familyHomologs(HOMOLOG_RULES),
+        form: profileTokenForm(encoder.card, PROFILE_SCALE),
+        rules: HOMOLOG_RULES,
+        homologSource: { method: 'families', sha256: input.digest },
+      },
+    }),
   });
   await encoder.close();
   const { id, manifest } = release;
-  await appliance.releases.publish({ id, slug: 'families', publishedAt: new Date().toISOString(), manifest });
+  await appliance.releases.publish({ id, slug, publishedAt: new Date().toISOString(), manifest });
   const engine = await appliance.engines.open(id);
   const identity = { id, targetCount: engine.release.targets.count };
   if ((await openCalibration(release.directory, identity)) === undefined) {
@@ -151,7 +170,8 @@ async function ourHits(
       const best = scored.toSorted((a, b) => b.score - a.score)[0]?.candidate;
       if (best === undefined) continue;
       const logE = logEValueOf(best);
-      const family = engine.release.targets.id(best.targetIndex);
+      const { targets } = engine.release;
+      const family = String(targets.attributes(best.targetIndex).family_id ?? targets.id(best.targetIndex));
       (hits[ranking] ??= new Map()).set(queries[index].id, {
         family,
         ...(logE !== undefined && { eValue: Math.exp(logE) }),

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { fastaFile, readFasta } from '../../src/sequence/fasta.js';
 import { searchProfiles, writeDatabase } from '../related-folds/hhsuite.js';
 import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 import type { BenchFamily } from './select.js';
@@ -76,10 +77,37 @@ export async function hmmscanHits(
     database,
     fasta,
   ]);
+  return hitsOf(await readFile(table, 'utf8'));
+}
+
+/** Searches the members of the families as sequences. Errors  those of HMMER and the file system */
+export async function phmmerHits(
+  alignments: ReadonlyMap<string, string>,
+  queries: readonly BenchProtein[],
+  folder: string,
+): Promise<TopHits> {
+  const members: BenchProtein[] = [];
+  for (const [id, path] of alignments) {
+    for await (const { text } of readFasta(fastaFile(path)))
+      members.push({ id: `${id}/${members.length}`, sequence: text.replaceAll(/[-\s]/g, '').toUpperCase() });
+  }
+  const [database, fasta, table] = ['members.fasta', 'queries.fasta', 'phmmer.tbl'].map((name) =>
+    join(folder, name),
+  );
+  await writeFasta(database, members);
+  await writeFasta(fasta, queries);
+  const flags = ['--cpu', '0', '--max', '--noali', '-E', '1000', '-o', '/dev/null', '--tblout', table];
+  await run('phmmer', [...flags, fasta, database]);
+  return hitsOf(await readFile(table, 'utf8'));
+}
+
+/** Best families in a table of HMMER, whose targets are families or `<family>/<member>`. */
+function hitsOf(table: string): TopHits {
   const hits = new Map<string, TopHit>();
-  for (const line of (await readFile(table, 'utf8')).split('\n')) {
+  for (const line of table.split('\n')) {
     if (line === '' || line.startsWith('#')) continue;
-    const [family, , query, , eValue] = line.split(/\s+/);
+    const [target, , query, , eValue] = line.split(/\s+/);
+    const [family] = target.split('/');
     const before = hits.get(query)?.eValue;
     if (before === undefined || Number(eValue) < before) hits.set(query, { family, eValue: Number(eValue) });
   }

@@ -3,7 +3,7 @@ export interface Domain {
   readonly family: FamilyName;
   readonly start: number;
   readonly end: number;
-  /** Stretch of the family's consensus. */
+  /** Stretch of the family's consensus, or of the member that the database has in its place. */
   readonly familyStart: number;
   readonly familyEnd: number;
   /** Natural logarithm of the E-value of the search that found it. */
@@ -23,7 +23,7 @@ export interface FamilyName {
   readonly description?: string;
   readonly clan?: string;
   readonly type?: string;
-  /** Residues of the consensus. */
+  /** Residues of the consensus or of that member. */
   readonly length: number;
 }
 

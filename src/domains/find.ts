@@ -96,7 +96,9 @@ function domainOf(
 
 function familyOf({ targets }: Release, target: number): FamilyName {
   const attributes = targets.attributes(target);
-  const id = targets.id(target);
+  const { family_id: family } = attributes;
+  // The target is a member of this family.
+  const id = typeof family === 'string' && family !== '' ? family : targets.id(target);
   const text = (name: string): Record<string, string> => {
     const value = attributes[name];
     return typeof value === 'string' && value !== '' ? { [name]: value } : {};

@@ -4,10 +4,13 @@ import { inputBytes, filesInput, type InputFiles } from '../build-release/source
 import type { DuplicateRule, ProteinInput } from '../build-release/sources/protein-source.js';
 import { spoolStandardInput } from '../build-release/sources/standard-input.js';
 import { Refusal } from '../errors.js';
+import { HOMOLOG_RULES } from '../homologs/rules.js';
 import type { PipelineEvents } from './events/notices.js';
 
 /** Names of the formats that a build reads. */
 export const INPUT_FORMATS: readonly string[] = FORMATS.map(({ name }) => name);
+/** Most members of a family that its profile, or a database of members, can have. */
+export const MOST_FAMILY_MEMBERS = HOMOLOG_RULES.profileCount;
 /** Path that stands for standard input. */
 const STANDARD_INPUT = '-';
 
@@ -21,6 +24,8 @@ export interface InputOptions {
   readonly format?: FormatName;
   /** Default `fail`. */
   readonly duplicates?: DuplicateRule;
+  /** Members of each family that become targets in the place of the family. Default: the families are the targets. */
+  readonly members?: number;
   /** NCBI's table of taxids by accession. */
   readonly accessionTaxids?: string;
   /** GFF3 files. */

@@ -159,6 +159,11 @@ async function requireSound(
   if (methodOf(standing.manifest) === 'families' && methodOf(next.manifest) !== 'families') {
     throw refuse('its source has proteins where there were families');
   }
+  if (methodOf(standing.manifest) !== 'families' && methodOf(next.manifest) === 'families') {
+    throw refuse(
+      'its source has families where there were proteins; "index build --members" makes members of them',
+    );
+  }
   if (has < had * (1 - maxLoss)) {
     throw refuse(
       `it has ${has} proteins where there were ${had}, and --max-loss allows ${Math.round(100 * maxLoss)} % fewer`,

@@ -10,6 +10,7 @@ import { FORMATS, recogniseFile } from './formats/recognise.js';
 import { familiesNamed } from './formats/families/locate.js';
 import { filesIn } from './formats/folder.js';
 import { isStructure } from './formats/structures/by-name.js';
+import { FAMILY_FIELD, membersOf } from './family-members.js';
 import { createJoin, joinFields } from './join.js';
 import type {
   DuplicateRule,
@@ -33,6 +34,8 @@ export interface InputFiles {
   readonly format?: FormatName;
   /** Default: `fail`. */
   readonly duplicates?: DuplicateRule;
+  /** Members of each family that become targets in the place of the family (family-members.ts); ≥ 1. */
+  readonly members?: number;
   /** NCBI's table of taxids by accession, for proteins whose header has none (accession-taxids.ts). */
   readonly accessionTaxids?: string;
   /** GFF3 files (annotations.ts). */
@@ -58,12 +61,20 @@ interface ProteinFile {
 
 /**
  * Returns the input of a build from files. This call recognises and hashes the files; opening the input reads them.
- * Errors  Refusal `file_not_found`; Refusal `invalid_input` for a file in a known format without proteins
+ * Errors  Refusal `file_not_found`; Refusal `invalid_input` for a file in a known format without proteins; Refusal
+ *         `invalid_option` for `members` where no file has families
  */
 export async function filesInput(files: InputFiles, reports: InputReports = {}): Promise<ProteinInput> {
   const proteins: ProteinFile[] = [];
   for (const path of files.proteins) {
     proteins.push(...(await recognise(path, files.format, reports.onRecognised)));
+  }
+  const hasFamilies = proteins.some(({ format }) => format.hasFamilies === true);
+  if (files.members !== undefined && !hasFamilies) {
+    throw new Refusal(
+      'invalid_option',
+      '--members are those of families, and no file of the input has families.',
+    );
   }
   const digests = async (paths: readonly string[]): Promise<readonly string[]> => {
     const list: string[] = [];
@@ -79,6 +90,7 @@ export async function filesInput(files: InputFiles, reports: InputReports = {}):
     ),
     formats: proteins.map(({ format }) => format.name),
     duplicates,
+    ...(files.members !== undefined && { members: files.members }),
     accession_taxids: await digests(optional(files.accessionTaxids)),
     annotations: await digests(files.annotations ?? []),
     domains: await digests(files.domains ?? []),
@@ -87,7 +99,7 @@ export async function filesInput(files: InputFiles, reports: InputReports = {}):
   });
   return {
     digest,
-    hasFamilies: proteins.some(({ format }) => format.hasFamilies === true),
+    hasFamilies: hasFamilies && files.members === undefined,
     open: (scratchFolder) => openFiles(files, proteins, scratchFolder),
   };
 }
@@ -140,14 +152,17 @@ async function openFiles(
   const joined = createJoin(tables, taxonomy);
   /** Files without a protein, such as structures of nucleic acids. */
   const empty = new Set<string>();
+  const own = fieldsOf(proteins);
   return {
-    fields: joinFields(fieldsOf(proteins), tables, taxonomy),
+    fields: joinFields(files.members === undefined ? own : [...own, FAMILY_FIELD], tables, taxonomy),
     ...(taxonomy === undefined ? {} : { taxonomy }),
     duplicates: files.duplicates,
     totalBytes: await bytesOf(proteins.map(({ path }) => path)),
     async *proteins(onBytes) {
       for await (const protein of proteinsOf(proteins, onBytes, (path) => empty.add(path))) {
-        yield joined.protein(protein);
+        const whole = joined.protein(protein);
+        if (files.members === undefined) yield whole;
+        else yield* membersOf(whole, files.members);
       }
       if (empty.size === proteins.length) throw refuseEmpty(proteins);
     },

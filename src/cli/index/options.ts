@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
-import { INPUT_FORMATS, type InputOptions } from '../../pipelines/input.js';
+import { INPUT_FORMATS, MOST_FAMILY_MEMBERS, type InputOptions } from '../../pipelines/input.js';
+import { integerBetween } from '../terminal/arguments.js';
 import { readTaxonomyOption } from './taxonomy-option.js';
 
 /** Flags of a build's input, besides the files. */
@@ -12,6 +13,7 @@ export interface InputFlags {
   readonly metadata?: string;
   readonly taxonomy?: string;
   readonly embeddings?: string;
+  readonly members?: number;
 }
 
 export function addInputOptions(command: Command): Command {
@@ -42,6 +44,14 @@ export function addInputOptions(command: Command): Command {
       '--embeddings <path>',
       "features of the encoder's model that exist already: an HDF5 file, NumPy's .npz, or a folder of <id>.npy",
     )
+    .addOption(
+      new Option(
+        '--members [number]',
+        'of files of families: so many members of each family are the targets, instead of its consensus',
+      )
+        .argParser(integerBetween(1, MOST_FAMILY_MEMBERS))
+        .preset(MOST_FAMILY_MEMBERS),
+    )
     .addHelpText('after', HELP);
 }
 
@@ -68,7 +78,8 @@ be compressed by gzip or bgzf, and by zstd or xz where these programs are instal
                of models of AlphaFold and ColabFold accession and mean_plddt (0 to 100)
   stockholm    families, as in Pfam-A.seed or Pfam-A.full: the consensus is the sequence, the members are
                the homologs; name, accession, description, clan, type, gathering_threshold, trusted_cutoff,
-               noise_cutoff (each also as _domain) and member_count
+               noise_cutoff (each also as _domain) and member_count; with --members the targets are members
+               <family>/<member>, which have the attributes of their family and family_id
   a3m          one family in a file <id>.a3m, or a folder or tar of such files
   hh-suite     <name>_a3m.ffdata and <name>_a3m.ffindex; <name> alone will do
   mmseqs       <name>, <name>.index and <name>.dbtype, as mmseqs result2msa --msa-format-mode 6 writes them
@@ -102,7 +113,7 @@ is refused with file, line and record, before encoding begins.`;
 /** Returns the input that the flags name. Errors  Refusal `invalid_option` */
 export function inputOptionsOf(
   paths: readonly string[],
-  { format, duplicates, accession2taxid, gff, domains, metadata, taxonomy }: InputFlags,
+  { format, duplicates, members, accession2taxid, gff, domains, metadata, taxonomy }: InputFlags,
   stdin: AsyncIterable<unknown>,
 ): InputOptions {
   return {
@@ -110,6 +121,7 @@ export function inputOptionsOf(
     standardInput: stdin as AsyncIterable<Uint8Array>,
     format: format === 'auto' ? undefined : format,
     duplicates,
+    members,
     accessionTaxids: accession2taxid,
     annotations: gff,
     domains,

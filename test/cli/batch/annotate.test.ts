@@ -123,6 +123,32 @@ describe('gloaming annotate', () => {
     expect(readFileSync(join(output, 'domains.parquet')).subarray(0, 4).toString()).toBe('PAR1');
   });
 
+  it('gives a stretch one domain of a family of which several members are targets', async () => {
+    const source = join(folder, 'families.sto');
+    // One family has two members besides its consensus; the others are proteins.
+    const stockholm = proteins.map(({ id, sequence }) => {
+      const others = [/(.{7})./g, /(.{6})./g].map((eighth) => sequence.replaceAll(eighth, '$1A'));
+      const rows = id === first.id ? [sequence, ...others] : [sequence];
+      const lines = rows.map((row, at) => `row_${at} ${row}\n`).join('');
+      return `# STOCKHOLM 1.0\n#=GF ID fam_${id}\n${lines}//\n`;
+    });
+    writeFileSync(source, stockholm.join(''));
+    for (const words of [
+      ['index', 'build', source, '--name', 'members', '--members', '--no-calibration', '--no-qualification'],
+      ['index', 'calibrate', 'members', '--full', '--sample', '120', '--no-qualification'],
+    ])
+      await promisify(execFile)(process.execPath, [PROGRAM, ...words], {
+        env: { ...process.env, ...environment },
+      });
+    const output = join(folder, 'of-members');
+    await run(fasta, '-d', 'members', '-o', output, '--guarantee', 'exhaustive', '--max-evalue', '10');
+    const domains = readFileSync(join(output, 'domains.tsv'), 'utf8')
+      .split('\n')
+      .map((line) => line.split('\t'))
+      .filter(([id, , , , family]) => id === 'fusion' && family.startsWith(`fam_${first.id}`));
+    expect(domains.map((cells) => cells[4])).toEqual([`fam_${first.id}`]);
+  }, 120_000);
+
   it('marks what another annotation does not have, in every file and in the summary', async () => {
     const output = join(folder, 'against');
     const given = join(folder, 'hmmscan.domtblout');

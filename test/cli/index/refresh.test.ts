@@ -197,5 +197,11 @@ describe('gloaming refresh', () => {
       'its source has proteins where there were families',
     );
     expect(await standing()).toBe(second);
+    // A database of members is no database of families.
+    const members = ['--name', 'members', '--members', '2', ...flags.slice(2)];
+    await gloaming('index', 'build', source, ...members);
+    await expect(gloaming('refresh', 'members', '--from', source)).rejects.toThrow(
+      'its source has families where there were proteins',
+    );
   }, 120_000);
 });
