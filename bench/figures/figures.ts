@@ -51,6 +51,7 @@ const PAGES = [
   'docs/operate.md',
   'docs/msa.md',
   'docs/clusters.md',
+  'docs/families.md',
 ];
 /** Figures that one call of `add` records at most; more are no table that a person reads. */
 const ADDED_MAX_COUNT = 40;
