@@ -21,6 +21,8 @@ export interface Method {
 /** Largest E-value of the programs' hits, as for our evident pairs and ten best. */
 const LARGEST_E = 10;
 const TRUTH_LIMIT = 10_000;
+/** Most hits of a query, for all methods. */
+export const MOST_HITS = 1_000;
 const THREADS = availableParallelism();
 
 function ours(policy: 'coded' | 'sampled', significance = ''): Method {
@@ -30,7 +32,10 @@ function ours(policy: 'coded' | 'sampled', significance = ''): Method {
     isSlow: false,
     prepare: policy === 'coded' ? qualifyCoded : qualifySampled,
     search: (folder, { slug }, queries, output) =>
-      folder.gloaming(policy, `search '${queries}' -d ${slug} --format tsv ${significance} -o '${output}'`),
+      folder.gloaming(
+        policy,
+        `search '${queries}' -d ${slug} --format tsv --limit ${MOST_HITS} ${significance} -o '${output}'`,
+      ),
   };
 }
 
@@ -67,7 +72,7 @@ function mmseqs(sensitivity: string): Method {
       // mmseqs takes intermediate results of an equal call from its folder.
       `rm -rf mmseqs-tmp && ` +
       `mmseqs easy-search '${queries}' ${nameOf(database)} '${output}' mmseqs-tmp -s ${sensitivity} -e ${LARGEST_E} ` +
-      `--max-seqs 1000 --db-load-mode 2 --threads ${THREADS} -v 0 --format-output query,target,evalue`,
+      `--max-seqs ${MOST_HITS} --db-load-mode 2 --threads ${THREADS} -v 0 --format-output query,target,evalue`,
   };
 }
 
@@ -81,7 +86,7 @@ const diamond: Method = {
       await measured(`diamond makedb --in ${slug}.ids.fasta --db ${slug} --quiet`, path);
   },
   search: (_, { slug }, queries, output) =>
-    `diamond blastp --query '${queries}' --db ${slug} --out '${output}' --very-sensitive -e ${LARGEST_E} -k 1000 ` +
+    `diamond blastp --query '${queries}' --db ${slug} --out '${output}' --very-sensitive -e ${LARGEST_E} -k ${MOST_HITS} ` +
     `--threads ${THREADS} --quiet --outfmt 6 qseqid sseqid evalue`,
 };
 
@@ -95,7 +100,7 @@ const blastp: Method = {
       await measured(`makeblastdb -in ${slug}.ids.fasta -dbtype prot -out ${slug}-blast`, path);
   },
   search: (_, { slug }, queries, output) =>
-    `blastp -query '${queries}' -db ${slug}-blast -out '${output}' -evalue ${LARGEST_E} -max_target_seqs 1000 ` +
+    `blastp -query '${queries}' -db ${slug}-blast -out '${output}' -evalue ${LARGEST_E} -max_target_seqs ${MOST_HITS} ` +
     `-num_threads ${THREADS} -outfmt '6 qseqid sseqid evalue'`,
 };
 

@@ -12,6 +12,7 @@ import { rank } from '../../src/search/rank.js';
 import { seal } from '../../src/search/seal.js';
 import type { Compared, EncodedQuery, SearchEngine, SearchPlan } from '../../src/search/search-types.js';
 import { createJudge } from '../../src/search/significance.js';
+import { MOST_HITS } from './methods.js';
 import type { BenchProtein } from '../tools/proteins.js';
 
 /** Milliseconds of processor time a query, by stage, in the order of the stages. */
@@ -33,7 +34,6 @@ export const STAGES = [
 ] as const;
 type Stage = (typeof STAGES)[number];
 
-const LIMIT = 100;
 /** Queries that are searched first and not counted. */
 const WARM_QUERIES = 32;
 
@@ -126,7 +126,7 @@ async function searchInStages(
 ): Promise<void> {
   const settings = {
     targetSpace: unfilteredSpace(plain.release),
-    limit: LIMIT,
+    limit: MOST_HITS,
     evidence: 'candidate_measurement',
     guarantee: 'approximate',
     relatives: 'as_release',
