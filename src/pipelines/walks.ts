@@ -1,10 +1,13 @@
-import { withEvidence } from '../engine/open-engine.js';
+import { openHomologSources } from '../engine/homolog-sources.js';
+import { openEngine } from '../engine/open-engine.js';
 import { Refusal } from '../errors.js';
 import { fitWalks } from '../fit-significance/walks.js';
+import { backendChoiceOf, chooseBackend } from '../kernels/choose.js';
 import { openNeighbours } from '../neighbours/sidecar.js';
 import { writeWalksCard, type WalksCard } from '../propagation/card.js';
+import { openRelease } from '../release/open.js';
 import type { IndexCatalog, LocatedRelease } from './catalog.js';
-import { withEncoderOf, withMeasuringEngine } from './measure.js';
+import { withEncoderOf } from './measure.js';
 
 export interface CalibrateWalksOptions {
   /** Range: 1..2³²−1; equal seeds give equal cards. Default: 1. */
@@ -27,10 +30,14 @@ export function calibrateWalks(
   options: CalibrateWalksOptions = {},
 ): Promise<WalksCard> {
   const { slug, directory } = located;
-  return withEncoderOf(located, config, (workplace) =>
-    withMeasuringEngine(directory, workplace, async (measuring) => {
-      const engine = await withEvidence(measuring, directory);
-      const neighbours = await openNeighbours(engine.release, engine.calibration?.id);
+  return withEncoderOf(located, config, async ({ encoder }) => {
+    const release = await openRelease(directory);
+    const homologSources = openHomologSources(encoder, config);
+    const { threads } = config;
+    const backend = await chooseBackend(backendChoiceOf(config));
+    const engine = await openEngine({ release, encoder, backend, threads, homologSources });
+    try {
+      const neighbours = await openNeighbours(release, engine.calibration?.id);
       if (neighbours === undefined) {
         throw new Refusal(
           'propagation_unavailable',
@@ -40,6 +47,9 @@ export function calibrateWalks(
       const card = await fitWalks({ engine, neighbours, ...options });
       await writeWalksCard(directory, card);
       return card;
-    }),
-  );
+    } finally {
+      engine.store.close();
+      await homologSources.close();
+    }
+  });
 }

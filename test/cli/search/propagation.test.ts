@@ -1,9 +1,12 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { trueHomologs } from '#src/demo/check.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { openDemoAppliance, type DemoAppliance } from '../../tools/demo-appliance.js';
+import { ROOT } from '../../tools/paths.js';
 import { runProgram, type Printed } from '../../tools/served-process.js';
 
 /* `gloaming search --propagation` and what it needs, as they are typed, on a simulated database. */
@@ -150,4 +153,42 @@ describe('gloaming search --propagation', () => {
     expect(code).toBe(REFUSED);
     expect(stderr).toContain(message);
   });
+});
+
+describe('a database with homologs', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gloaming-homolog-walks-'));
+  const environment = { GLOAMING_INDEXES: join(folder, 'indexes'), GLOAMING_DATA: join(folder, 'data') };
+  const gloaming = (...words: readonly string[]): Promise<Printed> => runProgram(environment, words);
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('gets a null of walks from reversed proteins, which have no homologs', async () => {
+    const example = gunzipSync(readFileSync(join(ROOT, 'examples', 'proteins.fasta.gz'))).toString();
+    const records = example.split('>').filter((_, at) => at % 8 === 1);
+    const fasta = join(folder, 'some.fasta');
+    writeFileSync(fasta, records.map((record) => `>${record}`).join(''));
+    const alignments = join(folder, 'alignments');
+    mkdirSync(alignments);
+    for (const record of records) {
+      const id = record.split('|')[1]!;
+      const sequence = record.slice(record.indexOf('\n')).replaceAll('\n', '');
+      // Each seventh or sixth residue of a homolog is another one.
+      const homologs = [/(.{6})./g, /(.{5})./g].map((some) => sequence.replaceAll(some, '$1A'));
+      const rows = [sequence, ...homologs].map((row, at) => `>${at === 0 ? id : `homolog_${at}`}\n${row}\n`);
+      writeFileSync(join(alignments, `${id}.a3m`), rows.join(''));
+    }
+    for (const words of [
+      ['index', 'build', fasta, '--name', 'some', '--alignments', alignments, '--no-qualification'],
+      ['index', 'neighbours', 'some'],
+    ])
+      expect(await gloaming(...words)).toMatchObject({ code: 0 });
+    expect(await gloaming('index', 'propagation', 'some', '--sample', '100')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('100 reversed proteins'),
+    });
+    const one = join(folder, 'one.fasta');
+    writeFileSync(one, `>${records[0]}`);
+    expect(await gloaming('search', one, '-d', 'some', '--propagation', '--format', 'tsv')).toMatchObject({
+      code: 0,
+    });
+  }, 300_000);
 });
