@@ -86,8 +86,8 @@ const diamond: Method = {
       await measured(`diamond makedb --in ${slug}.ids.fasta --db ${slug} --quiet`, path);
   },
   search: (_, { slug }, queries, output) =>
-    `diamond blastp --query '${queries}' --db ${slug} --out '${output}' --very-sensitive -e ${LARGEST_E} -k ${MOST_HITS} ` +
-    `--threads ${THREADS} --quiet --outfmt 6 qseqid sseqid evalue`,
+    `diamond blastp --query '${queries}' --db ${slug} --out '${output}' --very-sensitive -e ${LARGEST_E} ` +
+    `-k ${MOST_HITS} --threads ${THREADS} --quiet --outfmt 6 qseqid sseqid evalue`,
 };
 
 const blastp: Method = {
@@ -100,8 +100,8 @@ const blastp: Method = {
       await measured(`makeblastdb -in ${slug}.ids.fasta -dbtype prot -out ${slug}-blast`, path);
   },
   search: (_, { slug }, queries, output) =>
-    `blastp -query '${queries}' -db ${slug}-blast -out '${output}' -evalue ${LARGEST_E} -max_target_seqs ${MOST_HITS} ` +
-    `-num_threads ${THREADS} -outfmt '6 qseqid sseqid evalue'`,
+    `blastp -query '${queries}' -db ${slug}-blast -out '${output}' -evalue ${LARGEST_E} ` +
+    `-max_target_seqs ${MOST_HITS} -num_threads ${THREADS} -outfmt '6 qseqid sseqid evalue'`,
 };
 
 /** The method whose time is divided among its stages, too. */
