@@ -26,6 +26,7 @@ import { scorePairs } from './pairs.js';
 import { withPromiscuity } from './promiscuity.js';
 import { decoyCountOf, observePopulations } from './populations.js';
 import { createNullSample, ROLE_FIT, ROLE_HOLDOUT } from './sample.js';
+import { familyLabels } from './statistics/family-labels.js';
 import { isSmallSample } from './tail.js';
 import { writeCalibration } from './write.js';
 
@@ -172,9 +173,12 @@ function rolesOf(count: number): Uint8Array {
   return Uint8Array.from({ length: count }, (_, index) => (index % stride === 0 ? ROLE_HOLDOUT : ROLE_FIT));
 }
 
-/** Returns a number for the label of each sampled protein; −1 for proteins without a label. */
+/** Returns a number for the given label of each sampled protein, or for its family; −1 for proteins without one. */
 function labelsOf({ release, labels }: CalibrateOptions, targets: Uint32Array): Int32Array | undefined {
-  if (labels === undefined) return undefined;
+  if (labels === undefined) {
+    const families = familyLabels(release, targets);
+    return families.some((label) => label >= 0) ? families : undefined;
+  }
   const numbers = new Map<string, number>();
   return Int32Array.from(targets, (target) => {
     const label = labels.get(release.targets.id(target));

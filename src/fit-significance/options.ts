@@ -27,7 +27,10 @@ export interface CalibrateOptions extends MeasureOptions {
    * more proteins resolve smaller probabilities.
    */
   readonly sampleCount?: number;
-  /** Label of a group of homologs (cluster, family) by target id. Pairs with equal labels are left out of the fit. */
+  /**
+   * Label of a group of homologs (cluster, family) by target id. Pairs with equal labels are left out of the fit.
+   * Default: families and clans of targets that are members of families.
+   */
   readonly labels?: ReadonlyMap<string, string>;
   /** Default: 160 proteins of any length. */
   readonly referenceSet?: ReferenceSetDraw;

@@ -22,6 +22,7 @@ import { independentCountOf } from '../bins.js';
 import { runPhase } from '../checkpoints.js';
 import { partnersOf, type LevelPairs } from './level-pairs.js';
 import type { MeasureAccess } from '../options.js';
+import { familyLabels } from '../statistics/family-labels.js';
 import { createComponents } from '../statistics/links.js';
 
 /*
@@ -61,7 +62,8 @@ interface LevelPair {
 }
 
 /**
- * Scores the pairs of the plan, fits the level to all of them, and tests the reference on pairs of held-out proteins.
+ * Scores the pairs of the plan, fits the level to all of them but those within a family or clan, and tests the reference
+ * on pairs of held-out proteins.
  * Returns undefined if these pairs contradict the reference.
  * Errors  Fault of kernels or token file; the signal's reason between two proteins; those of the file system
  */
@@ -72,7 +74,11 @@ export async function measureLevel(
   reference: ReferenceNull,
   onPairs: (done: number) => void,
 ): Promise<Level | undefined> {
-  const pairs = await scoreLevelPairs(access, plan, covariates, reference, onPairs);
+  const scored = await scoreLevelPairs(access, plan, covariates, reference, onPairs);
+  const families = familyLabels(access.release, plan.proteins);
+  const pairs = scored.filter(
+    ({ first, second }) => families[first] < 0 || families[first] !== families[second],
+  );
   const unlinked = withoutLinks(pairs, plan);
   const isHeldOut = ({ first, second }: LevelPair): boolean => first % 2 === 1 && second % 2 === 1;
   const all = measureExceedances(unlinked);
