@@ -62,8 +62,8 @@ interface LevelPair {
 }
 
 /**
- * Scores the pairs of the plan, fits the level to all of them but those within a family or clan, and tests the reference
- * on pairs of held-out proteins.
+ * Scores the pairs of the plan, fits the level to all of them, and tests the reference on pairs of held-out proteins.
+ * Pairs within a family or clan are left out of both.
  * Returns undefined if these pairs contradict the reference.
  * Errors  Fault of kernels or token file; the signal's reason between two proteins; those of the file system
  */

@@ -4,6 +4,7 @@ import type { Release } from '../../release/release.js';
  * Returns a number for the family of each target, or for its clan if it has one. Members of one family are homologs,
  * whatever their scores are, and so are families of one clan.
  * Shape   one element per target of the list
+ * Unit    labels, of which equal ones are of one family or clan
  * Range   −1 for targets that are no members of families (attribute `family_id`)
  */
 export function familyLabels(
