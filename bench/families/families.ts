@@ -17,6 +17,8 @@ import { PROFILE_SCALE } from '../../src/release/profile-affine.js';
 import { openCalibration } from '../../src/significance/sidecar.js';
 import { searchMany } from '../../src/search/search.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
+import { familyIdOf } from '../../src/release/family-id.js';
+import { MOST_FAMILY_MEMBERS } from '../../src/pipelines/input.js';
 import { fastaFile, readFasta } from '../../src/sequence/fasta.js';
 import type { Bench } from '../main.js';
 import { calibrateBench } from '../tools/calibrated-database.js';
@@ -37,8 +39,6 @@ import { selectFamilies } from './select.js';
 
 /** Largest E-value of a trusted hit, as the default of `annotate`. */
 const TRUSTED_E = 1e-3;
-/** Members of a family, at most; the largest value of `--members`. */
-const MOST_MEMBERS = HOMOLOG_RULES.profileCount;
 const PROGRAMS = { mafft: '--version', hmmscan: '-h', hhsearch: '-h' } as const;
 
 export const run: Bench = async ([folderOption, familyCount = '150', queryCount = '300']) => {
@@ -67,7 +67,7 @@ export const run: Bench = async ([folderOption, familyCount = '150', queryCount 
       console.log(name.padEnd(26), JSON.stringify(rows[name]));
     };
     const path = await writeFamilies(alignments, folder);
-    const members = await openFamilies(appliance, path, MOST_MEMBERS);
+    const members = await openFamilies(appliance, path, MOST_FAMILY_MEMBERS);
     for (const [ranking, hits] of Object.entries(await ourHits(members, queries)))
       print(`gloaming, members, ${ranking}`, hits);
     const engine = await openFamilies(appliance, path);
@@ -171,7 +171,7 @@ async function ourHits(
       if (best === undefined) continue;
       const logE = logEValueOf(best);
       const { targets } = engine.release;
-      const family = String(targets.attributes(best.targetIndex).family_id ?? targets.id(best.targetIndex));
+      const family = familyIdOf(targets.attributes(best.targetIndex)) ?? targets.id(best.targetIndex);
       (hits[ranking] ??= new Map()).set(queries[index].id, {
         family,
         ...(logE !== undefined && { eValue: Math.exp(logE) }),

@@ -1,5 +1,6 @@
 import { searchMany } from '../search/search.js';
 import type { Candidate, NamedQuery, SearchEngine, SearchSettings } from '../search/search-types.js';
+import { familyIdOf } from '../release/family-id.js';
 import type { Release } from '../release/release.js';
 import { chooseDomains, uncovered, type AnnotatedProtein, type Domain, type FamilyName } from './domain.js';
 
@@ -96,9 +97,7 @@ function domainOf(
 
 function familyOf({ targets }: Release, target: number): FamilyName {
   const attributes = targets.attributes(target);
-  const { family_id: family } = attributes;
-  // The target is a member of this family.
-  const id = typeof family === 'string' && family !== '' ? family : targets.id(target);
+  const id = familyIdOf(attributes) ?? targets.id(target);
   const text = (name: string): Record<string, string> => {
     const value = attributes[name];
     return typeof value === 'string' && value !== '' ? { [name]: value } : {};

@@ -26,7 +26,7 @@ import { scorePairs } from './pairs.js';
 import { withPromiscuity } from './promiscuity.js';
 import { decoyCountOf, observePopulations } from './populations.js';
 import { createNullSample, ROLE_FIT, ROLE_HOLDOUT } from './sample.js';
-import { familyLabels } from './statistics/family-labels.js';
+import { familyLabels, numberedLabels } from './statistics/family-labels.js';
 import { isSmallSample } from './tail.js';
 import { writeCalibration } from './write.js';
 
@@ -179,13 +179,7 @@ function labelsOf({ release, labels }: CalibrateOptions, targets: Uint32Array): 
     const families = familyLabels(release, targets);
     return families.some((label) => label >= 0) ? families : undefined;
   }
-  const numbers = new Map<string, number>();
-  return Int32Array.from(targets, (target) => {
-    const label = labels.get(release.targets.id(target));
-    if (label === undefined) return -1;
-    if (!numbers.has(label)) numbers.set(label, numbers.size);
-    return numbers.get(label)!;
-  });
+  return numberedLabels(targets, (target) => labels.get(release.targets.id(target)));
 }
 
 function fitOrRefuse(release: Release, fit: NullFit | undefined): NullFit {

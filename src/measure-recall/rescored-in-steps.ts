@@ -60,7 +60,7 @@ export async function rescoredInSteps(
       (places.get(poolCount)?.get(target) ?? Infinity) < count;
 }
 
-/** Returns the hits that it would be without one of them. */
+/** Removes one target from the hits. Worse hits move up by one rank. */
 function withoutTarget(hits: CodebookHits, target: number): CodebookHits {
   const rank = hits.ranks[hits.targets.indexOf(target)] ?? Infinity;
   const others = selected(hits, (at) => hits.targets[at] !== target);

@@ -1,8 +1,8 @@
 import { FASTA_ID_MAX_CHARACTERS } from '../../limits.js';
+import { FAMILY_ID } from '../../release/family-id.js';
 import type { SourceField, SourceProtein } from './protein-source.js';
 
-/** Attribute of a target that is a member of a family: the id of the family. */
-export const FAMILY_FIELD: SourceField = { name: 'family_id', type: 'string', isOptional: true };
+export const FAMILY_FIELD: SourceField = { name: FAMILY_ID, type: 'string', isOptional: true };
 
 /**
  * Returns members of a family as proteins of their own, with the attributes of the family: at most `count` of those
@@ -14,7 +14,7 @@ export const FAMILY_FIELD: SourceField = { name: 'family_id', type: 'string', is
 export function membersOf(protein: SourceProtein, count: number): readonly SourceProtein[] {
   const { family, ...consensus } = protein;
   if (family === undefined) return [protein];
-  const attributes = { ...protein.attributes, [FAMILY_FIELD.name]: protein.id };
+  const attributes = { ...protein.attributes, [FAMILY_ID]: protein.id };
   const members = 'homologs' in family ? family.homologs : [];
   if (members.length === 0) return [{ ...consensus, attributes }];
   const chosen = Math.min(count, members.length);
