@@ -24,7 +24,7 @@ import {
   type HitList,
   type SearchPack,
 } from './lists.js';
-import { fitNull, rankWalk } from './ranked.js';
+import { measureNull, rankWalk } from './ranked.js';
 import { timeWalks } from './cost.js';
 import { openWorld, type WorldKind } from './world.js';
 
@@ -97,7 +97,7 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
     const known = lists.map(among);
     const graph = graphOf(known);
     const walk = createWalk(graph, WALK_PARAMETERS);
-    const walkNull = fitNull(walk, decoyLists.map(among), count);
+    const walkNull = measureNull(walk, decoyLists.map(among));
     // The halves of any world are parts of those of all domains.
     const world = {
       targets: first,
@@ -112,7 +112,7 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
       domains: count,
       reversed: decoyLists.length,
       edges: graph.targets.length,
-      ...walkNull.tail,
+      level: walkNull.level,
       halves: measureHalves(world),
       milliseconds: timeWalks(),
     };

@@ -1,23 +1,15 @@
-import { fitScores, inCompany } from '../../src/fit-significance/walks.js';
+import { countReached, levelOf } from '../../src/fit-significance/walks.js';
 import { walkLogEValue, walkScore, type WalkNull } from '../../src/propagation/null.js';
 import { LARGEST_PROPAGATED_EVALUE } from '../../src/propagation/propagate.js';
 import type { Walk } from '../../src/propagation/walk.js';
 import { walkHitsOf, type HitList } from './lists.js';
 
-/** Fits the null of walks to the lists of reversed proteins, and prints it. */
-export function fitNull(walk: Walk, lists: readonly HitList[], targetCount: number): WalkNull {
-  const scores = lists.map((list) =>
-    Float64Array.from(walk(walkHitsOf(list)), ({ mass }) => walkScore(mass)),
-  );
-  const fit = fitScores(scores, targetCount)!;
-  const corrected = inCompany(fit.tail, targetCount);
-  const { threshold, log_exceedance_probability: logExceedanceProbability, lambda, shape } = corrected;
-  console.log(
-    `null of ${lists.length} reversed domains: ${fit.exceedance_count} above ${threshold.toFixed(3)}, ` +
-      `rate ${lambda.toFixed(3)}, shape ${shape.toFixed(3)}, hold-out distance ${fit.holdout_distance.toFixed(3)}`,
-  );
-  const tail = { threshold, logExceedanceProbability, lambda, shape };
-  return { tail, leastLogProbability: fit.least_log_probability };
+/** Measures the level of the null of walks by the lists of reversed proteins, and prints it. */
+export function measureNull(walk: Walk, lists: readonly HitList[]): WalkNull {
+  const reached = lists.reduce((sum, list) => sum + countReached(walk, walkHitsOf(list)), 0);
+  const level = levelOf(reached, lists.length);
+  console.log(`null: ${lists.length} reversed domains reach ${reached} targets, level ${level.toFixed(2)}`);
+  return { level };
 }
 
 /** Scores of targets by their index; lower is better. */

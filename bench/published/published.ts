@@ -10,7 +10,7 @@ import type { SearchEngine } from '../../src/search/search-types.js';
 import { reversed } from '../../src/significance/control.js';
 import type { Bench } from '../main.js';
 import { graphOf, searchLists, type HitList } from '../propagation/lists.js';
-import { fitNull, rankWalk } from '../propagation/ranked.js';
+import { measureNull, rankWalk } from '../propagation/ranked.js';
 import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { benchHomologs } from '../tools/homologs.js';
@@ -128,7 +128,7 @@ function propagated(
   targets: readonly BenchProtein[],
 ): readonly Hit[] {
   const walk = createWalk(graphOf(lists), WALK_PARAMETERS);
-  const walkNull = fitNull(walk, decoys, targets.length);
+  const walkNull = measureNull(walk, decoys);
   return lists.flatMap((list, query) =>
     hitsOf(query, rankWalk(query, list, targets.length, { walk, walkNull }).merged, targets),
   );

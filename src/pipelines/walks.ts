@@ -1,7 +1,7 @@
 import { openHomologSources } from '../engine/homolog-sources.js';
 import { openEngine } from '../engine/open-engine.js';
 import { Refusal } from '../errors.js';
-import { fitWalks } from '../fit-significance/walks.js';
+import { measureWalks } from '../fit-significance/walks.js';
 import { backendChoiceOf, chooseBackend } from '../kernels/choose.js';
 import { openNeighbours } from '../neighbours/sidecar.js';
 import { writeWalksCard, type WalksCard } from '../propagation/card.js';
@@ -20,9 +20,9 @@ export interface CalibrateWalksOptions {
 }
 
 /**
- * Fits the null of walks over the graph of a release, and writes its card beside the graph.
- * Errors  Refusal `propagation_unavailable` without a graph, `calibration_impossible`, `encoder_changed`; Faults of
- * kernels, encoder and disk; the signal's reason
+ * Measures the level of the null of walks over the graph of a release, and writes its card beside the graph.
+ * Errors  Refusal `propagation_unavailable` without a graph, `encoder_changed`; Faults of kernels, encoder and disk;
+ * the signal's reason
  */
 export function calibrateWalks(
   { config }: Pick<IndexCatalog, 'config'>,
@@ -44,7 +44,7 @@ export function calibrateWalks(
           `${slug} has no graph of neighbours with its calibration; "gloaming index neighbours ${slug}" makes one.`,
         );
       }
-      const card = await fitWalks({ engine, neighbours, ...options });
+      const card = await measureWalks({ engine, neighbours, ...options });
       await writeWalksCard(directory, card);
       return card;
     } finally {

@@ -6,12 +6,13 @@ import { valueId } from '../ids.js';
 import { readCardFile, unknownFormat } from '../json/card.js';
 import { neighboursDirectory } from '../neighbours/card.js';
 import { replaceFile } from '../release/hashed-file.js';
-import type { WalkNull } from './null.js';
 import type { WalkParameters } from './weights.js';
 
 /* The null of walks over the graph of a release: one card beside the graph. Member names are those on disk. */
 
-export const WALKS_FORMAT = 'gloaming-walks/1';
+export const WALKS_FORMAT = 'gloaming-walks/2';
+/** Cards whose tail was fitted to reversed proteins alone. They count as missing. */
+const EARLIER_FORMAT = 'gloaming-walks/1';
 const WALKS_FILE = 'walks.json';
 
 export interface WalksCard {
@@ -20,20 +21,12 @@ export interface WalksCard {
   readonly graph_id: string;
   readonly parameters: WalkParameters;
   readonly seed: number;
-  /** Reversed proteins whose walks are the null, and targets that they could reach together. */
+  /** Reversed proteins whose walks were counted. */
   readonly reversed_count: number;
-  readonly pair_count: number;
-  /** Walks above the threshold of the tail. */
-  readonly exceedance_count: number;
-  readonly tail: {
-    readonly threshold: number;
-    readonly log_exceedance_probability: number;
-    readonly lambda: number;
-    readonly shape: number;
-  };
-  readonly least_log_probability: number;
-  /** Distance of held-out exceedances from the tail that the others give. Range: 0..1 */
-  readonly holdout_distance: number;
+  /** Targets that they reached with at least a tenth of a certain hit's mass, together. */
+  readonly reached_count: number;
+  /** How much the curve of the null is raised. Range: 1 or more */
+  readonly level: number;
 }
 
 /** A card with its digest, as in the file. */
@@ -43,7 +36,8 @@ interface SignedCard {
 }
 
 /**
- * Reads the null of walks over a graph. Returns undefined if there is none, or if it is of another graph.
+ * Reads the null of walks over a graph. Returns undefined if there is none, or if it is of another graph or
+ * of an earlier version.
  * Errors  Fault if the card cannot be read, was changed, or has an unknown format
  */
 export async function readWalksCard(
@@ -54,7 +48,9 @@ export async function readWalksCard(
   const read = await readCardFile<SignedCard>(path, 'a card of walks');
   if (read === undefined) return undefined;
   const { card, id } = read.card ?? {};
-  if (card?.format !== WALKS_FORMAT) throw unknownFormat(path, card?.format, WALKS_FORMAT);
+  const format: string | undefined = card?.format;
+  if (format === EARLIER_FORMAT) return undefined;
+  if (card === undefined || format !== WALKS_FORMAT) throw unknownFormat(path, format, WALKS_FORMAT);
   if (read.text !== signedText(card)) throw new Fault(`${path} was changed.`);
   return card.graph_id === graphId ? { card, id } : undefined;
 }
@@ -66,12 +62,6 @@ export async function readWalksCard(
 export async function writeWalksCard(releaseDirectory: string, card: WalksCard): Promise<void> {
   await mkdir(neighboursDirectory(releaseDirectory), { recursive: true });
   await replaceFile(walksPath(releaseDirectory), signedText(card));
-}
-
-/** The null model of a card. */
-export function nullOf({ tail, least_log_probability: leastLogProbability }: WalksCard): WalkNull {
-  const { threshold, log_exceedance_probability: logExceedanceProbability, lambda, shape } = tail;
-  return { tail: { threshold, logExceedanceProbability, lambda, shape }, leastLogProbability };
 }
 
 function walksPath(releaseDirectory: string): string {

@@ -150,19 +150,6 @@ export function fitExponential({ excesses, ceiling }: CeiledExcesses): TailFit |
   return { lambda, shape: 0, homologShare: 0, homologLambda: lambda };
 }
 
-/**
- * Fits one tail to excesses without homologs, such as those of reversed proteins: an exponential, or a generalised
- * Pareto if the likelihood-ratio test prefers it.
- * Errors  returns undefined if the density of the excesses does not fall below the ceiling
- */
-export function fitUnmixed(sample: CeiledExcesses): TailFit | undefined {
-  const exponential = fitExponential(sample);
-  if (exponential === undefined) return undefined;
-  const everything = new Float64Array(sample.excesses.length).fill(1);
-  const pareto = preferredPareto(sample.excesses, everything, sample.ceiling, exponential.lambda);
-  return { ...exponential, ...pareto };
-}
-
 /** Returns the distribution function of the null component: the share of unrelated exceedances below an excess. */
 export function massBelow({ lambda, shape }: Pick<TailFit, 'lambda' | 'shape'>, excess: number): number {
   return -Math.expm1(-excessNats(shape, lambda * excess));

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readWalksCard, WALKS_FORMAT, writeWalksCard, type WalksCard } from '#src/propagation/card.js';
+import { walkLogEValue } from '#src/propagation/null.js';
 import { propagate } from '#src/propagation/propagate.js';
 import { MASS_ONE, type Reached, type WalkHit } from '#src/propagation/walk.js';
 import { WALK_PARAMETERS } from '#src/propagation/weights.js';
@@ -19,11 +20,8 @@ const CARD: WalksCard = {
   parameters: WALK_PARAMETERS,
   seed: 1,
   reversed_count: 1_000,
-  pair_count: 9_000_000,
-  exceedance_count: 10_000,
-  tail: { threshold: -4, log_exceedance_probability: -6.8, lambda: 0.6, shape: -0.2 },
-  least_log_probability: -13.7,
-  holdout_distance: 0.02,
+  reached_count: 2_700,
+  level: 1.5,
 };
 
 describe('the card of walks', () => {
@@ -37,6 +35,14 @@ describe('the card of walks', () => {
     expect(await readWalksCard(release, 'graph_2')).toBeUndefined();
   });
 
+  it('counts as missing if an earlier version wrote it', async () => {
+    const release = join(folder, 'earlier');
+    await writeWalksCard(release, CARD);
+    const path = join(`${release}.neighbours`, 'walks.json');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('walks/2', 'walks/1'));
+    expect(await readWalksCard(release, 'graph_1')).toBeUndefined();
+  });
+
   it('is refused in one sentence if a number was changed or its format is unknown', async () => {
     const release = join(folder, 'changed');
     await writeWalksCard(release, CARD);
@@ -44,8 +50,8 @@ describe('the card of walks', () => {
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace('"seed":1', '"seed":2'));
     await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(`${path} was changed.`);
-    writeFileSync(path, text.replace('walks/1', 'walks/9'));
-    await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/this version reads gloaming-walks\/1/);
+    writeFileSync(path, text.replace('walks/2', 'walks/9'));
+    await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/this version reads gloaming-walks\/2/);
     writeFileSync(path, 'null');
     await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/format undefined/);
     writeFileSync(path, '{');
@@ -54,10 +60,10 @@ describe('the card of walks', () => {
 });
 
 describe('propagation', () => {
-  const walkNull = {
-    tail: { threshold: Math.log(0.01), logExceedanceProbability: Math.log(0.01), lambda: 1, shape: 0 },
-    leastLogProbability: -20,
-  };
+  const walkNull = { level: 1 };
+  /** E-value of a mass by the curve of the null. */
+  const expected = (share: number): number =>
+    Math.exp(walkLogEValue({ mass: share * MASS_ONE, weakestLogEValue: -Infinity }, 1_000, walkNull)!);
   const reached = (target: number, share: number, bridge?: number): Reached => {
     return { target, mass: share * MASS_ONE, directMass: 0, bridge, weakestLogEValue: -Infinity };
   };
@@ -65,7 +71,7 @@ describe('propagation', () => {
   it('returns the reached targets with an E-value of at most 10, by E-value', () => {
     const walk = (): readonly Reached[] => [
       reached(1, 0.2, 4),
-      reached(2, 0.009, 4),
+      reached(2, 0.02, 4),
       reached(3, 1),
       reached(5, 0.2, 3),
     ];
@@ -76,20 +82,20 @@ describe('propagation', () => {
       [5, 3],
     ]);
     expect(found.map(({ logEValue }) => Math.exp(logEValue))).toEqual([
-      expect.closeTo(0.1, 6),
-      expect.closeTo(0.5, 6),
-      expect.closeTo(0.5, 6),
+      expect.closeTo(expected(1), 9),
+      expect.closeTo(expected(0.2), 9),
+      expect.closeTo(expected(0.2), 9),
     ]);
   });
 
   it('claims no more than the weakest hit on the surest path', () => {
-    const logEValues = [0.01, 0.7, 11].map((weakest) => {
+    const eValues = [0.01, 7, 11].map((weakest) => {
       const walk = (): readonly Reached[] => [{ ...reached(1, 0.2, 4), weakestLogEValue: Math.log(weakest) }];
       return propagate([], { walk, walkNull, targetCount: 1_000 }).map(({ logEValue }) =>
         Math.exp(logEValue),
       );
     });
-    expect(logEValues).toEqual([[expect.closeTo(0.5, 6)], [expect.closeTo(0.7, 6)], []]);
+    expect(eValues).toEqual([[expect.closeTo(expected(0.2), 9)], [expect.closeTo(7, 9)], []]);
   });
 
   it('starts from the candidates with an E-value and an alignment only', () => {

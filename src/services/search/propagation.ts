@@ -1,7 +1,7 @@
 import { Refusal } from '../../errors.js';
 import { neighboursId } from '../../neighbours/card.js';
 import { openNeighbours, readNeighboursCard, type Neighbours } from '../../neighbours/sidecar.js';
-import { nullOf, readWalksCard } from '../../propagation/card.js';
+import { readWalksCard } from '../../propagation/card.js';
 import { propagate, type JudgedWalk, type PropagatedHit } from '../../propagation/propagate.js';
 import { createWalk } from '../../propagation/walk.js';
 import type { Release, TargetSpace } from '../../release/release.js';
@@ -96,7 +96,7 @@ export const openPropagation = openOnce(async (engine: SearchEngine): Promise<Pr
     neighbours,
     walksId: signed.id,
     walk: createWalk(neighbours.graph, signed.card.parameters),
-    walkNull: nullOf(signed.card),
+    walkNull: signed.card,
     targetCount: release.targets.count,
   };
 });

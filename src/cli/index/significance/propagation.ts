@@ -24,10 +24,10 @@ export function addPropagationCommand(index: Command, context: CommandContext): 
         const reversedCount = readCount('--sample', sample);
         const options = { seed: readCount('--seed', seed), reversedCount };
         const card = await calibrateWalks(catalog, located, options);
-        const { reversed_count: walks, exceedance_count: reached, holdout_distance: distance } = card;
+        const { reversed_count: walks, reached_count: reached, level } = card;
         context.stdout.write(
-          `${located.slug}: propagated hits have E-values now. ${walks} reversed proteins reached ${reached} ` +
-            `targets above the threshold; held-out ones differ from the tail by ${distance.toFixed(3)}.\n`,
+          `${located.slug}: propagated hits have E-values now. ${walks} reversed proteins reached ` +
+            `${reached} targets, so that the null is raised by a factor of ${level.toFixed(2)}.\n`,
         );
       }),
     );
