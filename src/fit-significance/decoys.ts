@@ -13,7 +13,7 @@ import {
   type NullPair,
   type PairScore,
 } from '../significance/pair-null.js';
-import { promiscuityOf } from '../significance/promiscuity.js';
+import { momentSum } from '../significance/moment-weights.js';
 import { hubnessContribution, hubnessesOf, createHubnessTable } from '../significance/hubness.js';
 import { canonicalSha256 } from '../canonical.js';
 import { encodeHomologSets } from '../homologs/encode.js';
@@ -80,12 +80,13 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
     ),
   );
   const decoyHubness = table.of(0);
-  const decoyPromiscuity = promiscuityOf(scoring.fit.promiscuity, decoy);
+  const decoyPromiscuity = momentSum(scoring.fit.promiscuity, decoy);
   const decoyCysteines = countCysteines(sequence);
   const pairOf = (index: number): NullPair => ({
     ...shapes[index],
     ...hubnessesOf(decoyHubness, sample.hubnesses[index]),
     promiscuity: decoyPromiscuity + sample.promiscuities[index],
+    classBias: 0,
     cysteines: pairCysteines(decoyCysteines, sample.cysteines[index]),
   });
   const scoreOf = (index: number, affineScore: number, profileScore: number): PairScore => {

@@ -117,6 +117,7 @@ export function withPromiscuities(
       targetHubness: second.hubness,
       hubnessComponents: hubnessComponentsOf(first, second),
       promiscuity: promiscuities[firsts[pair]] + promiscuities[seconds[pair]],
+      classBias: 0,
       cysteines: pairCysteines(cysteines[firsts[pair]], cysteines[seconds[pair]]),
     };
   };

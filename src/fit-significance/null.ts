@@ -1,5 +1,5 @@
 import type { ProjectedMoments } from '../significance/moments.js';
-import type { PromiscuityModel } from '../significance/promiscuity.js';
+import type { MomentWeights } from '../significance/moment-weights.js';
 import { excessCoordinate, type PairNull, type ShapeScales } from '../significance/pair-null.js';
 import type { Random } from '../random.js';
 import { addProfileScore, EXCEEDANCE_SHARE, fitPairNull, withProfileScores } from './fit.js';
@@ -12,7 +12,7 @@ import type { NullSample } from './sample.js';
 export interface NullFit {
   readonly pairNull: PairNull;
   /** Undefined for a small sample. */
-  readonly promiscuity: PromiscuityModel | undefined;
+  readonly promiscuity: MomentWeights | undefined;
   /** Tail coordinate of every pair of the sample. */
   readonly coordinates: Float64Array;
   /** Returns whether a chain of links connects the two proteins of a pair. */
@@ -56,7 +56,7 @@ export function fitNull(
   let pairNull: PairNull | undefined;
   let coordinates: Float64Array = new Float64Array(0);
   let current = sample;
-  let promiscuity: PromiscuityModel | undefined;
+  let promiscuity: MomentWeights | undefined;
   let linkCount = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const previous = components;

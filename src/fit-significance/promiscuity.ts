@@ -1,5 +1,5 @@
 import type { ProjectedMoments } from '../significance/moments.js';
-import { promiscuityOf, type PromiscuityModel } from '../significance/promiscuity.js';
+import { momentSum, type MomentWeights } from '../significance/moment-weights.js';
 import { EXCEEDANCE_SHARE } from './fit.js';
 import { withPromiscuities, type HubnessSample } from './hubness.js';
 import { ROLE_FIT, type NullSample } from './sample.js';
@@ -22,7 +22,7 @@ export function fitPromiscuity(
   moments: readonly ProjectedMoments[],
   coordinates: Float64Array,
   isLeftOut: (pair: number) => boolean,
-): PromiscuityModel | undefined {
+): MomentWeights | undefined {
   const { proteinCount, pairCount, firsts, seconds, roles, fitPairs } = sample;
   if (isSmallSample(pairCount)) return undefined;
   const [pairs, exceedances] = [new Float64Array(proteinCount), new Float64Array(proteinCount)];
@@ -59,11 +59,11 @@ export function fitPromiscuity(
 export function withPromiscuity(
   sample: HubnessSample,
   moments: readonly ProjectedMoments[],
-  model: PromiscuityModel | undefined,
+  model: MomentWeights | undefined,
 ): HubnessSample {
   if (model === undefined) return sample;
   return withPromiscuities(
     sample,
-    Float64Array.from(moments, (protein) => promiscuityOf(model, protein)),
+    Float64Array.from(moments, (protein) => momentSum(model, protein)),
   );
 }

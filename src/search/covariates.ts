@@ -11,7 +11,7 @@ import {
   type ProjectedMoments,
   type ProteinMoments,
 } from '../significance/moments.js';
-import { promiscuityOf } from '../significance/promiscuity.js';
+import { boundedBias, momentSum } from '../significance/moment-weights.js';
 import { referenceSetSize as sizeOfReferenceSet } from '../significance/reference-set.js';
 import { maxsimDistances } from './rank.js';
 
@@ -22,6 +22,7 @@ export interface ProteinCovariates {
   readonly projected: ProjectedMoments;
   readonly hubness: ProteinHubness;
   readonly promiscuity: number;
+  readonly classBias: number;
   readonly cysteines: CysteineCount;
 }
 
@@ -42,7 +43,8 @@ export function covariatesOf(
     length,
     projected,
     hubness: hubnessOf(length, projected, referenceSums, release, calibration),
-    promiscuity: promiscuityOf(calibration.promiscuity, projected),
+    promiscuity: momentSum(calibration.promiscuity, projected),
+    classBias: boundedBias(calibration.classBias, momentSum(calibration.classBias, projected)),
     cysteines: countCysteines(sequence),
   };
 }

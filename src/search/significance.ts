@@ -11,7 +11,7 @@ import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control
 import { countCysteines, pairCysteines } from '../significance/cysteines.js';
 import { familyWiseProbability, qValues } from '../significance/false-discovery.js';
 import { momentForm, pairMoments, proteinMoments } from '../significance/moments.js';
-import { targetPromiscuity } from '../significance/promiscuity.js';
+import { boundedBias, targetMomentSum } from '../significance/moment-weights.js';
 import { homologyProbability } from '../significance/probability.js';
 import {
   controlCoordinate,
@@ -259,9 +259,9 @@ export function binOf(
 function placeCandidate(
   { targetIndex, affine, maxsim }: Scored,
   profileScore: number,
-  { length: queryLength, projected, hubness, promiscuity, cysteines }: ProteinCovariates,
+  { length: queryLength, projected, hubness, promiscuity, classBias, cysteines }: ProteinCovariates,
   { targets }: Release,
-  { card, bins, moments, pairNull, hubnesses, promiscuity: model }: Calibration,
+  { card, bins, moments, pairNull, hubnesses, promiscuity: model, classBias: bias }: Calibration,
 ): Place | UnsupportedReason {
   const targetLength = targets.length(targetIndex);
   if (targetLength < card.supported.target_minimum_residues) return 'target_too_short';
@@ -283,7 +283,8 @@ function placeCandidate(
     logProfileSpread,
     logEffective,
     ...hubnessesOf(hubness, hubnesses(targetIndex)),
-    promiscuity: promiscuity + targetPromiscuity(model, moments, targetIndex),
+    promiscuity: promiscuity + targetMomentSum(model, moments, targetIndex),
+    classBias: classBias + boundedBias(bias, targetMomentSum(bias, moments, targetIndex)),
     cysteines:
       pairNull.cysteines.weight === 0
         ? undefined

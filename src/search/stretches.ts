@@ -81,6 +81,7 @@ export function openStretches(
         ...momentsOfPair(own.projected, others.projected),
         ...hubnessesOf(own.hubness, others.hubness),
         promiscuity: own.promiscuity + others.promiscuity,
+        classBias: own.classBias + others.classBias,
         cysteines: pairCysteines(own.cysteines, others.cysteines),
       };
       const scoreOf = (affineScore: number): PairScore => {

@@ -1,7 +1,7 @@
 import type { BinCard, CalibrationCard } from './card.js';
 import type { MomentTable } from './moments.js';
 import type { PairNull } from './pair-null.js';
-import type { PromiscuityModel } from './promiscuity.js';
+import type { ClassBias, MomentWeights } from './moment-weights.js';
 import type { HubnessModel, ProteinHubness } from './hubness.js';
 import type { ReferenceSet } from './reference-set.js';
 import { continuedTail, type TailModel } from './tail-model.js';
@@ -13,7 +13,9 @@ export interface Calibration {
   readonly card: CalibrationCard;
   readonly pairNull: PairNull;
   /** Undefined in a null of a small sample or of an earlier version. */
-  readonly promiscuity: PromiscuityModel | undefined;
+  readonly promiscuity: MomentWeights | undefined;
+  /** Undefined in a null that was fitted to a release, and in one of an earlier version. */
+  readonly classBias: ClassBias | undefined;
   /** [query stratum][target stratum] */
   readonly bins: readonly (readonly Bin[])[];
   /** One row per target of the release. */

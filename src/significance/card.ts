@@ -128,11 +128,18 @@ export interface CalibrationCard {
       /** Weight of the profile score in the evidence of a pair (pair-null.ts); 0 where an older card lacks it. */
       readonly score_weight?: number;
     };
-    /** Promiscuity (promiscuity.ts), scale and slope of a pair; absent from small samples and earlier formats. */
+    /** Promiscuity (moment-weights.ts), scale and slope of a pair; absent from small samples and earlier formats. */
     readonly promiscuity?: ScaleCard & {
       readonly slope: number;
       readonly mean_weights: readonly number[];
       readonly sketch_weights: readonly number[];
+    };
+    /** Class bias (moment-weights.ts); absent from nulls that were fitted to a release, and from earlier formats. */
+    readonly class_bias?: {
+      readonly mean_weights: readonly number[];
+      readonly sketch_weights: readonly number[];
+      readonly offset: number;
+      readonly largest: number;
     };
   };
   /** The hubness model (hubness.ts) and its reference set. */
@@ -197,10 +204,10 @@ export const UNCONTROLLED_FORMAT = 'gloaming-calibration/3';
 /** Format for releases with profiles, whose null also depends on profile moments and the profile score of a pair. */
 export const PROFILED_FORMAT = 'gloaming-calibration/16';
 /** Format of cards whose null is the reference of the encoder, with or without profiles. */
-export const REFERENCE_FORMAT = 'gloaming-calibration/17';
+export const REFERENCE_FORMAT = 'gloaming-calibration/18';
 /**
  * Earlier formats that are still used: without promiscuity (4, 6, 7), without the profile score (9), without cysteines
- * (8, 10, 11, 12), without a usual share of cysteines (14, 15).
+ * (8, 10, 11, 12), without a usual share of cysteines (14, 15), without class bias (17).
  */
 const EARLIER_FORMATS = [
   'gloaming-calibration/4',
@@ -213,6 +220,7 @@ const EARLIER_FORMATS = [
   'gloaming-calibration/12',
   'gloaming-calibration/14',
   'gloaming-calibration/15',
+  'gloaming-calibration/17',
 ] as const;
 export type CardFormat =
   | typeof CARD_FORMAT
@@ -255,12 +263,17 @@ export const REFERENCE_QUALIFICATION_ID = 'release_holdout_against_reference/1';
 export function conditioningContextId({
   profiles,
   promiscuity,
+  class_bias: classBias,
   cysteine_weight: cysteineWeight = 0,
-}: Pick<CalibrationCard['pair_null'], 'profiles' | 'promiscuity' | 'cysteine_weight'>): string {
+}: Pick<
+  CalibrationCard['pair_null'],
+  'profiles' | 'promiscuity' | 'class_bias' | 'cysteine_weight'
+>): string {
   const withProfiles = profiles === undefined ? '' : 'profiles_';
   if (cysteineWeight > 0) {
     const withPromiscuity = promiscuity === undefined ? '' : 'promiscuity_';
-    return `lengths_moments_${withProfiles}biases_${withPromiscuity}and_cysteines/1`;
+    const withClasses = classBias === undefined ? '' : 'classes_';
+    return `lengths_moments_${withProfiles}biases_${withPromiscuity}${withClasses}and_cysteines/1`;
   }
   return promiscuity === undefined
     ? `lengths_moments_${withProfiles}and_biases/2`

@@ -17,6 +17,8 @@ export interface NullPair extends PairShape {
   readonly hubnessComponents: readonly number[];
   /** Sum of the promiscuities of query and target. */
   readonly promiscuity: number;
+  /** Sum of the class biases of query and target (moment-weights.ts); 0 while a null is fitted. */
+  readonly classBias: number;
   /** Cysteines of both proteins; absent from a pair whose scores gain nothing by them. */
   readonly cysteines: PairCysteines | undefined;
 }
@@ -70,7 +72,7 @@ export interface HubnessScales {
  *   evidence        = affine score ÷ (query length · target length)^¼ + 3 · (score of one cosine) · mean closest cosine
  *                     + weight · bits of the profile score beyond chance (`profileEvidence`)
  *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + share · moments))
- *                     − cysteine weight · cysteine excess (cysteines.ts)
+ *                     − class bias − cysteine weight · cysteine excess (cysteines.ts)
  *   moments         = mean slope · m + spread slope · s
  *
  * The sum is a high quantile of the evidence of unrelated pairs with the same covariates, fitted by quantile
@@ -306,9 +308,10 @@ export function excessCoordinate(model: PairNull, pair: NullPair, evidence: numb
   nullTerms(pair, model, scratch);
   const excess = evidence - expectedOf(model.weights, scratch);
   const scale = model.scale * Math.exp(rateSlope(model.rate, scratch, slopeTerms(model)));
+  const coordinate = excess / scale - pair.classBias;
   const { weight, usualShare } = model.cysteines;
-  if (pair.cysteines === undefined || weight === 0) return excess / scale;
-  return excess / scale - weight * cysteineExcess(pair.cysteines, usualShare);
+  if (pair.cysteines === undefined || weight === 0) return coordinate;
+  return coordinate - weight * cysteineExcess(pair.cysteines, usualShare);
 }
 
 /**

@@ -10,8 +10,8 @@ import type { CalibrationCard, FileCard } from './card.js';
 import type { PairNull } from './pair-null.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { readReferenceProteins } from './reference-set.js';
-import type { PromiscuityModel } from './promiscuity.js';
-import { floatsOf, openBins, pairNullOf, promiscuityModelOf } from './sidecar.js';
+import type { ClassBias, MomentWeights } from './moment-weights.js';
+import { classBiasOf, floatsOf, openBins, pairNullOf, promiscuityModelOf } from './sidecar.js';
 
 /*
  * The reference null of an encoder: the null model of scores of unrelated proteins, fitted once to a large sample of
@@ -35,13 +35,17 @@ export interface ReferenceNullCard extends Pick<
   readonly files: { readonly proteins: FileCard; readonly basis: FileCard };
 }
 
-export const REFERENCE_NULL_FORMAT = 'gloaming-reference-null/5';
-/** Earlier formats that are still used: without promiscuity, without cysteines, without a usual share of them. */
+export const REFERENCE_NULL_FORMAT = 'gloaming-reference-null/6';
+/**
+ * Earlier formats that are still used: without promiscuity, without cysteines, without a usual share of them, without
+ * class bias.
+ */
 const EARLIER_FORMATS = [
   'gloaming-reference-null/1',
   'gloaming-reference-null/2',
   'gloaming-reference-null/3',
   'gloaming-reference-null/4',
+  'gloaming-reference-null/5',
 ] as const;
 const FORMATS = [REFERENCE_NULL_FORMAT, ...EARLIER_FORMATS] as const;
 type ReferenceNullFormat = (typeof FORMATS)[number];
@@ -53,7 +57,8 @@ export interface ReferenceNull {
   readonly card: ReferenceNullCard;
   readonly folder: string;
   readonly pairNull: PairNull;
-  readonly promiscuity: PromiscuityModel | undefined;
+  readonly promiscuity: MomentWeights | undefined;
+  readonly classBias: ClassBias | undefined;
   readonly bins: readonly (readonly Bin[])[];
   readonly proteins: readonly QueryTokens[];
   /** [rank × dimension × (dimension + 1) ÷ 2], orthonormal rows. */
@@ -97,6 +102,7 @@ export async function openReferenceNull(
     folder,
     pairNull: pairNullOf(card),
     promiscuity: promiscuityModelOf(card),
+    classBias: classBiasOf(card),
     bins: openBins(card.bins, card.stratum_edges),
     proteins,
     basis,

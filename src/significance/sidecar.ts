@@ -20,7 +20,7 @@ import {
 import { USUAL_CYSTEINE_SHARE } from './cysteines.js';
 import type { MomentTable } from './moments.js';
 import { openReferenceSet, readReferenceProteins, type ReferenceSet } from './reference-set.js';
-import type { PromiscuityModel } from './promiscuity.js';
+import type { ClassBias, MomentWeights } from './moment-weights.js';
 import type { CovariateScale, PairNull } from './pair-null.js';
 
 /**
@@ -63,6 +63,7 @@ export async function openCalibration(
     card,
     pairNull: pairNullOf(card),
     promiscuity: promiscuityModelOf(card),
+    classBias: classBiasOf(card),
     bins: openBins(card.bins, card.stratum_edges),
     hubness: card.bias,
     logLevel: card.reference?.log_level ?? 0,
@@ -138,10 +139,19 @@ export function pairNullOf({ pair_null: model }: Pick<CalibrationCard, 'pair_nul
   };
 }
 
+/** Returns the class bias of a card; undefined if it has none. */
+export function classBiasOf({
+  pair_null: { class_bias: bias },
+}: Pick<CalibrationCard, 'pair_null'>): ClassBias | undefined {
+  if (bias === undefined) return undefined;
+  const { mean_weights: meanWeights, sketch_weights: sketchWeights, offset, largest } = bias;
+  return { meanWeights, sketchWeights, offset, largest };
+}
+
 /** Returns the promiscuity model of a card; undefined if it has none. */
 export function promiscuityModelOf({
   pair_null: { promiscuity },
-}: Pick<CalibrationCard, 'pair_null'>): PromiscuityModel | undefined {
+}: Pick<CalibrationCard, 'pair_null'>): MomentWeights | undefined {
   return promiscuity && { meanWeights: promiscuity.mean_weights, sketchWeights: promiscuity.sketch_weights };
 }
 

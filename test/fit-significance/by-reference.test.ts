@@ -8,7 +8,6 @@ import {
   type ReferenceOutcome,
 } from '#src/fit-significance/reference/calibrate.js';
 import { calibrateRelease } from '#src/fit-significance/fit-significance.js';
-import { partnersOf, planLevelPairs } from '#src/fit-significance/reference/level-pairs.js';
 import { writeReferenceNull } from '#src/fit-significance/reference/make.js';
 import { transferCalibration } from '#src/fit-significance/transfer.js';
 import { nativeBackend } from '#src/kernels/native.js';
@@ -29,7 +28,12 @@ import {
   calibrationId,
   type CalibrationCard,
 } from '#src/significance/card.js';
-import { openReferenceNull, type ReferenceNull } from '#src/significance/reference-null.js';
+import { boundedBias, targetMomentSum } from '#src/significance/moment-weights.js';
+import {
+  openReferenceNull,
+  referenceNullText,
+  type ReferenceNull,
+} from '#src/significance/reference-null.js';
 import { openCalibration } from '#src/significance/sidecar.js';
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from '../tools/fake-encoder.js';
@@ -131,6 +135,44 @@ describe('a calibration by the reference null of the encoder', () => {
       }
     });
     expect(lowered).toBeGreaterThan(0.4 * 40 * SMALL);
+  });
+
+  it('lowers bit scores of pairs with a class bias above 0, and raises those below 0', async () => {
+    const { moments, pair_null: pairNull } = reference.card;
+    const weights = (count: number): number[] => Array.from({ length: count }, (_, at) => (at === 0 ? 4 : 0));
+    const classBias = {
+      mean_weights: weights(moments.dimension),
+      sketch_weights: weights(0),
+      offset: 0,
+      largest: 0.4,
+    };
+    const card = { ...reference.card, pair_null: { ...pairNull, class_bias: classBias } };
+    writeFileSync(join(encoderFolder, 'null', 'card.json'), referenceNullText(card));
+    const biased = (await openReferenceNull(encoderFolder, false))!;
+    const part = await openRelease(await makeRelease(join(folder, 'biased'), randomProteins(SMALL, 2)));
+    const calibrated = calibratedOf(await calibrate(part, {}, biased));
+    expect(calibrated.conditioning_context_id).toMatch(/classes_/);
+    const calibration = (await calibrationOf(part))!;
+    const biasOf = (target: number): number =>
+      boundedBias(calibration.classBias, targetMomentSum(calibration.classBias, calibration.moments, target));
+    const [found, plain] = [await searchFirst(part), await searchFirst(small)];
+    const lowered = { above: 0, below: 0, against: 0, pairs: 0 };
+    found.forEach((candidates, query) => {
+      const byTarget = new Map(plain[query].map((candidate) => [candidate.targetIndex, candidate]));
+      for (const candidate of candidates) {
+        const here = supportedOf(candidate).bitScore;
+        const there = supportedOf(byTarget.get(candidate.targetIndex)!).bitScore;
+        const bias = biasOf(query) + biasOf(candidate.targetIndex);
+        lowered.pairs += 1;
+        if (bias > 0 && here < there) lowered.above += 1;
+        if (bias < 0 && here > there) lowered.below += 1;
+        if ((here - there) * bias > 0) lowered.against += 1;
+      }
+    });
+    expect(lowered.above).toBeGreaterThan(0.1 * lowered.pairs);
+    expect(lowered.below).toBeGreaterThan(0.1 * lowered.pairs);
+    // A pair that its bias takes below the coordinate of chance has no control, which would have lowered it more.
+    expect(lowered.against).toBeLessThan(0.01 * lowered.pairs);
   });
 
   it('names the reference, the level with its error, and the verdict of held-out pairs', async () => {
@@ -251,26 +293,6 @@ describe('the reference null of an encoder', () => {
   });
 });
 
-describe('the pairs that give the level', () => {
-  it('are different pairs of different proteins, as many for each protein', () => {
-    for (const count of [1, 2, 3, 20, 21, 1_500]) {
-      const release = { targets: { count, length: () => 100 } } as unknown as Release;
-      const plan = planLevelPairs(release, reference.card.supported, seededRandom(1));
-      const pairs = new Set<string>();
-      plan.proteins.forEach((_, first) => {
-        for (const second of partnersOf(plan, first)) {
-          expect(second).not.toBe(first);
-          pairs.add(first < second ? `${first} ${second}` : `${second} ${first}`);
-        }
-      });
-      expect(pairs.size).toBe(plan.pairCount);
-      expect(plan.pairCount).toBe(
-        Math.min(1_000, count) * Math.min(60, Math.floor((Math.min(1_000, count) - 1) / 2)),
-      );
-    }
-  });
-});
-
 function calibratedOf(outcome: ReferenceOutcome): CalibrationCard {
   if (outcome.kind !== 'calibrated') throw new Error('its pairs contradict the reference');
   return outcome.card;
@@ -312,9 +334,10 @@ async function withStore<Result>(release: Release, work: (store: TokenStore) => 
 function calibrate(
   release: Release,
   options: Partial<Parameters<typeof calibrateByReference>[0]> = {},
+  ofEncoder = reference,
 ): Promise<ReferenceOutcome> {
   return withStore(release, (store) =>
-    calibrateByReference({ ...partsOf(release, store), ...options }, reference),
+    calibrateByReference({ ...partsOf(release, store), ...options }, ofEncoder),
   );
 }
 

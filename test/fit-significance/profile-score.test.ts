@@ -30,7 +30,13 @@ const plain: PairNull = {
 function pairAt(pair: number): NullPair {
   const [queryLength, targetLength] = lengths[pair];
   const moments = { meanCosine: 0, cosineSpread: 0, logProfileMean: 0, logProfileSpread: 0 };
-  const hubnesses = { queryHubness: 0, targetHubness: 0, hubnessComponents: [0, 0], promiscuity: 0 };
+  const hubnesses = {
+    queryHubness: 0,
+    targetHubness: 0,
+    hubnessComponents: [0, 0],
+    promiscuity: 0,
+    classBias: 0,
+  };
   const others = { logEffective: Math.log(10), cysteines: undefined };
   return { queryLength, targetLength, ...others, ...moments, ...hubnesses };
 }

@@ -7,7 +7,7 @@ import { pairStart } from '#src/fit-significance/pairs.js';
 import { fitPromiscuity, withPromiscuity } from '#src/fit-significance/promiscuity.js';
 import { ROLE_FIT, ROLE_HOLDOUT } from '#src/fit-significance/sample.js';
 import type { MomentTable, ProjectedMoments } from '#src/significance/moments.js';
-import { promiscuityOf, targetPromiscuity } from '#src/significance/promiscuity.js';
+import { momentSum, targetMomentSum } from '#src/significance/moment-weights.js';
 import { seededRandom } from '#src/random.js';
 
 /* Proteins whose pairs exceed the threshold more or less often, as their token moments predict. */
@@ -119,9 +119,9 @@ describe('promiscuity', () => {
       means: Float32Array.from([...first.mean, ...second.mean]),
       sketches: Float32Array.from([...first.sketch, ...second.sketch]),
     } as unknown as MomentTable;
-    expect(promiscuityOf(model, second)).toBe(promiscuities[1]);
-    expect(targetPromiscuity(model, table, 1)).toBeCloseTo(promiscuities[1], 5);
-    expect(targetPromiscuity(undefined, table, 1)).toBe(0);
+    expect(momentSum(model, second)).toBe(promiscuities[1]);
+    expect(targetMomentSum(model, table, 1)).toBeCloseTo(promiscuities[1], 5);
+    expect(targetMomentSum(undefined, table, 1)).toBe(0);
   });
 
   it('does not count pairs that are left out', () => {

@@ -29,7 +29,13 @@ function nullWith(slowerShare: number): PairNull {
 
 function pairWith(meanCosine: number, cosineSpread: number): NullPair {
   const ofProfiles = { logProfileMean: 0, logProfileSpread: 0, logEffective: 0 };
-  const hubnesses = { queryHubness: 0, targetHubness: 0, hubnessComponents: [], promiscuity: 0 };
+  const hubnesses = {
+    queryHubness: 0,
+    targetHubness: 0,
+    hubnessComponents: [],
+    promiscuity: 0,
+    classBias: 0,
+  };
   const lengths = { queryLength: Math.E, targetLength: 100 };
   return { ...lengths, meanCosine, cosineSpread, ...ofProfiles, ...hubnesses, cysteines: undefined };
 }
@@ -56,6 +62,11 @@ test.each([
 test('with a share of one the rate is linear in its terms', () => {
   const pair = pairWith(1, 2);
   expect(excessCoordinate(nullWith(1), pair, EVIDENCE)).toBeCloseTo(coordinateBy(0.7), 12);
+});
+
+test('a class bias comes off the coordinate as it is', () => {
+  const pair = { ...pairWith(0, 0), classBias: 0.7 };
+  expect(excessCoordinate(nullWith(1), pair, EVIDENCE)).toBeCloseTo(coordinateBy(0) - 0.7, 12);
 });
 
 test('promiscuity moves the threshold, and slows the tail only above its mean', () => {

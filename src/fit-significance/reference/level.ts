@@ -15,7 +15,7 @@ import {
   type MomentTable,
 } from '../../significance/moments.js';
 import { tailCoordinate } from '../../significance/pair-null.js';
-import { promiscuityOf, targetPromiscuity } from '../../significance/promiscuity.js';
+import { boundedBias, momentSum, targetMomentSum } from '../../significance/moment-weights.js';
 import type { ReferenceNull } from '../../significance/reference-null.js';
 import { tailLogProbability } from '../../significance/tail-model.js';
 import { independentCountOf } from '../bins.js';
@@ -116,14 +116,17 @@ async function scoreLevelPairs(
   access: MeasureAccess,
   plan: LevelPairs,
   { moments, hubnesses }: Covariates,
-  { pairNull, promiscuity, bins, card }: ReferenceNull,
+  { pairNull, promiscuity, classBias, bins, card }: ReferenceNull,
   onPairs: (done: number) => void,
 ): Promise<readonly LevelPair[]> {
   const { release, reader, backend, store, checkpoints, signal, threads } = access;
   const form = momentForm(release.manifest);
   const { proteins, partnerCount } = plan;
   const hubnessAt = Array.from(proteins, (target) => hubnesses.of(target));
-  const promiscuityAt = Array.from(proteins, (target) => targetPromiscuity(promiscuity, moments, target));
+  const promiscuityAt = Array.from(proteins, (target) => targetMomentSum(promiscuity, moments, target));
+  const classBiasAt = Array.from(proteins, (target) =>
+    boundedBias(classBias, targetMomentSum(classBias, moments, target)),
+  );
   const lengthAt = Array.from(proteins, (target) => release.targets.length(target));
   const cysteinesAt = Array.from(proteins, (target) => countCysteines(release.targets.sequence(target)));
   const stratumAt = lengthAt.map((length) => stratumOf(length, card.stratum_edges));
@@ -136,7 +139,8 @@ async function scoreLevelPairs(
       signal?.throwIfAborted();
       const tokens = await reader.read(proteins[position]);
       const own = projectMoments(proteinMoments(tokens, form), moments.basis, moments.rank);
-      const ownPromiscuity = promiscuityOf(promiscuity, own);
+      const ownPromiscuity = momentSum(promiscuity, own);
+      const ownClassBias = boundedBias(classBias, momentSum(classBias, own));
       const partners = partnersOf(plan, position);
       const ascending = partners.map((at) => proteins[at]).sort();
       const query = { sequence: release.targets.sequence(proteins[position]), tokens };
@@ -158,6 +162,7 @@ async function scoreLevelPairs(
           ...pairMoments(own, moments, target),
           ...hubnessesOf(hubnessAt[position], hubnessAt[at]),
           promiscuity: ownPromiscuity + promiscuityAt[at],
+          classBias: ownClassBias + classBiasAt[at],
           cysteines: pairCysteines(cysteinesAt[position], cysteinesAt[at]),
         };
         const score = {
