@@ -172,6 +172,7 @@ async function writeBias(engine: SearchEngine, hasProfiles: boolean, bias: Class
         mean_weights: bias.meanWeights,
         sketch_weights: bias.sketchWeights,
         offset: bias.offset,
+        smallest: bias.smallest,
         largest: bias.largest,
       },
     },

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openAppliance } from '../../src/appliance.js';
@@ -34,12 +34,13 @@ import { openWorld, type WorldKind } from './world.js';
  * The largest listed E-value was chosen with the other half ("shown") in view, too. There are three rankings: by the
  * E-value of the direct comparison, by the weight of the walk, and by the smaller of both E-values ("merged").
  *
- *   npm run bench -- propagation FOLDER [seconds] [every] [plain | whole | …]
+ *   npm run bench -- propagation FOLDER [seconds] [every] [plain | whole | …] [ids.txt]
  *
  * The hit lists of all domains take a quarter of an hour on one core. They are made in parts: a call stops after so
  * many seconds, and the next one goes on. Until all lists are made, the world that is measured has the first domains
  * of the file. `every` 4 takes the domains of every fourth fold group and a fourth of the reversed domains: there are
- * fewer unrelated targets, and superfamilies stay whole. The last word names a source of homologs (relatives bench).
+ * fewer unrelated targets, and superfamilies stay whole. The fourth word names a source of homologs (relatives bench).
+ * A file of query ids, one a line, asks for figures of these queries alone, too.
  */
 
 const REVERSED_COUNT = 1_024;
@@ -56,7 +57,13 @@ interface World {
   readonly walkNull: WalkNull;
 }
 
-export const run: Bench = async ([folder = 'propagation', seconds = '280', every = '1', kind = 'plain']) => {
+export const run: Bench = async ([
+  folder = 'propagation',
+  seconds = '280',
+  every = '1',
+  kind = 'plain',
+  idsFile,
+]) => {
   const untilMs = performance.now() + 1_000 * Number(seconds);
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const data = join(shared, 'data');
@@ -99,6 +106,12 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
     const walk = createWalk(graph, WALK_PARAMETERS);
     const walkNull = measureNull(walk, decoyLists.map(among));
     // The halves of any world are parts of those of all domains.
+    const chosenIds =
+      idsFile === undefined
+        ? []
+        : readFileSync(idsFile, 'utf8')
+            .split('\n')
+            .filter((id) => inWorld.has(id));
     const world = {
       targets: first,
       labels: inWorld,
@@ -114,6 +127,9 @@ export const run: Bench = async ([folder = 'propagation', seconds = '280', every
       edges: graph.targets.length,
       level: walkNull.level,
       halves: measureHalves(world),
+      ...(chosenIds.length > 0 && {
+        chosen: measureQueries('chosen', placesOf(chosenIds, first), world),
+      }),
       milliseconds: timeWalks(),
     };
   } finally {
@@ -137,6 +153,12 @@ function halvesOf(labels: ReadonlyMap<string, DomainLabel>): ReadonlyMap<string,
   const groups = [...new Set(dev.map(({ foldGroup }) => foldGroup))].sort();
   const random = seededRandom(7);
   return new Map(groups.map((group) => [group, random.below(2)]));
+}
+
+/** Places of the domains with these ids. */
+function placesOf(ids: readonly string[], targets: readonly BenchProtein[]): readonly number[] {
+  const wanted = new Set(ids);
+  return [...targets.keys()].filter((place) => wanted.has(targets[place].id));
 }
 
 /** Measures the queries of each half, and those of both together. */
@@ -170,19 +192,19 @@ function measureQueries(
         rankings[ranking].push({ queryId: targets[query].id, targetId: targets[target].id, score: -score });
       }
     };
-    const observe = (stratum: string, scores: ReadonlyMap<number, number>): void => {
-      domains.expect([stratum]);
+    const observe = (strata: readonly string[], scores: ReadonlyMap<number, number>): void => {
+      domains.expect(strata);
       for (const [target, log] of scores) {
-        if (target !== query) domains.observe(label, labels.get(targets[target].id)!, log, [stratum]);
+        if (target !== query) domains.observe(label, labels.get(targets[target].id)!, log, strata);
       }
     };
     const { direct, walk: masses, propagated, merged } = rankWalk(query, lists[query], targets.length, world);
     add('direct', direct);
     add('walk', masses);
     add('merged', merged);
-    observe('direct', direct);
-    observe('propagated', propagated);
-    observe('merged', merged);
+    observe(['direct', `direct, class ${label.superfamily[0]}`], direct);
+    observe(['propagated'], propagated);
+    observe(['merged'], merged);
   }
   console.log(`\n${name}: ${queries.length} queries`);
   const ids = new Set(queries.map((query) => targets[query].id));

@@ -139,6 +139,7 @@ export interface CalibrationCard {
       readonly mean_weights: readonly number[];
       readonly sketch_weights: readonly number[];
       readonly offset: number;
+      readonly smallest: number;
       readonly largest: number;
     };
   };

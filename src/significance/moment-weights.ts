@@ -20,14 +20,15 @@ export interface MomentWeights {
 export interface ClassBias extends MomentWeights {
   /** What is added, so that the mean of the labelled domains is 0. */
   readonly offset: number;
-  /** Largest size, so that proteins unlike the labelled domains have no more than those. Range: 0.. */
+  /** Bounds, so that proteins unlike the labelled domains do not get values that were never seen. */
+  readonly smallest: number;
   readonly largest: number;
 }
 
-/** Returns the class bias of a sum of moments; 0 without model. Range: −largest..largest */
+/** Returns the class bias of a sum of moments; 0 without model. Range: smallest..largest */
 export function boundedBias(bias: ClassBias | undefined, sum: number): number {
   if (bias === undefined) return 0;
-  return Math.max(-bias.largest, Math.min(bias.largest, sum + bias.offset));
+  return Math.max(bias.smallest, Math.min(bias.largest, sum + bias.offset));
 }
 
 /**

@@ -144,8 +144,8 @@ export function classBiasOf({
   pair_null: { class_bias: bias },
 }: Pick<CalibrationCard, 'pair_null'>): ClassBias | undefined {
   if (bias === undefined) return undefined;
-  const { mean_weights: meanWeights, sketch_weights: sketchWeights, offset, largest } = bias;
-  return { meanWeights, sketchWeights, offset, largest };
+  const { mean_weights: meanWeights, sketch_weights: sketchWeights, offset, smallest, largest } = bias;
+  return { meanWeights, sketchWeights, offset, smallest, largest };
 }
 
 /** Returns the promiscuity model of a card; undefined if it has none. */

@@ -144,6 +144,7 @@ describe('a calibration by the reference null of the encoder', () => {
       mean_weights: weights(moments.dimension),
       sketch_weights: weights(0),
       offset: 0,
+      smallest: -0.4,
       largest: 0.4,
     };
     const card = { ...reference.card, pair_null: { ...pairNull, class_bias: classBias } };
