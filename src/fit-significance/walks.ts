@@ -18,7 +18,7 @@ import { reversed } from '../significance/control.js';
  * unrelated to it. Where such proteins reach more targets than those of labelled domains do, all E-values are raised.
  *
  * The curve of the null is that of natural proteins, whose homologs have chance hits of their own. Reversed proteins
- * alone do not show it: their few clumps of chance hits gave tails that claimed up to ten times too much or too little.
+ * alone do not show it: a few clumps of chance hits made their tails, which differed twentyfold between databases.
  * Natural proteins of an unlabelled database are no null, because they reach homologs that no link connects. Among
  * 2,048 SCOPe domains, 1,950 of the best 2,048 such targets were homologs or of the same fold.
  */
