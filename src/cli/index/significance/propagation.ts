@@ -25,9 +25,11 @@ export function addPropagationCommand(index: Command, context: CommandContext): 
         const options = { seed: readCount('--seed', seed), reversedCount };
         const card = await calibrateWalks(catalog, located, options);
         const { reversed_count: walks, reached_count: reached, level } = card;
+        const effect =
+          level > 1 ? `E-values are raised by a factor of ${level.toFixed(2)}` : 'no more than usual';
         context.stdout.write(
-          `${located.slug}: propagated hits have E-values now. ${walks} reversed proteins reached ` +
-            `${reached} targets, so that the null is raised by a factor of ${level.toFixed(2)}.\n`,
+          `${located.slug}: propagated hits have E-values now. ${walks} reversed proteins reached ${reached} ` +
+            `targets: ${effect}.\n`,
         );
       }),
     );
