@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/config.js';
 import { findEncoder } from '../../src/encoder/find.js';
 import { assert } from '../../src/errors.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
-import { boundedBias, targetMomentSum, type ClassBias } from '../../src/significance/moment-weights.js';
+import { targetClassBias, type ClassBias } from '../../src/significance/moment-weights.js';
 import {
   REFERENCE_NULL_FILES,
   REFERENCE_NULL_FORMAT,
@@ -14,12 +14,13 @@ import {
   referenceNullText,
   type ReferenceNullCard,
 } from '../../src/significance/reference-null.js';
+import { createDomainTally, createTally } from '../calibration/tally.js';
 import type { Bench } from '../main.js';
 import { searchPacks, targetPacks, type HitList } from '../propagation/lists.js';
 import { openWorld, type WorldKind } from '../propagation/world.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
-import { readTruths, type Truth } from '../tools/truth.js';
+import { readTruths, type Truth, type Truths } from '../tools/truth.js';
 import { fitClassBias } from './fit.js';
 
 /*
@@ -35,7 +36,6 @@ import { fitClassBias } from './fit.js';
 
 /** Unrelated targets are counted up to this E-value. */
 const CLAIMED = 3;
-const CUT_OFFS = [10, 1, 0.1, 0.01] as const;
 
 export const run: Bench = async (options) => {
   const [folder = 'class-bias', seconds = '280', kind = 'plain'] = options.filter(
@@ -84,7 +84,7 @@ async function fitAndShow(world: World, engine: SearchEngine, kind: string, isWr
   const { release, calibration } = engine;
   assert(calibration !== undefined, 'the release of the bench is calibrated');
   assert(calibration.classBias === undefined, 'the lists come from a null without class bias');
-  const { curated } = readTruths();
+  const truths = readTruths();
   const { moments } = calibration;
   const { dimension, rank, means, sketches } = moments;
   const targetOf = domains.map(({ id }) => release.targets.find(id)!);
@@ -99,18 +99,18 @@ async function fitAndShow(world: World, engine: SearchEngine, kind: string, isWr
         ...sketches.subarray(target * rank, (target + 1) * rank),
       ]);
     }),
-    counts: countFalse(training, world, curated),
+    counts: countFalse(training, world, truths.curated),
     claimed: CLAIMED,
     dimension,
   });
-  const biases = targetOf.map((target) => boundedBias(bias, targetMomentSum(bias, moments, target)));
+  const biases = targetOf.map((target) => targetClassBias(bias, moments, target));
   const none = domains.map(() => 0);
   const figures = {
     training_queries: training.length,
     dev_queries: dev.length,
     largest: bias.largest,
-    before: ratiosByClass(dev, world, none, curated),
-    after: ratiosByClass(dev, world, biases, curated),
+    before: ratiosByClass(dev, world, none, truths),
+    after: ratiosByClass(dev, world, biases, truths),
   };
   if (isWritten) await writeBias(engine, kind !== 'plain', bias);
   return figures;
@@ -129,34 +129,26 @@ function countFalse(training: readonly number[], { lists, labels }: World, truth
   });
 }
 
-/** False hits ÷ claimed of the queries of each class, at each cut-off. Prints a line for each class. */
+/** False hits ÷ claimed of all queries and of those of each class, by either truth. Prints them. */
 function ratiosByClass(
   queries: readonly number[],
   { lists, labels }: World,
   biases: readonly number[],
-  truth: Truth,
-): Readonly<Record<string, readonly number[]>> {
-  const counts = new Map<string, { queries: number; found: number[] }>();
+  truths: Truths,
+): Readonly<Record<string, unknown>> {
+  const tally = createTally();
+  const domains = createDomainTally(tally, truths);
   for (const query of queries) {
-    const label = labels[query];
-    for (const name of [label.superfamily.slice(0, 1), 'all']) {
-      const row = counts.get(name) ?? { queries: 0, found: CUT_OFFS.map(() => 0) };
-      counts.set(name, row);
-      row.queries += 1;
-      lists[query].targets.forEach((target, hit) => {
-        if (target === query || truth.kindOf(label, labels[target]) !== 'false') return;
-        const logEValue = lists[query].logEValues[hit] + biases[query] + biases[target];
-        CUT_OFFS.forEach((cutOff, at) => (row.found[at] += logEValue <= Math.log(cutOff) ? 1 : 0));
-      });
-    }
+    const strata = ['all', `class ${labels[query].superfamily[0]}`];
+    domains.expect(strata);
+    lists[query].targets.forEach((target, hit) => {
+      if (target === query) return;
+      const logEValue = lists[query].logEValues[hit] + biases[query] + biases[target];
+      domains.observe(labels[query], labels[target], logEValue, strata);
+    });
   }
-  const sorted = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
-  const ratios = sorted.map(([name, { queries: count, found }]) => {
-    const row = found.map((hits, at) => hits / (count * CUT_OFFS[at]));
-    console.log(`${name.padEnd(4)} ${String(count).padStart(5)} ${row.map((r) => r.toFixed(2)).join('  ')}`);
-    return [name, row] as const;
-  });
-  return Object.fromEntries(ratios);
+  for (const line of tally.lines(labels.length)) console.log(line);
+  return tally.ratios();
 }
 
 async function writeBias(engine: SearchEngine, hasProfiles: boolean, bias: ClassBias): Promise<void> {

@@ -11,7 +11,7 @@ import {
   type ProjectedMoments,
   type ProteinMoments,
 } from '../significance/moments.js';
-import { boundedBias, momentSum } from '../significance/moment-weights.js';
+import { classBiasOf, momentSum } from '../significance/moment-weights.js';
 import { referenceSetSize as sizeOfReferenceSet } from '../significance/reference-set.js';
 import { maxsimDistances } from './rank.js';
 
@@ -44,7 +44,7 @@ export function covariatesOf(
     projected,
     hubness: hubnessOf(length, projected, referenceSums, release, calibration),
     promiscuity: momentSum(calibration.promiscuity, projected),
-    classBias: boundedBias(calibration.classBias, momentSum(calibration.classBias, projected)),
+    classBias: classBiasOf(calibration.classBias, projected),
     cysteines: countCysteines(sequence),
   };
 }

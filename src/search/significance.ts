@@ -11,7 +11,7 @@ import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control
 import { countCysteines, pairCysteines } from '../significance/cysteines.js';
 import { familyWiseProbability, qValues } from '../significance/false-discovery.js';
 import { momentForm, pairMoments, proteinMoments } from '../significance/moments.js';
-import { boundedBias, targetMomentSum } from '../significance/moment-weights.js';
+import { targetClassBias, targetMomentSum } from '../significance/moment-weights.js';
 import { homologyProbability } from '../significance/probability.js';
 import {
   controlCoordinate,
@@ -284,7 +284,7 @@ function placeCandidate(
     logEffective,
     ...hubnessesOf(hubness, hubnesses(targetIndex)),
     promiscuity: promiscuity + targetMomentSum(model, moments, targetIndex),
-    classBias: classBias + boundedBias(bias, targetMomentSum(bias, moments, targetIndex)),
+    classBias: classBias + targetClassBias(bias, moments, targetIndex),
     cysteines:
       pairNull.cysteines.weight === 0
         ? undefined

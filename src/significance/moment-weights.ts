@@ -25,12 +25,6 @@ export interface ClassBias extends MomentWeights {
   readonly largest: number;
 }
 
-/** Returns the class bias of a sum of moments; 0 without model. Range: smallest..largest */
-export function boundedBias(bias: ClassBias | undefined, sum: number): number {
-  if (bias === undefined) return 0;
-  return Math.max(bias.smallest, Math.min(bias.largest, sum + bias.offset));
-}
-
 /**
  * Returns the weighted sum of a protein's moments; 0 without weights.
  * Unit   ln of a frequency, up to a constant of the weights
@@ -51,6 +45,21 @@ export function targetMomentSum(
     weighted(weights.meanWeights, means, target * dimension) +
     weighted(weights.sketchWeights, sketches, target * rank)
   );
+}
+
+/** Returns the class bias of a protein; 0 without model. Range: smallest..largest */
+export function classBiasOf(bias: ClassBias | undefined, moments: ProjectedMoments): number {
+  return bounded(bias, momentSum(bias, moments));
+}
+
+/** Returns the class bias of a target in a table of moments; 0 without model. Range: smallest..largest */
+export function targetClassBias(bias: ClassBias | undefined, moments: MomentTable, target: number): number {
+  return bounded(bias, targetMomentSum(bias, moments, target));
+}
+
+function bounded(bias: ClassBias | undefined, sum: number): number {
+  if (bias === undefined) return 0;
+  return Math.max(bias.smallest, Math.min(bias.largest, sum + bias.offset));
 }
 
 function weighted(weights: readonly number[], values: Float64Array | Float32Array, start: number): number {

@@ -11,7 +11,7 @@ import type { PairNull } from './pair-null.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { readReferenceProteins } from './reference-set.js';
 import type { ClassBias, MomentWeights } from './moment-weights.js';
-import { classBiasOf, floatsOf, openBins, pairNullOf, promiscuityModelOf } from './sidecar.js';
+import { classBiasModelOf, floatsOf, openBins, pairNullOf, promiscuityModelOf } from './sidecar.js';
 
 /*
  * The reference null of an encoder: the null model of scores of unrelated proteins, fitted once to a large sample of
@@ -102,7 +102,7 @@ export async function openReferenceNull(
     folder,
     pairNull: pairNullOf(card),
     promiscuity: promiscuityModelOf(card),
-    classBias: classBiasOf(card),
+    classBias: classBiasModelOf(card),
     bins: openBins(card.bins, card.stratum_edges),
     proteins,
     basis,

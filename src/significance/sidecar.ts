@@ -63,7 +63,7 @@ export async function openCalibration(
     card,
     pairNull: pairNullOf(card),
     promiscuity: promiscuityModelOf(card),
-    classBias: classBiasOf(card),
+    classBias: classBiasModelOf(card),
     bins: openBins(card.bins, card.stratum_edges),
     hubness: card.bias,
     logLevel: card.reference?.log_level ?? 0,
@@ -140,7 +140,7 @@ export function pairNullOf({ pair_null: model }: Pick<CalibrationCard, 'pair_nul
 }
 
 /** Returns the class bias of a card; undefined if it has none. */
-export function classBiasOf({
+export function classBiasModelOf({
   pair_null: { class_bias: bias },
 }: Pick<CalibrationCard, 'pair_null'>): ClassBias | undefined {
   if (bias === undefined) return undefined;

@@ -28,7 +28,7 @@ import {
   calibrationId,
   type CalibrationCard,
 } from '#src/significance/card.js';
-import { boundedBias, targetMomentSum } from '#src/significance/moment-weights.js';
+import { targetClassBias } from '#src/significance/moment-weights.js';
 import {
   openReferenceNull,
   referenceNullText,
@@ -155,7 +155,7 @@ describe('a calibration by the reference null of the encoder', () => {
     expect(calibrated.conditioning_context_id).toMatch(/classes_/);
     const calibration = (await calibrationOf(part))!;
     const biasOf = (target: number): number =>
-      boundedBias(calibration.classBias, targetMomentSum(calibration.classBias, calibration.moments, target));
+      targetClassBias(calibration.classBias, calibration.moments, target);
     const [found, plain] = [await searchFirst(part), await searchFirst(small)];
     const lowered = { above: 0, below: 0, against: 0, pairs: 0 };
     found.forEach((candidates, query) => {

@@ -15,7 +15,12 @@ import {
   type MomentTable,
 } from '../../significance/moments.js';
 import { tailCoordinate } from '../../significance/pair-null.js';
-import { boundedBias, momentSum, targetMomentSum } from '../../significance/moment-weights.js';
+import {
+  classBiasOf,
+  momentSum,
+  targetClassBias,
+  targetMomentSum,
+} from '../../significance/moment-weights.js';
 import type { ReferenceNull } from '../../significance/reference-null.js';
 import { tailLogProbability } from '../../significance/tail-model.js';
 import { independentCountOf } from '../bins.js';
@@ -124,9 +129,7 @@ async function scoreLevelPairs(
   const { proteins, partnerCount } = plan;
   const hubnessAt = Array.from(proteins, (target) => hubnesses.of(target));
   const promiscuityAt = Array.from(proteins, (target) => targetMomentSum(promiscuity, moments, target));
-  const classBiasAt = Array.from(proteins, (target) =>
-    boundedBias(classBias, targetMomentSum(classBias, moments, target)),
-  );
+  const classBiasAt = Array.from(proteins, (target) => targetClassBias(classBias, moments, target));
   const lengthAt = Array.from(proteins, (target) => release.targets.length(target));
   const cysteinesAt = Array.from(proteins, (target) => countCysteines(release.targets.sequence(target)));
   const stratumAt = lengthAt.map((length) => stratumOf(length, card.stratum_edges));
@@ -140,7 +143,7 @@ async function scoreLevelPairs(
       const tokens = await reader.read(proteins[position]);
       const own = projectMoments(proteinMoments(tokens, form), moments.basis, moments.rank);
       const ownPromiscuity = momentSum(promiscuity, own);
-      const ownClassBias = boundedBias(classBias, momentSum(classBias, own));
+      const ownClassBias = classBiasOf(classBias, own);
       const partners = partnersOf(plan, position);
       const ascending = partners.map((at) => proteins[at]).sort();
       const query = { sequence: release.targets.sequence(proteins[position]), tokens };

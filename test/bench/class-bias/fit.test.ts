@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { fitClassBias } from '#bench/class-bias/fit.js';
-import { boundedBias, momentSum } from '#src/significance/moment-weights.js';
+import { classBiasOf, momentSum } from '#src/significance/moment-weights.js';
 import { seededRandom } from '#src/random.js';
 
 const QUERIES = 4_000;
@@ -30,9 +30,10 @@ it('finds half of the ratio of each query from its counts, by the moments that i
   const bias = fitClassBias({ moments, counts, claimed: CLAIMED, dimension: 2 });
   expect(bias.meanWeights).toEqual([expect.closeTo(FIRST / 2, 1), expect.closeTo(0, 1)]);
   expect(bias.sketchWeights).toEqual([expect.closeTo(THIRD / 2, 1), expect.closeTo(0, 1)]);
-  const sums = moments.map((of) => momentSum(bias, { mean: of.subarray(0, 2), sketch: of.subarray(2) }));
+  const proteins = moments.map((of) => ({ mean: of.subarray(0, 2), sketch: of.subarray(2) }));
+  const sums = proteins.map((protein) => momentSum(bias, protein));
   expect(sums.reduce((sum, each) => sum + each + bias.offset, 0) / QUERIES).toBeCloseTo(0, 1);
-  const biases = sums.map((sum) => boundedBias(bias, sum));
+  const biases = proteins.map((protein) => classBiasOf(bias, protein));
   expect(Math.min(...biases)).toBe(-0.1);
   // One query in a hundred is held back at the largest bias.
   const bounded = biases.filter((each) => each === bias.largest).length;
