@@ -165,6 +165,24 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await other.close();
   });
 
+  it('follows an address that changes before the page listens to changes', async () => {
+    const other = await watched.context.newPage();
+    await other.addInitScript(`{
+      const listen = window.addEventListener;
+      let isFirst = true;
+      window.addEventListener = function (kind, ...rest) {
+        // Replacing the address sends no event, as if the event had come before the listener.
+        if (kind === 'hashchange' && isFirst) history.replaceState(null, '', '#/search?sequence=MKVLAAGI&limit=7');
+        isFirst &&= kind !== 'hashchange';
+        listen.call(this, kind, ...rest);
+      };
+    }`);
+    await other.goto(`${served.url}/console/`);
+    await other.getByLabel('Hits at most').waitFor();
+    expect(await other.getByLabel('Hits at most').inputValue()).toBe('7');
+    await other.close();
+  });
+
   it('draws the alignment of all hits, and downloads its A3M', async () => {
     await page.getByRole('link', { name: 'Alignment of all' }).click();
     await page.locator('.msa-frame').waitFor();

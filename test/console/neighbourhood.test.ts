@@ -64,7 +64,9 @@ describe.skipIf(CHROMIUM === undefined)('the graph of neighbours in a browser', 
     await page.getByRole('button', { name: 'Search', exact: true }).waitFor();
   }
 
-  const dots = () => page.locator('.neighbourhood circle');
+  // The list of propagated hits has a picture of the same class, without actions.
+  const graph = () => page.locator('.detail .neighbourhood');
+  const dots = () => graph().locator('circle');
   const openNeighbourhood = async (): Promise<void> => {
     await page.locator('.hit [aria-expanded]').first().click();
     await page.getByRole('tab', { name: 'Neighbourhood' }).click();
@@ -104,14 +106,14 @@ describe.skipIf(CHROMIUM === undefined)('the graph of neighbours in a browser', 
     await dots().first().waitFor();
     const centre = async (): Promise<string> => (await dots().first().getAttribute('aria-label'))!;
     const first = await centre();
-    expect(await page.locator('.neighbourhood .edge').count()).toBeGreaterThan(0);
+    expect(await graph().locator('.edge').count()).toBeGreaterThan(0);
     await dots().nth(1).click();
     const back = page.getByRole('button', { name: /^Back to / });
     await back.waitFor();
     await expect.poll(centre).not.toBe(first);
     await back.click();
     await expect.poll(centre).toBe(first);
-    expect(await page.locator('.neighbourhood circle[tabindex="0"]').count()).toBe(1);
+    expect(await graph().locator('circle[tabindex="0"]').count()).toBe(1);
     await dots().first().focus();
     let moved = '0';
     for (const key of ['ArrowRight', 'ArrowLeft', 'ArrowUp', 'ArrowDown']) {
@@ -127,7 +129,7 @@ describe.skipIf(CHROMIUM === undefined)('the graph of neighbours in a browser', 
 
   it('has a table for those who do not see the picture', async () => {
     await page.getByRole('button', { name: 'Table' }).click();
-    const rows = page.locator('.neighbourhood tbody tr');
+    const rows = graph().locator('tbody tr');
     const id = (await rows.first().locator('button').textContent())!;
     await rows.first().locator('button').click();
     await expect.poll(() => dots().first().getAttribute('aria-label')).toContain(id);

@@ -39,6 +39,8 @@ export function useRoute(): Route {
   useEffect(() => {
     const listen = (): void => setHash(location.hash);
     addEventListener('hashchange', listen);
+    // The address may have changed since the first render, before anything listened.
+    listen();
     return () => removeEventListener('hashchange', listen);
   }, []);
   return readRoute(hash);
