@@ -16,7 +16,7 @@ import { openCalibrated } from '../tools/calibrated-database.js';
 import { readLabels } from '../tools/labels.js';
 import { readProteins, spaced, type BenchProtein } from '../tools/proteins.js';
 import { domainPairs, fusionsOf, placeInFusion, placeOfPiece, type Fusion } from './fusions.js';
-import { isNear, overlaps, placesOf, type JudgedPlace } from './places.js';
+import { coversHalf, isNear, isWithin, overlaps, placesOf, type JudgedPlace } from './places.js';
 import { agreementOf, blastHsps, KINDS, ofKind, pairKey, type NamedProtein } from './real.js';
 
 /*
@@ -26,8 +26,10 @@ import { agreementOf, blastHsps, KINDS, ofKind, pairKey, type NamedProtein } fro
  *
  * Fusions: pairs of domains of one superfamily that the encoder was not trained on are fused, once with the domains
  * in another order ("swap"), once with a domain twice ("repeat"). All singles and fusions are in one database, so that
- * their E-values compare. A piece is at its place if all four ends are within 10 residues of the alignment of the two
- * single domains. False alignments are those that overlap no piece. Reversed proteins are queries of unrelated pairs.
+ * their E-values compare. A piece is at its place if an alignment covers half of that of the two single domains, and
+ * reaches at most 10 residues over the ends of the domains. It has the same ends if all four are within 10 residues of
+ * the alignment of the single domains. A longer alignment of the same domains is at its place without the same ends.
+ * False alignments are those that overlap no piece. Reversed proteins are queries of unrelated pairs.
  * Real proteins: proteins of kinds that have repeats or several domains, by their names, against themselves and other
  * proteins of six proteomes, beside the HSPs of blastp of the same pairs.
  */
@@ -154,6 +156,7 @@ async function countDecoys(proteins: readonly BenchProtein[], engine: SearchEngi
 function countPieces(fusions: readonly Fusion[], alone: Places, fused: Places, cutOff: number) {
   let foundAlone = 0;
   let atPlace = 0;
+  let sameEnds = 0;
   let overlapping = 0;
   let weaker = 0;
   const lost = { 'no alignment': 0, 'first: ends': 0, 'first: E': 0, 'further: ends': 0, 'further: E': 0 };
@@ -164,13 +167,18 @@ function countPieces(fusions: readonly Fusion[], alone: Places, fused: Places, c
       if (single === undefined || single.eValue > cutOff) continue;
       foundAlone += 1;
       const wanted = placeInFusion(single, piece);
-      const near = places.filter((place) => isNear(place, wanted, END_RESIDUES));
+      const domains = placeOfPiece(piece);
+      const near = places.filter(
+        (place) => coversHalf(place, wanted) && isWithin(place, domains, END_RESIDUES),
+      );
+      const found = places.filter(({ eValue }) => eValue <= cutOff);
+      if (found.some((place) => isNear(place, wanted, END_RESIDUES))) sameEnds += 1;
       if (near.some(({ eValue }) => eValue <= cutOff)) atPlace += 1;
       else
         lost[lossOf(places, near[0] ?? places.find((place) => overlaps(place, wanted)), near.length > 0)] +=
           1;
       if (near.length > 0) weaker += 1;
-      if (places.some((place) => place.eValue <= cutOff && overlaps(place, wanted))) overlapping += 1;
+      if (found.some((place) => overlaps(place, wanted))) overlapping += 1;
     }
   }
   const share = (count: number): number => (foundAlone === 0 ? 0 : count / foundAlone);
@@ -178,6 +186,7 @@ function countPieces(fusions: readonly Fusion[], alone: Places, fused: Places, c
     found_alone: foundAlone,
     at_place: share(atPlace),
     at_place_up_to_e_10: share(weaker),
+    same_ends: share(sameEnds),
     overlapping: share(overlapping),
     lost,
   };

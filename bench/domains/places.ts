@@ -29,6 +29,16 @@ export function isNear(place: Place, other: Place, residues: number): boolean {
   return ends.every((end) => Math.abs(place[end] - other[end]) <= residues);
 }
 
+/** Whether a place lies inside another one in query and target. It may reach so many residues over each end. */
+export function isWithin(place: Place, other: Place, residues: number): boolean {
+  return (
+    place.queryStart >= other.queryStart - residues &&
+    place.queryEnd <= other.queryEnd + residues &&
+    place.targetStart >= other.targetStart - residues &&
+    place.targetEnd <= other.targetEnd + residues
+  );
+}
+
 /** Whether a place covers at least half of another one in the query and in the target. */
 export function coversHalf(place: Place, other: Place): boolean {
   const shared = (start: number, end: number, from: number, to: number): number =>

@@ -32,7 +32,7 @@ import { openWorld, type WorldKind } from './world.js';
  * Measures propagation in the open world: the labelled domains are a release without homologs, each of them is a query,
  * and all of them are bridges and targets. The constants of walk and null come from half of the folds of dev ("tuned").
  * The largest listed E-value was chosen with the other half ("shown") in view, too. There are three rankings: by the
- * E-value of the direct comparison, by the weight of the walk, and by the smaller of both E-values ("merged").
+ * E-value of the direct comparison, by the weight of the walk, and by the joint E-value of both ("merged").
  *
  *   npm run bench -- propagation FOLDER [seconds] [every] [plain | whole | …] [ids.txt]
  *

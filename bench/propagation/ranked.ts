@@ -1,4 +1,5 @@
 import { countReached, levelOf } from '../../src/fit-significance/walks.js';
+import { jointLogEValue } from '../../src/propagation/joint.js';
 import { walkLogEValue, walkScore, type WalkNull } from '../../src/propagation/null.js';
 import { LARGEST_PROPAGATED_EVALUE } from '../../src/propagation/propagate.js';
 import type { Walk } from '../../src/propagation/walk.js';
@@ -15,7 +16,7 @@ export function measureNull(walk: Walk, lists: readonly HitList[]): WalkNull {
 /** Scores of targets by their index; lower is better. */
 type Scores = ReadonlyMap<number, number>;
 
-/** Rankings of one query: ln E of the comparison, −walk score, ln E of the walk, the smaller of both ln E. */
+/** Rankings of one query: ln E of the comparison, −walk score, ln E of the walk, ln of the joint E-value. */
 export type WalkRankings = Readonly<Record<'direct' | 'walk' | 'propagated' | 'merged', Scores>>;
 
 /** Walks from the hits of one target of the graph, whose own row is left out. */
@@ -34,10 +35,15 @@ export function rankWalk(
     const log = walkLogEValue(reached, targetCount, walkNull);
     if (log !== undefined) propagated.set(target, log);
   }
-  const merged = new Map(direct);
-  for (const [target, log] of propagated) {
-    if (log > Math.log(LARGEST_PROPAGATED_EVALUE)) continue;
-    merged.set(target, Math.min(log, direct.get(target) ?? Infinity));
-  }
+  const listed = [...propagated].filter(([, log]) => log <= Math.log(LARGEST_PROPAGATED_EVALUE));
+  const merged = jointLogEValues(direct, new Map(listed));
   return { direct, walk: masses, propagated, merged };
+}
+
+/** ln of the joint E-value of each target that the direct comparison or the walk lists. */
+export function jointLogEValues(direct: Scores, walk: Scores): Scores {
+  const targets = new Set([...direct.keys(), ...walk.keys()]);
+  return new Map(
+    Array.from(targets, (target) => [target, jointLogEValue(direct.get(target), walk.get(target))]),
+  );
 }

@@ -9,6 +9,7 @@ import { openPropagation } from '../../src/services/search/propagation.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import { searchMany } from '../../src/search/search.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
+import { jointLogEValues } from '../propagation/ranked.js';
 import { logEValueOf } from '../tools/candidate-scores.js';
 import type { BenchProtein } from '../tools/proteins.js';
 
@@ -22,7 +23,7 @@ const CHUNK = 50;
 export type Ranking = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Ranks the targets of a database by walks over its graph of neighbours: by weight, and by the smaller E-value of walk
+ * Ranks the targets of a database by walks over its graph of neighbours: by weight, and by the joint E-value of walk
  * and direct comparison. Makes the graph by the fastest policy that qualifies, as `gloaming index neighbours` does, and
  * the null of walks. Hits are those of an exhaustive search.
  * @param slug  name of the database in the appliance
@@ -66,12 +67,13 @@ export async function rankPropagated(
     const batch = chunk.map(({ sequence }) => ({ sequence, normalizationId: NORMALIZATION_ID }));
     for (const [index, { candidates }] of (await searchMany(batch, settings, engine)).entries()) {
       const { id } = chunk[index];
-      const merged = new Map(candidates.map((hit) => [hit.targetIndex, logEValueOf(hit) ?? Infinity]));
+      const direct = new Map(candidates.map((hit) => [hit.targetIndex, logEValueOf(hit) ?? Infinity]));
       const reached = walk(walkHits(candidates));
-      for (const each of reached) {
-        const logE = walkLogEValue(each, release.targets.count, walkNull) ?? Infinity;
-        merged.set(each.target, Math.min(logE, merged.get(each.target) ?? Infinity));
-      }
+      const walked = reached.map((each): [number, number] => [
+        each.target,
+        walkLogEValue(each, release.targets.count, walkNull) ?? Infinity,
+      ]);
+      const merged = jointLogEValues(direct, new Map(walked));
       const masses = new Map(reached.map(({ target, mass }) => [target, -mass]));
       rankings.walk.set(id, idsOf(masses, engine));
       rankings.merged.set(id, idsOf(merged, engine));

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readWalksCard, WALKS_FORMAT, writeWalksCard, type WalksCard } from '#src/propagation/card.js';
+import { jointLogEValue } from '#src/propagation/joint.js';
 import { walkLogEValue } from '#src/propagation/null.js';
 import { propagate } from '#src/propagation/propagate.js';
 import { MASS_ONE, type Reached, type WalkHit } from '#src/propagation/walk.js';
@@ -56,6 +57,24 @@ describe('the card of walks', () => {
     await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/format undefined/);
     writeFileSync(path, '{');
     await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/is not a card of walks/);
+  });
+});
+
+describe('the joint E-value', () => {
+  const joint = (direct: number | undefined, walk: number | undefined): number =>
+    Math.exp(
+      jointLogEValue(
+        direct === undefined ? undefined : Math.log(direct),
+        walk === undefined ? undefined : Math.log(walk),
+      ),
+    );
+
+  it('is the smaller of that of the walk and ten times the direct one', () => {
+    expect(joint(0.01, 3)).toBeCloseTo(0.1, 9);
+    expect(joint(1, 3)).toBeCloseTo(3, 9);
+    expect(joint(5, undefined)).toBeCloseTo(50, 9);
+    expect(joint(undefined, 3)).toBeCloseTo(3, 9);
+    expect(joint(undefined, undefined)).toBe(Infinity);
   });
 });
 

@@ -1,10 +1,11 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { Sort } from '../../contract/search/selection.js';
+import { jointLogEValue } from '../../propagation/joint.js';
 import { alignedRows, type ColumnRow, type ExportedSearch, type ExportQuery } from './rows.js';
 
 /**
  * Rows of our own formats: one for each alignment of each candidate, and one for each propagated hit that is no
- * candidate. They are in the order of the smaller E-value, or the candidates come first.
+ * candidate. They are in the order of the joint E-value, or the candidates come first.
  * Shape   a row without candidate has no measurements
  */
 export function columnRows(
@@ -28,6 +29,6 @@ const BY_EVALUE: Sort = 'evalue';
 const WITHOUT_EVALUE = Number.MAX_VALUE;
 
 function logEValueOf({ candidate, hit }: ColumnRow): number {
-  const direct = candidate?.significance.measurements.log_expected_false_hits ?? WITHOUT_EVALUE;
-  return Math.min(direct, hit?.log_expected_false_hits ?? WITHOUT_EVALUE);
+  const direct = candidate?.significance.measurements.log_expected_false_hits;
+  return Math.min(jointLogEValue(direct, hit?.log_expected_false_hits), WITHOUT_EVALUE);
 }

@@ -21,7 +21,7 @@ export interface ExportQuery {
 
 type PropagatedHit = PresentedPropagation['hits'][number];
 
-/** Hits of a walk. They take their places among the candidates by the smaller E-value, or after them. */
+/** Hits of a walk. They take their places among the candidates by the joint E-value, or after them. */
 export interface PropagatedList {
   readonly hits: readonly PropagatedHit[];
   readonly sort: Sort;

@@ -63,7 +63,7 @@ describe('gloaming search --propagation', () => {
     expect(fitted).toMatchObject({ code: 0, stdout: expect.stringContaining('100 reversed proteins') });
   }, 120_000);
 
-  it('lists propagated hits beside the direct ones, by the smaller of both E-values', async () => {
+  it('lists propagated hits beside the direct ones, by the joint E-value', async () => {
     const { stdout } = await search('--format', 'tsv', '--limit', '30');
     const rows = rowsOf(stdout);
     const propagated = rows.filter((row) => row['propagation.expected_false_hits'] !== '');
@@ -78,9 +78,9 @@ describe('gloaming search --propagation', () => {
         .filter((row) => row.query_id === id)
         .map((row) =>
           Math.min(
-            ...[row['significance.expected_false_hits'], row['propagation.expected_false_hits']]
-              .filter((cell) => cell !== '')
-              .map(Number),
+            ...['significance.expected_false_hits', 'propagation.expected_false_hits']
+              .filter((column) => row[column] !== '')
+              .map((column) => Number(row[column]) * (column.startsWith('propagation') ? 1 : 10)),
           ),
         );
       expect(best).toEqual([...best].sort((a, b) => a - b));
