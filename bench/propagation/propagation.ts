@@ -104,7 +104,7 @@ export const run: Bench = async ([
     const known = lists.map(among);
     const graph = graphOf(known);
     const walk = createWalk(graph, WALK_PARAMETERS);
-    const walkNull = measureNull(walk, decoyLists.map(among));
+    const walkNull = measureNull(walk, decoyLists.map(among), kind !== 'plain');
     const chosen = idsFile === undefined ? [] : placesOf(idsFile, first);
     // The halves of any world are parts of those of all domains.
     const world = {

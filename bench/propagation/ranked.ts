@@ -6,11 +6,11 @@ import type { Walk } from '../../src/propagation/walk.js';
 import { walkHitsOf, type HitList } from './lists.js';
 
 /** Measures the level of the null of walks by the lists of reversed proteins, and prints it. */
-export function measureNull(walk: Walk, lists: readonly HitList[]): WalkNull {
+export function measureNull(walk: Walk, lists: readonly HitList[], hasHomologs: boolean): WalkNull {
   const reached = lists.reduce((sum, list) => sum + countReached(walk, walkHitsOf(list)), 0);
   const level = levelOf(reached, lists.length);
   console.log(`null: ${lists.length} reversed domains reach ${reached} targets, level ${level.toFixed(2)}`);
-  return { level };
+  return { has_homologs: hasHomologs, level };
 }
 
 /** Scores of targets by their index; lower is better. */
@@ -31,7 +31,7 @@ export function rankWalk(
   const propagated = new Map<number, number>();
   for (const reached of walk(walkHitsOf(list), (other) => other === query)) {
     const { target } = reached;
-    masses.set(target, -walkScore(reached.mass));
+    masses.set(target, -walkScore(reached));
     const log = walkLogEValue(reached, targetCount, walkNull);
     if (log !== undefined) propagated.set(target, log);
   }

@@ -107,7 +107,7 @@ async function rankOurs(
         targets,
       ),
     );
-    rankings[`${name}, propagation`] = propagated(lists, decoyLists, targets);
+    rankings[`${name}, propagation`] = propagated(lists, decoyLists, targets, engine);
   };
   await search('plain', await openCalibrated(appliance, targets, 'plain', work));
   if (background === undefined) return rankings;
@@ -121,14 +121,15 @@ async function rankOurs(
   return rankings;
 }
 
-/** Ranks by the smaller E-value of comparison and walk. The query is no bridge, and no row of its own. */
+/** Ranks by the joint E-value of comparison and walk. The query is no bridge, and no row of its own. */
 function propagated(
   lists: readonly HitList[],
   decoys: readonly HitList[],
   targets: readonly BenchProtein[],
+  { release }: SearchEngine,
 ): readonly Hit[] {
   const walk = createWalk(graphOf(lists), WALK_PARAMETERS);
-  const walkNull = measureNull(walk, decoys);
+  const walkNull = measureNull(walk, decoys, release.manifest.relatives !== undefined);
   return lists.flatMap((list, query) =>
     hitsOf(query, rankWalk(query, list, targets.length, { walk, walkNull }).merged, targets),
   );

@@ -64,6 +64,7 @@ export async function measureWalks(options: WalksOptions): Promise<WalksCard> {
     release_id: release.id,
     graph_id: neighboursId(neighbours.card),
     parameters,
+    has_homologs: release.manifest.relatives !== undefined,
     seed,
     reversed_count: walks,
     reached_count: reached,

@@ -10,9 +10,9 @@ import type { WalkParameters } from './weights.js';
 
 /* The null of walks over the graph of a release: one card beside the graph. Member names are those on disk. */
 
-export const WALKS_FORMAT = 'gloaming-walks/2';
-/** Cards whose tail was fitted to reversed proteins alone. They count as missing. */
-const EARLIER_FORMAT = 'gloaming-walks/1';
+export const WALKS_FORMAT = 'gloaming-walks/3';
+/** Cards of other nulls. They count as missing. */
+const EARLIER_FORMATS: readonly unknown[] = ['gloaming-walks/1', 'gloaming-walks/2'];
 const WALKS_FILE = 'walks.json';
 
 export interface WalksCard {
@@ -20,6 +20,8 @@ export interface WalksCard {
   readonly release_id: string;
   readonly graph_id: string;
   readonly parameters: WalkParameters;
+  /** Whether the proteins of the release have homologs, which decides which curve is the null. */
+  readonly has_homologs: boolean;
   readonly seed: number;
   /** Reversed proteins whose walks were counted. */
   readonly reversed_count: number;
@@ -49,7 +51,7 @@ export async function readWalksCard(
   if (read === undefined) return undefined;
   const { card, id } = read.card ?? {};
   const format: string | undefined = card?.format;
-  if (format === EARLIER_FORMAT) return undefined;
+  if (EARLIER_FORMATS.includes(format)) return undefined;
   if (card === undefined || format !== WALKS_FORMAT) throw unknownFormat(path, format, WALKS_FORMAT);
   if (read.text !== signedText(card)) throw new Fault(`${path} was changed.`);
   return card.graph_id === graphId ? { card, id } : undefined;

@@ -37,8 +37,8 @@ export interface Reached {
   readonly target: number;
   /** Score of the walk. Unit: 1 ÷ MASS_ONE; a certain direct hit has MASS_ONE or more. */
   readonly mass: number;
-  /** Part of it that the query's own hit gives; 0 for a target without one. */
-  readonly directMass: number;
+  /** Mass of all hits of the query together, the same for each target of a walk. */
+  readonly startMass: number;
   /** Protein from which most mass arrives in one step; undefined if the walk reaches the target only directly. */
   readonly bridge: number | undefined;
   /** ln E of the weakest hit on the surest path, which is the one whose weakest hit has the least E-value. */
@@ -98,12 +98,12 @@ export function createWalk(graph: NeighbourGraph, parameters: WalkParameters): W
   };
 
   return (hits, isLeftOut) => {
-    const direct = new Map<number, number>();
+    let startMass = 0;
     for (const { target, logEValue, targetStart, targetEnd } of hits) {
       const amount = Math.floor((quantisedWeight(logEValue, parameters) * MASS_ONE) / WEIGHT_ONE);
       if (amount === 0 || isLeftOut?.(target) === true) continue;
       memory.arrive(target, amount, logEValue, NONE);
-      direct.set(target, amount);
+      startMass += amount;
       places.arrive(target, targetStart, targetEnd, amount, logEValue);
     }
     places.close();
@@ -114,7 +114,7 @@ export function createWalk(graph: NeighbourGraph, parameters: WalkParameters): W
       places.close();
     }
     places.clear();
-    return memory.takeAll(direct);
+    return memory.takeAll(startMass);
   };
 }
 
@@ -144,14 +144,14 @@ function createMemory(targetCount: number) {
       numbers[at + BRIDGE] = source;
     },
     /** Returns all that was reached, by target, and clears the memory. */
-    takeAll(direct: ReadonlyMap<number, number>): readonly Reached[] {
+    takeAll(startMass: number): readonly Reached[] {
       const reached = Uint32Array.from(touched).sort();
       touched.length = 0;
       return Array.from(reached, (target) => {
         const [mass, , weakestLogEValue, source] = numbers.subarray(target * NUMBERS, (target + 1) * NUMBERS);
         numbers.fill(0, target * NUMBERS, (target + 1) * NUMBERS);
         const bridge = source === NONE ? undefined : source;
-        return { target, mass, directMass: direct.get(target) ?? 0, bridge, weakestLogEValue };
+        return { target, mass, startMass, bridge, weakestLogEValue };
       });
     },
   };

@@ -2,42 +2,66 @@
 
 import { describe, expect, it } from 'vitest';
 import { countReached, levelOf } from '#src/fit-significance/walks.js';
-import { walkLogEValue } from '#src/propagation/null.js';
+import { walkLogEValue, type WalkNull } from '#src/propagation/null.js';
 import { MASS_ONE, type Reached, type Walk } from '#src/propagation/walk.js';
 
 const TARGETS = 8_953;
+const WITH_HOMOLOGS: WalkNull = { has_homologs: true, level: 1 };
 
 describe('the null of walks', () => {
-  it('claims the unrelated domains that walks of labelled domains reached, within a third', () => {
-    // Half of dev's folds with homologs, 1,117 queries: unrelated targets of a query with at least this mass
-    // (npm run bench -- propagation, "tuned").
-    const observed = [
-      [1, 0.14],
-      [0.32, 0.98],
-      [0.1, 5.1],
-      [0.056, 9.5],
-    ];
+  it.each([
+    {
+      world: 'with homologs',
+      walkNull: WITH_HOMOLOGS,
+      observed: [
+        [5.62, 0.081],
+        [3.16, 0.25],
+        [1, 1.45],
+        [0.316, 6.6],
+      ],
+    },
+    {
+      world: 'without homologs',
+      walkNull: { has_homologs: false, level: 1 },
+      observed: [
+        [1.78, 0.17],
+        [1, 0.53],
+        [0.316, 3.5],
+        [0.178, 7.4],
+      ],
+    },
+  ])('claims the unrelated domains that walks $world reached, within a third', ({ walkNull, observed }) => {
+    // Half of dev's folds, 1,117 queries: unrelated targets of a query with at least this mass, where its hits have
+    // together that of one certain hit (npm run bench -- propagation, "tuned").
     for (const [share, count] of observed) {
-      const claimed = Math.exp(walkLogEValue(reachedWith(share), TARGETS, { level: 1 })!);
+      const claimed = Math.exp(walkLogEValue(reachedWith(share), TARGETS, walkNull)!);
       expect(claimed / count, `mass ${share}`).toBeGreaterThan(0.75);
       expect(claimed / count, `mass ${share}`).toBeLessThan(1.33);
     }
   });
 
+  it('expects less mass of each target where the query has more hits, by the square root of theirs', () => {
+    const alone = walkLogEValue(reachedWith(0.5), TARGETS, WITH_HOMOLOGS);
+    const among = walkLogEValue({ ...reachedWith(0.125), startMass: 16 * MASS_ONE }, TARGETS, WITH_HOMOLOGS);
+    expect(among).toBeCloseTo(alone!, 9);
+    const weak = walkLogEValue({ ...reachedWith(0.5), startMass: 0.3 * MASS_ONE }, TARGETS, WITH_HOMOLOGS);
+    expect(weak).toBe(alone);
+  });
+
   it('has no E-value for a small mass and a smaller one for each larger mass', () => {
-    expect(walkLogEValue(reachedWith(0.018), TARGETS, { level: 1 })).toBeUndefined();
+    expect(walkLogEValue(reachedWith(0.018), TARGETS, WITH_HOMOLOGS)).toBeUndefined();
     let last = Infinity;
     for (let share = 0.019; share < 100; share *= 1.1) {
-      const log = walkLogEValue(reachedWith(share), TARGETS, { level: 1 })!;
+      const log = walkLogEValue(reachedWith(share), TARGETS, WITH_HOMOLOGS)!;
       expect(log).toBeLessThan(last);
       last = log;
     }
   });
 
   it('claims more in larger databases, and where reversed proteins reach more', () => {
-    const usual = walkLogEValue(reachedWith(0.5), TARGETS, { level: 1 })!;
-    const larger = walkLogEValue(reachedWith(0.5), 16 * TARGETS, { level: 1 })!;
-    const raised = walkLogEValue(reachedWith(0.5), TARGETS, { level: 3 })!;
+    const usual = walkLogEValue(reachedWith(0.5), TARGETS, WITH_HOMOLOGS)!;
+    const larger = walkLogEValue(reachedWith(0.5), 16 * TARGETS, WITH_HOMOLOGS)!;
+    const raised = walkLogEValue(reachedWith(0.5), TARGETS, { ...WITH_HOMOLOGS, level: 3 })!;
     expect(larger - usual).toBeCloseTo(Math.log(2), 9);
     expect(raised - usual).toBeCloseTo(Math.log(3), 9);
   });
@@ -52,13 +76,13 @@ describe('the null of walks', () => {
     const masses = [0.09, 0.1, 2].map((share) => Math.ceil(share * MASS_ONE));
     const walk: Walk = () =>
       masses.map((mass, target) => {
-        return { target, mass, directMass: 0, bridge: undefined, weakestLogEValue: 0 };
+        return { target, mass, startMass: MASS_ONE, bridge: undefined, weakestLogEValue: 0 };
       });
     expect(countReached(walk, [])).toBe(2);
   });
 });
 
 /** A target that sure hits lead to. */
-function reachedWith(share: number): Pick<Reached, 'mass' | 'weakestLogEValue'> {
-  return { mass: share * MASS_ONE, weakestLogEValue: -Infinity };
+function reachedWith(share: number): Pick<Reached, 'mass' | 'startMass' | 'weakestLogEValue'> {
+  return { mass: share * MASS_ONE, startMass: MASS_ONE, weakestLogEValue: -Infinity };
 }

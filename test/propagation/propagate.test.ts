@@ -19,6 +19,7 @@ const CARD: WalksCard = {
   release_id: 'dbr_1',
   graph_id: 'graph_1',
   parameters: WALK_PARAMETERS,
+  has_homologs: false,
   seed: 1,
   reversed_count: 1_000,
   reached_count: 2_700,
@@ -36,13 +37,16 @@ describe('the card of walks', () => {
     expect(await readWalksCard(release, 'graph_2')).toBeUndefined();
   });
 
-  it('counts as missing if an earlier version wrote it', async () => {
-    const release = join(folder, 'earlier');
-    await writeWalksCard(release, CARD);
-    const path = join(`${release}.neighbours`, 'walks.json');
-    writeFileSync(path, readFileSync(path, 'utf8').replace('walks/2', 'walks/1'));
-    expect(await readWalksCard(release, 'graph_1')).toBeUndefined();
-  });
+  it.each(['walks/1', 'walks/2'])(
+    'counts as missing if an earlier version wrote it as %s',
+    async (earlier) => {
+      const release = join(folder, 'earlier');
+      await writeWalksCard(release, CARD);
+      const path = join(`${release}.neighbours`, 'walks.json');
+      writeFileSync(path, readFileSync(path, 'utf8').replace('walks/3', earlier));
+      expect(await readWalksCard(release, 'graph_1')).toBeUndefined();
+    },
+  );
 
   it('is refused in one sentence if a number was changed or its format is unknown', async () => {
     const release = join(folder, 'changed');
@@ -51,8 +55,8 @@ describe('the card of walks', () => {
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace('"seed":1', '"seed":2'));
     await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(`${path} was changed.`);
-    writeFileSync(path, text.replace('walks/2', 'walks/9'));
-    await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/this version reads gloaming-walks\/2/);
+    writeFileSync(path, text.replace('walks/3', 'walks/9'));
+    await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/this version reads gloaming-walks\/3/);
     writeFileSync(path, 'null');
     await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/format undefined/);
     writeFileSync(path, '{');
@@ -79,12 +83,11 @@ describe('the joint E-value', () => {
 });
 
 describe('propagation', () => {
-  const walkNull = { level: 1 };
+  const walkNull = { has_homologs: true, level: 1 };
   /** E-value of a mass by the curve of the null. */
-  const expected = (share: number): number =>
-    Math.exp(walkLogEValue({ mass: share * MASS_ONE, weakestLogEValue: -Infinity }, 1_000, walkNull)!);
+  const expected = (share: number): number => Math.exp(walkLogEValue(reached(1, share), 1_000, walkNull)!);
   const reached = (target: number, share: number, bridge?: number): Reached => {
-    return { target, mass: share * MASS_ONE, directMass: 0, bridge, weakestLogEValue: -Infinity };
+    return { target, mass: share * MASS_ONE, startMass: MASS_ONE, bridge, weakestLogEValue: -Infinity };
   };
 
   it('returns the reached targets with an E-value of at most 10, by E-value', () => {
