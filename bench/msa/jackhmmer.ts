@@ -9,10 +9,15 @@ import { childrenSeconds, type Rules } from './mmseqs.js';
 
 const execute = promisify(execFile);
 
+/** Position of the cell with the first profile column of a domain. The last one follows. Source: HMMER's user guide */
+const FIRST_PROFILE_COLUMN = 15;
+
 /** What jackhmmer finds. */
 export interface JackhmmerHits {
   /** Ids of the hits of each protein. */
   readonly ids: readonly ReadonlySet<string>[];
+  /** Those of which one domain covers as much of the protein as a row has to. */
+  readonly covering: readonly ReadonlySet<string>[];
   /** Processor time a protein. Unit: s */
   readonly seconds: number;
 }
@@ -26,7 +31,7 @@ export interface JackhmmerHits {
 export async function searchWithJackhmmer(
   proteins: readonly BenchProtein[],
   targets: readonly BenchProtein[],
-  { maxEvalue, rounds }: Pick<Rules, 'maxEvalue' | 'rounds'>,
+  { maxEvalue, minCoverage, rounds }: Pick<Rules, 'maxEvalue' | 'minCoverage' | 'rounds'>,
   folder: string,
 ): Promise<JackhmmerHits | undefined> {
   if (!(await isOnPath('jackhmmer'))) return undefined;
@@ -36,13 +41,18 @@ export async function searchWithJackhmmer(
   await writeFasta(path('targets'), targets);
   const before = childrenSeconds();
   const bounds = ['-N', String(rounds), '-E', String(maxEvalue), '--cpu', '1'];
-  const files = ['--tblout', path('table'), '-o', '/dev/null', path('queries'), path('targets')];
+  const files = ['--domtblout', path('table'), '-o', '/dev/null', path('queries'), path('targets')];
   await execute('jackhmmer', ['--noali', ...bounds, ...files]);
   const ids = proteins.map(() => new Set<string>());
+  const covering = proteins.map(() => new Set<string>());
   for await (const line of createInterface({ input: createReadStream(path('table')) })) {
     if (line.startsWith('#')) continue;
-    const [target, , query] = line.split(/\s+/);
-    ids[Number(query.slice(1))].add(target);
+    const cells = line.split(/\s+/);
+    const [target, , , query, , length] = cells;
+    const at = Number(query.slice(1));
+    ids[at].add(target);
+    const [first, last] = cells.slice(FIRST_PROFILE_COLUMN);
+    if (Number(last) - Number(first) + 1 >= minCoverage * Number(length)) covering[at].add(target);
   }
-  return { ids, seconds: (childrenSeconds() - before) / proteins.length };
+  return { ids, covering, seconds: (childrenSeconds() - before) / proteins.length };
 }

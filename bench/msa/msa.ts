@@ -243,22 +243,35 @@ function report(proteins: readonly BenchProtein[], ways: Readonly<Record<string,
 }
 
 /** Prints and returns the sizes of the alignments of those rows that jackhmmer finds, too. */
-function reportSupport(ways: Readonly<Record<string, Way>>, { ids: found, seconds }: JackhmmerHits) {
+function reportSupport(
+  ways: Readonly<Record<string, Way>>,
+  { ids: found, covering, seconds }: JackhmmerHits,
+) {
   const averages = Object.entries(ways).map(([name, { alignments }]) => {
     const sizes = alignments.map(({ rows, ids }, at): Size => {
       const supported = rows.filter((_, row) => row === 0 || found[at].has(ids[row]));
       return { depth: supported.length, neff: effectiveDepth(supported) };
     });
-    const rowsOf = (some: readonly Size[]): number => some.reduce((sum, { depth }) => sum + depth - 1, 0);
-    const counts = { rows: rowsOf(alignments), supported: rowsOf(sizes) };
+    const rowsOf = (some: readonly Size[]): number => sum(some.map(({ depth }) => depth - 1));
+    const shared = sum(alignments.map(({ ids }, at) => ids.filter((id) => covering[at].has(id)).length));
+    const counts = { rows: rowsOf(alignments), supported: rowsOf(sizes), shared };
     return [name, { ...counts, mean: averageOf(sizes, mean), median: averageOf(sizes, median) }] as const;
   });
-  console.log(`rows that three rounds of jackhmmer find, too (${seconds.toFixed(1)} s a protein)`);
+  const rows = sum(covering.map(({ size }) => size));
+  console.log(
+    `rows that three rounds of jackhmmer find, too (${seconds.toFixed(1)} s a protein), and how many of its own ` +
+      `${rows} hits that cover half of the query are rows`,
+  );
   for (const [name, each] of averages) {
-    const cells = [`${each.supported} of ${each.rows}`, inWords(each.mean), inWords(each.median)];
+    const counts = [`${each.supported} of ${each.rows}`, `${each.shared} of ${rows}`];
+    const cells = [...counts, inWords(each.mean), inWords(each.median)];
     console.log([name.padEnd(24), ...cells.map((cell) => cell.padStart(22))].join(''));
   }
-  return { supported: Object.fromEntries(averages), jackhmmer_processor_seconds: seconds };
+  return {
+    supported: Object.fromEntries(averages),
+    jackhmmer_rows: rows,
+    jackhmmer_processor_seconds: seconds,
+  };
 }
 
 function averageOf(list: readonly Size[], average: (values: readonly number[]) => number): Size {
@@ -269,8 +282,12 @@ function inWords({ depth, neff }: Size): string {
   return `${Number.isInteger(depth) ? depth : depth.toFixed(1)} (${neff.toFixed(1)})`;
 }
 
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
 function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+  return sum(values) / values.length;
 }
 
 function median(values: readonly number[]): number {
