@@ -25,6 +25,8 @@ const REFERENCE_TARGETS = 8_953;
 const SIZE_POWER = 0.25;
 /** Power of the mass of all hits of a query in a score. */
 const START_POWER = 0.5;
+/** Largest mass of all hits that counts: the labelled queries have no more. Unit: that of a certain hit */
+const START_MAX = 128;
 
 /** Null model of the walks of one database. */
 export interface WalkNull {
@@ -60,5 +62,6 @@ export function walkLogEValue(
  * Range  negative infinity for a mass of 0
  */
 export function walkScore({ mass, startMass }: Pick<Reached, 'mass' | 'startMass'>): number {
-  return Math.log(mass / MASS_ONE) + START_POWER * Math.log(Math.max(1, startMass / MASS_ONE));
+  const start = Math.min(Math.max(1, startMass / MASS_ONE), START_MAX);
+  return Math.log(mass / MASS_ONE) + START_POWER * Math.log(start);
 }

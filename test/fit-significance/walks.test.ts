@@ -40,12 +40,16 @@ describe('the null of walks', () => {
     }
   });
 
-  it('expects less mass of each target where the query has more hits, by the square root of theirs', () => {
+  it('expects less mass of each target by the square root of the hits of the query, up to 128', () => {
     const alone = walkLogEValue(reachedWith(0.5), TARGETS, WITH_HOMOLOGS);
     const among = walkLogEValue({ ...reachedWith(0.125), startMass: 16 * MASS_ONE }, TARGETS, WITH_HOMOLOGS);
     expect(among).toBeCloseTo(alone!, 9);
     const weak = walkLogEValue({ ...reachedWith(0.5), startMass: 0.3 * MASS_ONE }, TARGETS, WITH_HOMOLOGS);
     expect(weak).toBe(alone);
+    const [most, more] = [128, 1_000].map((hits) =>
+      walkLogEValue({ ...reachedWith(0.5), startMass: hits * MASS_ONE }, TARGETS, WITH_HOMOLOGS),
+    );
+    expect(more).toBe(most);
   });
 
   it('has no E-value for a small mass and a smaller one for each larger mass', () => {
