@@ -1,6 +1,7 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { assert } from '../../errors.js';
 import { EXPORT_GROUP_MAX_BYTES, EXPORT_GROUP_MAX_ROWS } from '../../limits.js';
+import { jointEValueOf } from './propagated.js';
 import type { ColumnRow, ExportedSearch } from './rows.js';
 
 /** A column of Gloaming's own tables and files. undefined becomes null. */
@@ -63,6 +64,7 @@ export const EXPORT_COLUMNS: readonly ExportColumn[] = [
   ),
   { name: 'propagation_expected_false_hits', type: 'number', value: ({ hit }) => hit?.expected_false_hits },
   { name: 'propagation_bridge', type: 'string', value: ({ hit }) => hit?.bridge?.target_id },
+  { name: 'propagation_joint_expected_false_hits', type: 'number', value: jointEValueOf },
 ];
 
 /** Returns a column of EXPORT_COLUMNS under its name in text formats. */
@@ -121,6 +123,7 @@ export const PROBABILITY_COLUMN = column(
 const PROPAGATION_COLUMNS: readonly ExportColumn[] = [
   renamed('propagation.expected_false_hits', 'propagation_expected_false_hits'),
   renamed('propagation.bridge', 'propagation_bridge'),
+  renamed('propagation.joint_expected_false_hits', 'propagation_joint_expected_false_hits'),
 ];
 
 /** Returns the columns of a table of our own, with those of propagation if the search was propagated. */

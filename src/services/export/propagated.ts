@@ -21,14 +21,24 @@ export function columnRows(
   for (const { candidate } of direct) hitOf.delete(candidate.target.id);
   const others = [...hitOf.values()].map((hit) => ({ query, search, hit }));
   const rows: readonly ColumnRow[] = [...joined, ...others];
-  return sort === BY_EVALUE ? rows.toSorted((a, b) => logEValueOf(a) - logEValueOf(b)) : rows;
+  return sort === BY_EVALUE ? rows.toSorted((a, b) => orderOf(a) - orderOf(b)) : rows;
 }
 
 const BY_EVALUE: Sort = 'evalue';
 /** Rows without any E-value are last. It is finite, because the difference of two infinities is no number. */
 const WITHOUT_EVALUE = Number.MAX_VALUE;
 
-function logEValueOf({ candidate, hit }: ColumnRow): number {
+function orderOf(row: ColumnRow): number {
+  return Math.min(jointLogEValueOf(row), WITHOUT_EVALUE);
+}
+
+/** The joint E-value of a row, by which such lists are ordered; undefined without propagation or any E-value. */
+export function jointEValueOf(row: ColumnRow): number | undefined {
+  const logEValue = row.query.propagated === undefined ? Infinity : jointLogEValueOf(row);
+  return logEValue === Infinity ? undefined : Math.exp(logEValue);
+}
+
+function jointLogEValueOf({ candidate, hit }: ColumnRow): number {
   const direct = candidate?.significance.measurements.log_expected_false_hits;
-  return Math.min(jointLogEValue(direct, hit?.log_expected_false_hits), WITHOUT_EVALUE);
+  return jointLogEValue(direct, hit?.log_expected_false_hits);
 }

@@ -84,6 +84,10 @@ describe('gloaming search --propagation', () => {
           ),
         );
       expect(best).toEqual([...best].sort((a, b) => a - b));
+      const joint = rows
+        .filter((row) => row.query_id === id)
+        .map((row) => Number(row['propagation.joint_expected_false_hits']));
+      for (const [at, value] of joint.entries()) expect(value / best[at]).toBeCloseTo(1, 2);
     }
   }, 60_000);
 

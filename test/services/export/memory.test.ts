@@ -21,8 +21,8 @@ const DIGESTS = {
   fasta: 'b8bc29e5e445bcfb2f1023089d3437507d63184d6694c455b0c0e5a82407e3da',
   m8: 'f3b5e3f695299ff6348ba012a3417dd404a9c78bdacf960ee36a8ae8aae1fca5',
   tsv: 'e59ecf66ee57aefa5d30f7b623e03115b95247295174ce30dfda085bea956b36',
-  parquet: '57d573fb0f5ac56055d004e048119a7b74d9afa21a6f5e99e21e4598a133d064',
-  arrow: '1025dfad7ee212e3b70ed0ff62e391e343ef6b8ef0f7a20b21e9d750b86240e5',
+  parquet: '467db8561cbd8c12faff62366c649de38c75869f5bbc705a0deb53703f353290',
+  arrow: 'ef7c4b6a91d2d443bbdb9685e8ca3c81daa62e614e63d2c6d148d2041f517688',
 };
 
 it.skipIf(!isLinux).each(Object.keys(DIGESTS) as (keyof typeof DIGESTS)[])(

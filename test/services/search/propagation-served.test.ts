@@ -140,10 +140,14 @@ describe('a run with propagation', () => {
       .slice(0, -1)
       .split('\n')
       .map((line) => line.split('\t'));
-    expect(header.slice(-2)).toEqual(['propagation.expected_false_hits', 'propagation.bridge']);
+    expect(header.slice(-3)).toEqual([
+      'propagation.expected_false_hits',
+      'propagation.bridge',
+      'propagation.joint_expected_false_hits',
+    ]);
     expect(lines.every((cells) => cells.length === header.length)).toBe(true);
     const { propagation, candidates } = (await ask({ propagation: 'required' })).body;
-    const reached = lines.filter((cells) => cells.at(-2) !== '').map((cells) => cells[1]);
+    const reached = lines.filter((cells) => cells.at(-3) !== '').map((cells) => cells[1]);
     expect(new Set(reached)).toEqual(new Set(propagation.hits.map((hit: Json) => hit.target_id)));
     const added = propagation.hits.filter((hit: Json) => !hit.is_candidate).length;
     expect(lines).toHaveLength(candidates.length + added);

@@ -130,10 +130,14 @@ describe('an export of a propagated run', () => {
     expect(read.slice(0, passing.candidates.length)).toEqual(expected.slice(0, passing.candidates.length));
   });
 
-  it('has two more columns as TSV, which a run without propagation has not', async () => {
+  it('has three more columns as TSV, which a run without propagation has not', async () => {
     const { path } = await exported({ run_id: batchId, format: 'tsv' });
     const [head, ...lines] = readFileSync(path, 'utf8').slice(0, -1).split('\n');
-    expect(head.split('\t').slice(-2)).toEqual(['propagation.expected_false_hits', 'propagation.bridge']);
+    expect(head.split('\t').slice(-3)).toEqual([
+      'propagation.expected_false_hits',
+      'propagation.bridge',
+      'propagation.joint_expected_false_hits',
+    ]);
     expect(lines).toHaveLength(expectedRows().length);
     const { propagation: _, ...settings } = SETTINGS;
     const plain = await run('homology.batch_search', { queries: [{ sequence: sequenceAt(5) }], ...settings });
