@@ -6,23 +6,33 @@ export type Loaded<Value> =
   | { readonly state: 'ready'; readonly value: Value };
 
 /**
- * Returns the state of `load`, which runs again when one of `keys` changes. The result of a superseded call is dropped.
+ * Returns the state of `load`, which runs again when one of `keys` changes. The result of a superseded call is dropped,
+ * and the first rendering with new keys is already that of a load.
  */
 export function useLoaded<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   keys: readonly unknown[],
 ): Loaded<Value> {
-  const [loaded, setLoaded] = useState<Loaded<Value>>({ state: 'loading' });
+  const [settled, setSettled] = useState<Settled<Value>>();
   useEffect(() => {
     const closing = new AbortController();
-    setLoaded({ state: 'loading' });
+    const settle = (loaded: Loaded<Value>): void => {
+      if (!closing.signal.aborted) setSettled({ keys, loaded });
+    };
     load(closing.signal).then(
-      (value) => closing.signal.aborted || setLoaded({ state: 'ready', value }),
-      (error: unknown) => closing.signal.aborted || setLoaded({ state: 'failed', error: error as Error }),
+      (value) => settle({ state: 'ready', value }),
+      (error: unknown) => settle({ state: 'failed', error: error as Error }),
     );
     return () => closing.abort();
   }, keys);
-  return loaded;
+  const isOfKeys = settled?.keys.every((key, at) => Object.is(key, keys[at])) === true;
+  return isOfKeys ? settled.loaded : { state: 'loading' };
+}
+
+/** The end of a load, and the keys that it was for. */
+interface Settled<Value> {
+  readonly keys: readonly unknown[];
+  readonly loaded: Loaded<Value>;
 }
 
 /** Calls `load` at an interval while the page is visible. Returns its latest value; undefined before the first. */
