@@ -14,17 +14,17 @@ interface Curve {
   readonly quadratic: number;
 }
 
-const CURVE: Curve = { constant: -0.7, linear: -1.87, quadratic: -0.166 };
+const CURVE: Curve = { constant: -0.36, linear: -2.15, quadratic: -0.255 };
 /** With homologs, chance hits lead more often to homologs of their own. */
-const CURVE_WITH_HOMOLOGS: Curve = { constant: 0.42, linear: -1.46, quadratic: -0.163 };
-/** Lowest score with an E-value: some fifty unrelated targets of a walk have more. */
-const LOWEST_SCORE = -4;
+const CURVE_WITH_HOMOLOGS: Curve = { constant: 1.22, linear: -1.44, quadratic: -0.241 };
+/** Lowest score with an E-value: some thirty unrelated targets of a walk have more. */
+const LOWEST_SCORE = -2.5;
 /** Targets of the labelled world. */
 const REFERENCE_TARGETS = 8_953;
 /** Power of the number of targets: a quarter of them have .7 times as many unrelated ones, by larger families. */
 const SIZE_POWER = 0.25;
 /** Power of the mass of all hits of a query in a score. */
-const START_POWER = 0.5;
+const START_POWER = 0.375;
 /** Largest mass of all hits that counts: the labelled queries have no more. Unit: that of a certain hit */
 const START_MAX = 128;
 
@@ -56,7 +56,7 @@ export function walkLogEValue(
 }
 
 /**
- * Score of a target: ln of its mass and of the square root of the query's, 0 or more for a certain direct hit. A family
+ * Score of a target: ln of its mass and of a root of the query's, 0 or more for a certain direct hit. A family
  * divides mass among its members, so that those of a large family get little each. The query's own hits say how large
  * its family is.
  * Range  negative infinity for a mass of 0

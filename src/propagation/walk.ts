@@ -1,7 +1,7 @@
 import { assert } from '../errors.js';
 import { overlaps } from './stretches.js';
 import type { NeighbourGraph } from '../neighbours/graph.js';
-import { quantisedWeight, WEIGHT_ONE, type WalkParameters } from './weights.js';
+import { quantisedWeight, rowDivisor, WEIGHT_ONE, type WalkParameters } from './weights.js';
 
 /*
  * Random walk with restart over the graph of neighbours:
@@ -9,12 +9,12 @@ import { quantisedWeight, WEIGHT_ONE, type WalkParameters } from './weights.js';
  *   Y = P + a P W + a² P W² + …
  *
  * P has the weights 1 ÷ (1 + factor · E) of the query's hits. W has those of each target's row, divided by the larger
- * of 1 and their sum. A bridge counts only where the stretch by which weight arrives overlaps that by which it leaves.
- * Otherwise two domains of one protein would connect strangers.
+ * of 1 and the power 7/8 of their sum. A bridge counts only where the stretch by which weight arrives overlaps that by
+ * which it leaves. Otherwise two domains of one protein would connect strangers.
  * Source  RankProp (Weston, Elisseeff, Zhou, Leslie & Noble 2004)
  *
  * All sums are of integers, and the order is fixed, so that every machine gets the same bits. Floats appear in
- * quotients, which IEEE 754 rounds exactly. A product of weight and mass is below 2⁵³.
+ * quotients and square roots, which IEEE 754 rounds exactly. A product of weight and mass is below 2⁵³.
  */
 
 /** Mass of a certain hit, and the most that one stretch passes on. */
@@ -84,7 +84,7 @@ export function createWalk(graph: NeighbourGraph, parameters: WalkParameters): W
       count += 1;
       sum += weights[edge];
     }
-    const divisor = Math.max(WEIGHT_ONE, sum);
+    const divisor = rowDivisor(sum);
     const onward = Math.floor((places.mass[place] * passed) / PASSED_ONE);
     for (let at = 0; at < count; at += 1) {
       const edge = passing[at];

@@ -24,7 +24,7 @@ export const WALK_PARAMETERS: WalkParameters = Object.freeze({
   evalue_factor: 10,
   largest_evalue: 10,
   overlap_256ths: 128,
-  least_passed: 1 / 4096,
+  least_passed: 1 / 512,
 });
 
 /** Weight of a certain hit. */
@@ -41,6 +41,17 @@ export function quantisedWeight(
 ): number {
   const eValue = portableExp(logEValue);
   return eValue <= largest ? Math.floor(WEIGHT_ONE / (1 + factor * eValue)) : 0;
+}
+
+/**
+ * Returns by what the weights of one row are divided before mass passes on: the power 7/8 of their sum. With the sum
+ * itself, the members of a large family would receive too little. Square roots are rounded exactly on every machine.
+ * Unit    1 ÷ WEIGHT_ONE, as the sum
+ * Range   WEIGHT_ONE or more, so that a row with few weak hits keeps most of its mass
+ */
+export function rowDivisor(sum: number): number {
+  const certainHits = Math.max(1, sum / WEIGHT_ONE);
+  return (WEIGHT_ONE * certainHits) / Math.sqrt(Math.sqrt(Math.sqrt(certainHits)));
 }
 
 /** Below e to this power a hit weighs 1, whatever the factor. */

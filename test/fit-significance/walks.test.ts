@@ -14,20 +14,20 @@ describe('the null of walks', () => {
       world: 'with homologs',
       walkNull: WITH_HOMOLOGS,
       observed: [
-        [5.62, 0.081],
-        [3.16, 0.25],
-        [1, 1.45],
-        [0.316, 6.6],
+        [3.16, 0.5],
+        [1.78, 1.48],
+        [1, 3.84],
+        [0.562, 7.1],
       ],
     },
     {
       world: 'without homologs',
       walkNull: { has_homologs: false, level: 1 },
       observed: [
-        [1.78, 0.17],
-        [1, 0.53],
-        [0.316, 3.5],
-        [0.178, 7.4],
+        [1.78, 0.21],
+        [1, 0.76],
+        [0.562, 2.27],
+        [0.316, 5.7],
       ],
     },
   ])('claims the unrelated domains that walks $world reached, within a third', ({ walkNull, observed }) => {
@@ -40,9 +40,13 @@ describe('the null of walks', () => {
     }
   });
 
-  it('expects less mass of each target by the square root of the hits of the query, up to 128', () => {
+  it('expects less mass of each target by a root of the hits of the query, up to 128 of them', () => {
     const alone = walkLogEValue(reachedWith(0.5), TARGETS, WITH_HOMOLOGS);
-    const among = walkLogEValue({ ...reachedWith(0.125), startMass: 16 * MASS_ONE }, TARGETS, WITH_HOMOLOGS);
+    const among = walkLogEValue(
+      { ...reachedWith(0.5 / 16 ** 0.375), startMass: 16 * MASS_ONE },
+      TARGETS,
+      WITH_HOMOLOGS,
+    );
     expect(among).toBeCloseTo(alone!, 9);
     const weak = walkLogEValue({ ...reachedWith(0.5), startMass: 0.3 * MASS_ONE }, TARGETS, WITH_HOMOLOGS);
     expect(weak).toBe(alone);
@@ -53,9 +57,9 @@ describe('the null of walks', () => {
   });
 
   it('has no E-value for a small mass and a smaller one for each larger mass', () => {
-    expect(walkLogEValue(reachedWith(0.018), TARGETS, WITH_HOMOLOGS)).toBeUndefined();
+    expect(walkLogEValue(reachedWith(0.082), TARGETS, WITH_HOMOLOGS)).toBeUndefined();
     let last = Infinity;
-    for (let share = 0.019; share < 100; share *= 1.1) {
+    for (let share = 0.083; share < 100; share *= 1.1) {
       const log = walkLogEValue(reachedWith(share), TARGETS, WITH_HOMOLOGS)!;
       expect(log).toBeLessThan(last);
       last = log;
@@ -72,8 +76,8 @@ describe('the null of walks', () => {
 
   it('is raised by reversed proteins that reach more than labelled domains, and never lowered', () => {
     expect(levelOf(0, 1_000)).toBe(1);
-    expect(levelOf(1_800, 1_000)).toBe(1);
-    expect(levelOf(5_400, 1_000)).toBeCloseTo(3, 9);
+    expect(levelOf(3_300, 1_000)).toBe(1);
+    expect(levelOf(9_900, 1_000)).toBeCloseTo(3, 9);
   });
 
   it('counts the targets that a walk reaches with a tenth of the mass of a certain hit', () => {

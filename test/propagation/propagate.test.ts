@@ -92,10 +92,10 @@ describe('propagation', () => {
 
   it('returns the reached targets with an E-value of at most 10, by E-value', () => {
     const walk = (): readonly Reached[] => [
-      reached(1, 0.2, 4),
+      reached(1, 0.4, 4),
       reached(2, 0.02, 4),
       reached(3, 1),
-      reached(5, 0.2, 3),
+      reached(5, 0.4, 3),
     ];
     const found = propagate([], { walk, walkNull, targetCount: 1_000 });
     expect(found.map(({ target, bridge }) => [target, bridge])).toEqual([
@@ -105,19 +105,19 @@ describe('propagation', () => {
     ]);
     expect(found.map(({ logEValue }) => Math.exp(logEValue))).toEqual([
       expect.closeTo(expected(1), 9),
-      expect.closeTo(expected(0.2), 9),
-      expect.closeTo(expected(0.2), 9),
+      expect.closeTo(expected(0.4), 9),
+      expect.closeTo(expected(0.4), 9),
     ]);
   });
 
   it('claims no more than the weakest hit on the surest path', () => {
     const eValues = [0.01, 7, 11].map((weakest) => {
-      const walk = (): readonly Reached[] => [{ ...reached(1, 0.2, 4), weakestLogEValue: Math.log(weakest) }];
+      const walk = (): readonly Reached[] => [{ ...reached(1, 0.4, 4), weakestLogEValue: Math.log(weakest) }];
       return propagate([], { walk, walkNull, targetCount: 1_000 }).map(({ logEValue }) =>
         Math.exp(logEValue),
       );
     });
-    expect(eValues).toEqual([[expect.closeTo(expected(0.2), 9)], [expect.closeTo(7, 9)], []]);
+    expect(eValues).toEqual([[expect.closeTo(expected(0.4), 9)], [expect.closeTo(7, 9)], []]);
   });
 
   it('starts from the candidates with an E-value and an alignment only', () => {
