@@ -25,7 +25,7 @@ const REFERENCE_TARGETS = 8_953;
 const SIZE_POWER = 0.25;
 /** Power of the mass of all hits of a query in a score. */
 const START_POWER = 0.375;
-/** Largest mass of all hits that counts: the labelled queries have no more. Unit: that of a certain hit */
+/** Largest mass of all hits that counts: labelled queries have at most 139. Unit: that of a certain hit */
 const START_MAX = 128;
 
 /** Null model of the walks of one database. */
