@@ -15,6 +15,7 @@ import { presentHomolog } from '../../src/services/run-kinds/relatives.js';
 import { presentCandidate } from '../../src/services/search/present-candidates.js';
 import type { Bench } from '../main.js';
 import { draw, readProteins, type BenchProtein } from '../tools/proteins.js';
+import { median } from '../tools/statistics.js';
 import { measureContamination } from './contamination.js';
 import { measureDecoys } from './decoys.js';
 import { measureDoor } from './door.js';
@@ -288,10 +289,4 @@ function sum(values: readonly number[]): number {
 
 function mean(values: readonly number[]): number {
   return sum(values) / values.length;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return (sorted[Math.ceil(middle) - 1] + sorted[Math.floor(middle)]) / 2;
 }
