@@ -87,6 +87,7 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
     ...hubnessesOf(decoyHubness, sample.hubnesses[index]),
     promiscuity: decoyPromiscuity + sample.promiscuities[index],
     classBias: 0,
+    repeats: 0,
     cysteines: pairCysteines(decoyCysteines, sample.cysteines[index]),
   });
   const scoreOf = (index: number, affineScore: number, profileScore: number): PairScore => {

@@ -111,7 +111,7 @@ async function calibrate(
     basisDigest: basis.digest,
     onReferenceSet: (done) => report('panel', done),
   });
-  return writeCalibration(release.directory, content, table, hubnesses);
+  return writeCalibration(release.directory, content, { moments: table, hubnesses });
 }
 
 /** Returns a JSON value of the inputs of a calibration. Checkpoints with another identity are not resumed. */

@@ -118,6 +118,7 @@ export function withPromiscuities(
       hubnessComponents: hubnessComponentsOf(first, second),
       promiscuity: promiscuities[firsts[pair]] + promiscuities[seconds[pair]],
       classBias: 0,
+      repeats: 0,
       cysteines: pairCysteines(cysteines[firsts[pair]], cysteines[seconds[pair]]),
     };
   };

@@ -51,7 +51,7 @@ export interface MeasureAccess extends MeasureOptions, PhaseFiles {}
 
 /** One phase of a calibration. */
 export interface CalibratePhase {
-  readonly name: 'pairs' | 'controls' | 'reversed' | 'decoys' | 'moments' | 'panel';
+  readonly name: 'pairs' | 'controls' | 'reversed' | 'decoys' | 'moments' | 'panel' | 'repeats';
   /** Number of units: pairs, proteins or searches. */
   readonly count: number;
   /** Estimated duration of the phase. Unit: the time of one pair. */
@@ -74,6 +74,8 @@ type PhaseName = CalibratePhase['name'];
 const PAIRS_PER_CONTROL = 260;
 const PAIRS_PER_MOMENTS = 2;
 const PAIRS_PER_COMPARISON = 0.7;
+/** Half of a protein is aligned with the other half; most of the time is that of the call. */
+const PAIRS_PER_REPEATS = 2;
 /** A member of a reference null has some 70 residues. */
 const PAIRS_PER_SHORT_COMPARISON = 0.22;
 
@@ -92,11 +94,14 @@ export function referencePhases(extent: {
   readonly targetCount: number;
   readonly memberCount: number;
   readonly pairCount: number;
+  readonly hasRepeats: boolean;
 }): readonly CalibratePhase[] {
-  const { targetCount, memberCount, pairCount } = extent;
+  const { targetCount, memberCount, pairCount, hasRepeats } = extent;
+  const repeatCount = hasRepeats ? targetCount : 0;
   const phases: readonly CalibratePhase[] = [
     { name: 'moments', count: targetCount, weight: targetCount * PAIRS_PER_MOMENTS },
     { name: 'panel', count: memberCount, weight: memberCount * targetCount * PAIRS_PER_SHORT_COMPARISON },
+    { name: 'repeats', count: repeatCount, weight: repeatCount * PAIRS_PER_REPEATS },
     { name: 'pairs', count: pairCount, weight: pairCount },
   ];
   return phases.filter(({ count }) => count > 0);

@@ -35,6 +35,14 @@ import { sha256Hex } from '../canonical.js';
 /** A calibration card without its files. */
 export type CardContent = Omit<CalibrationCard, 'files'>;
 
+/** Covariates of every target of a release. */
+export interface TargetCovariates {
+  readonly moments: MomentTable;
+  readonly hubnesses: Pick<HubnessTable, 'of'>;
+  /** Shape: [targets]. Unit: 1. Undefined if the null has no model of repeats. */
+  readonly repeatShares?: Float32Array | undefined;
+}
+
 /**
  * Writes a calibration beside its release and replaces an existing one. A process that opens the release meanwhile
  * reads
@@ -45,8 +53,7 @@ export type CardContent = Omit<CalibrationCard, 'files'>;
 export async function writeCalibration(
   releaseDirectory: string,
   content: CardContent,
-  moments: MomentTable,
-  hubnesses: Pick<HubnessTable, 'of'>,
+  { moments, hubnesses, repeatShares }: TargetCovariates,
   reference?: { readonly path: string; readonly file: FileCard },
 ): Promise<CalibrationCard> {
   const destination = calibrationDirectory(releaseDirectory);
@@ -59,6 +66,7 @@ export async function writeCalibration(
     ['sketch', moments.sketches, rank],
     ...hubnessColumns(hubnesses, moments.means.length / dimension, profiles !== undefined),
     ...(profiles === undefined ? [] : profileColumns(profiles)),
+    ...(repeatShares === undefined ? [] : [['repeat_share', repeatShares, 1] as const]),
   ]);
   const basis = arrowBytes([['component', moments.basis, secondMomentSize(dimension)]]);
   const card: CalibrationCard = {

@@ -14,9 +14,9 @@ interface Curve {
   readonly quadratic: number;
 }
 
-const CURVE: Curve = { constant: -0.36, linear: -2.15, quadratic: -0.255 };
+const CURVE: Curve = { constant: -0.5, linear: -2.15, quadratic: -0.246 };
 /** With homologs, chance hits lead more often to homologs of their own. */
-const CURVE_WITH_HOMOLOGS: Curve = { constant: 1.22, linear: -1.44, quadratic: -0.241 };
+const CURVE_WITH_HOMOLOGS: Curve = { constant: 0.97, linear: -1.445, quadratic: -0.226 };
 /** Lowest score with an E-value: some thirty unrelated targets of a walk have more. */
 const LOWEST_SCORE = -2.5;
 /** Targets of the labelled world. */

@@ -23,17 +23,21 @@ export interface ProteinCovariates {
   readonly hubness: ProteinHubness;
   readonly promiscuity: number;
   readonly classBias: number;
+  /** `repeatShareOf` (pairs/repeats.ts); 0 if the null does not use it. */
+  readonly repeatShare: number;
   readonly cysteines: CysteineCount;
 }
 
 /**
  * Returns the covariates of a protein that is no target of the release, such as a query.
  * @param referenceSums  MaxSim sums of the protein with the calibration's reference set, in its order
+ * @param repeatShare    that of the protein; any number if the null does not use it
  */
 export function covariatesOf(
   sequence: string,
   moments: ProteinMoments,
   referenceSums: MaxSimSums,
+  repeatShare: number,
   release: Release,
   calibration: Calibration,
 ): ProteinCovariates {
@@ -45,6 +49,7 @@ export function covariatesOf(
     hubness: hubnessOf(length, projected, referenceSums, release, calibration),
     promiscuity: momentSum(calibration.promiscuity, projected),
     classBias: classBiasOf(calibration.classBias, projected),
+    repeatShare,
     cysteines: countCysteines(sequence),
   };
 }

@@ -13,6 +13,7 @@ import { familyWiseProbability, qValues } from '../significance/false-discovery.
 import { momentForm, pairMoments, proteinMoments } from '../significance/moments.js';
 import { targetClassBias, targetMomentSum } from '../significance/moment-weights.js';
 import { homologyProbability } from '../significance/probability.js';
+import { repeatExcess } from '../significance/repeats.js';
 import {
   controlCoordinate,
   tailCoordinate,
@@ -31,6 +32,7 @@ import type {
 } from './pairs/candidate-significance.js';
 import { controlScores, type ControlScores } from './control.js';
 import { profileScores } from './pairs/profile-scores.js';
+import { repeatShareFor } from './pairs/repeats.js';
 import { covariatesOf, type ProteinCovariates } from './covariates.js';
 import { refuseWithoutSignificance, unsupportedMoments, unsupportedQuery } from './refusals.js';
 import { ofSize, populationOf } from './searched-strata.js';
@@ -160,7 +162,8 @@ async function judgeQuery(
   if (queryReason !== undefined) {
     return { judgements: candidates.map(() => unsupported(queryReason)), judgeAlignment: judgeNone };
   }
-  const own = covariatesOf(query.sequence, moments, referenceSums, release, calibration);
+  const repeatShare = await repeatShareFor(tokens, engine, calibration, options);
+  const own = covariatesOf(query.sequence, moments, referenceSums, repeatShare, release, calibration);
   const ofProfiles = await profileScoresOf(query, candidates, engine, calibration, options);
   const places = await mapInTurns(candidates, (candidate, at) =>
     placeCandidate(candidate, ofProfiles[at], own, release, calibration),
@@ -259,10 +262,12 @@ export function binOf(
 function placeCandidate(
   { targetIndex, affine, maxsim }: Scored,
   profileScore: number,
-  { length: queryLength, projected, hubness, promiscuity, classBias, cysteines }: ProteinCovariates,
+  own: ProteinCovariates,
   { targets }: Release,
-  { card, bins, moments, pairNull, hubnesses, promiscuity: model, classBias: bias }: Calibration,
+  calibration: Calibration,
 ): Place | UnsupportedReason {
+  const { card, bins, moments, pairNull, hubnesses, promiscuity: model, classBias: bias } = calibration;
+  const { length: queryLength, projected, hubness, promiscuity, classBias, repeatShare, cysteines } = own;
   const targetLength = targets.length(targetIndex);
   if (targetLength < card.supported.target_minimum_residues) return 'target_too_short';
   if (targetLength > card.supported.target_maximum_residues) return 'target_too_long';
@@ -285,6 +290,7 @@ function placeCandidate(
     ...hubnessesOf(hubness, hubnesses(targetIndex)),
     promiscuity: promiscuity + targetMomentSum(model, moments, targetIndex),
     classBias: classBias + targetClassBias(bias, moments, targetIndex),
+    repeats: repeatExcess(calibration.repeats, repeatShare, calibration.repeatShares?.[targetIndex] ?? 0),
     cysteines:
       pairNull.cysteines.weight === 0
         ? undefined

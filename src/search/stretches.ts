@@ -13,7 +13,9 @@ import { pairCysteines } from '../significance/cysteines.js';
 import { hubnessesOf } from '../significance/hubness.js';
 import { momentForm, momentsOfPair, proteinMoments } from '../significance/moments.js';
 import { controlCoordinate, tailCoordinate, type PairScore } from '../significance/pair-null.js';
+import { repeatExcess } from '../significance/repeats.js';
 import { affineParameters, type AlignedProtein } from './pairs/affine.js';
+import { repeatShareFor } from './pairs/repeats.js';
 import { covariatesOf, type ProteinCovariates } from './covariates.js';
 import { compareReferenceSet } from './exhaustive.js';
 import { maxsimDistances } from './rank.js';
@@ -82,6 +84,7 @@ export function openStretches(
         ...hubnessesOf(own.hubness, others.hubness),
         promiscuity: own.promiscuity + others.promiscuity,
         classBias: own.classBias + others.classBias,
+        repeats: repeatExcess(calibration.repeats, own.repeatShare, others.repeatShare),
         cysteines: pairCysteines(own.cysteines, others.cysteines),
       };
       const scoreOf = (affineScore: number): PairScore => {
@@ -126,7 +129,8 @@ async function openStretch(
       const moments = proteinMoments(tokens, momentForm(release.manifest));
       if (unsupportedQuery(tokens.length, card) ?? unsupportedMoments(moments, card)) return undefined;
       const [sums] = (await compareReferenceSet([tokens], calibration.referenceSet, engine, options))!;
-      return covariatesOf(sequence, moments, sums, release, calibration);
+      const repeatShare = await repeatShareFor(tokens, engine, calibration, options);
+      return covariatesOf(sequence, moments, sums, repeatShare, release, calibration);
     }),
   };
 }

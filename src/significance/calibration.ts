@@ -2,6 +2,7 @@ import type { BinCard, CalibrationCard } from './card.js';
 import type { MomentTable } from './moments.js';
 import type { PairNull } from './pair-null.js';
 import type { ClassBias, MomentWeights } from './moment-weights.js';
+import type { RepeatModel } from './repeats.js';
 import type { HubnessModel, ProteinHubness } from './hubness.js';
 import type { ReferenceSet } from './reference-set.js';
 import { continuedTail, type TailModel } from './tail-model.js';
@@ -16,6 +17,8 @@ export interface Calibration {
   readonly promiscuity: MomentWeights | undefined;
   /** Undefined in a null that was fitted to a release, and in one of an earlier version. */
   readonly classBias: ClassBias | undefined;
+  /** Undefined in a null that was fitted to a release, and in one of an earlier version. */
+  readonly repeats: RepeatModel | undefined;
   /** [query stratum][target stratum] */
   readonly bins: readonly (readonly Bin[])[];
   /** One row per target of the release. */
@@ -23,6 +26,8 @@ export interface Calibration {
   readonly hubness: HubnessModel;
   /** Hubness of a target of the release, and its hubness components. */
   readonly hubnesses: (target: number) => ProteinHubness;
+  /** Repeat share of each target (`repeatShareOf`); undefined without a model of repeats. */
+  readonly repeatShares: Float32Array | undefined;
   /** The proteins that a query's hubness is measured against. */
   readonly referenceSet: ReferenceSet;
   /** ln of the factor on tail probabilities that is the release's own; 0 if the null was fitted to the release. */

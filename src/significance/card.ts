@@ -142,6 +142,12 @@ export interface CalibrationCard {
       readonly smallest: number;
       readonly largest: number;
     };
+    /** How repeats lower the coordinate (repeats.ts); absent from nulls of a release, and from earlier formats. */
+    readonly repeats?: {
+      readonly weight: number;
+      readonly usual_share: number;
+      readonly largest_share: number;
+    };
   };
   /** The hubness model (hubness.ts) and its reference set. */
   readonly bias: {
@@ -205,10 +211,10 @@ export const UNCONTROLLED_FORMAT = 'gloaming-calibration/3';
 /** Format for releases with profiles, whose null also depends on profile moments and the profile score of a pair. */
 export const PROFILED_FORMAT = 'gloaming-calibration/16';
 /** Format of cards whose null is the reference of the encoder, with or without profiles. */
-export const REFERENCE_FORMAT = 'gloaming-calibration/18';
+export const REFERENCE_FORMAT = 'gloaming-calibration/19';
 /**
- * Earlier formats that are still used: without promiscuity (4, 6, 7), without the profile score (9), without cysteines
- * (8, 10, 11, 12), without a usual share of cysteines (14, 15), without class bias (17).
+ * Earlier formats that are still used. They lack promiscuity (4, 6, 7), the profile score (9), cysteines (8, 10, 11,
+ * 12), a usual share of cysteines (14, 15), class bias (17) or repeats (18).
  */
 const EARLIER_FORMATS = [
   'gloaming-calibration/4',
@@ -222,6 +228,7 @@ const EARLIER_FORMATS = [
   'gloaming-calibration/14',
   'gloaming-calibration/15',
   'gloaming-calibration/17',
+  'gloaming-calibration/18',
 ] as const;
 export type CardFormat =
   | typeof CARD_FORMAT
@@ -265,16 +272,18 @@ export function conditioningContextId({
   profiles,
   promiscuity,
   class_bias: classBias,
+  repeats,
   cysteine_weight: cysteineWeight = 0,
 }: Pick<
   CalibrationCard['pair_null'],
-  'profiles' | 'promiscuity' | 'class_bias' | 'cysteine_weight'
+  'profiles' | 'promiscuity' | 'class_bias' | 'repeats' | 'cysteine_weight'
 >): string {
   const withProfiles = profiles === undefined ? '' : 'profiles_';
   if (cysteineWeight > 0) {
     const withPromiscuity = promiscuity === undefined ? '' : 'promiscuity_';
     const withClasses = classBias === undefined ? '' : 'classes_';
-    return `lengths_moments_${withProfiles}biases_${withPromiscuity}${withClasses}and_cysteines/1`;
+    const withRepeats = repeats === undefined ? 'and_cysteines' : 'cysteines_and_repeats';
+    return `lengths_moments_${withProfiles}biases_${withPromiscuity}${withClasses}${withRepeats}/1`;
   }
   return promiscuity === undefined
     ? `lengths_moments_${withProfiles}and_biases/2`

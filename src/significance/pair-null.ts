@@ -19,6 +19,8 @@ export interface NullPair extends PairShape {
   readonly promiscuity: number;
   /** Sum of the class biases of query and target (moment-weights.ts); 0 while a null is fitted. */
   readonly classBias: number;
+  /** What the repeats of both proteins take off the coordinate (repeats.ts); 0 while a null is fitted. */
+  readonly repeats: number;
   /** Cysteines of both proteins; absent from a pair whose scores gain nothing by them. */
   readonly cysteines: PairCysteines | undefined;
 }
@@ -72,7 +74,7 @@ export interface HubnessScales {
  *   evidence        = affine score ÷ (query length · target length)^¼ + 3 · (score of one cosine) · mean closest cosine
  *                     + weight · bits of the profile score beyond chance (`profileEvidence`)
  *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + share · moments))
- *                     − class bias − cysteine weight · cysteine excess (cysteines.ts)
+ *                     − class bias − repeats − cysteine weight · cysteine excess (cysteines.ts)
  *   moments         = mean slope · m + spread slope · s
  *
  * The sum is a high quantile of the evidence of unrelated pairs with the same covariates, fitted by quantile
@@ -292,12 +294,12 @@ export function tailCoordinate(model: PairNull, pair: NullPair, score: PairScore
 }
 
 /**
- * Returns the tail coordinate of the reversed-query control of a pair. It has no cysteine excess: a control with it
- * would take less off the coordinate of the pair, and the excess would have no effect.
+ * Returns the tail coordinate of the reversed-query control of a pair. Cysteines and repeats do not lower it: a lower
+ * control would take less off the coordinate of the pair, and they would have no effect.
  * Unit  mean excesses over the fitted quantile
  */
 export function controlCoordinate(model: PairNull, pair: NullPair, score: PairScore): number {
-  return tailCoordinate(model, { ...pair, cysteines: undefined }, score);
+  return tailCoordinate(model, { ...pair, repeats: 0, cysteines: undefined }, score);
 }
 
 /**
@@ -308,7 +310,7 @@ export function excessCoordinate(model: PairNull, pair: NullPair, evidence: numb
   nullTerms(pair, model, scratch);
   const excess = evidence - expectedOf(model.weights, scratch);
   const scale = model.scale * Math.exp(rateSlope(model.rate, scratch, slopeTerms(model)));
-  const coordinate = excess / scale - pair.classBias;
+  const coordinate = excess / scale - pair.classBias - pair.repeats;
   const { weight, usualShare } = model.cysteines;
   if (pair.cysteines === undefined || weight === 0) return coordinate;
   return coordinate - weight * cysteineExcess(pair.cysteines, usualShare);

@@ -11,7 +11,15 @@ import type { PairNull } from './pair-null.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { readReferenceProteins } from './reference-set.js';
 import type { ClassBias, MomentWeights } from './moment-weights.js';
-import { classBiasModelOf, floatsOf, openBins, pairNullOf, promiscuityModelOf } from './sidecar.js';
+import type { RepeatModel } from './repeats.js';
+import {
+  classBiasModelOf,
+  floatsOf,
+  openBins,
+  pairNullOf,
+  promiscuityModelOf,
+  repeatModelOf,
+} from './sidecar.js';
 
 /*
  * The reference null of an encoder: the null model of scores of unrelated proteins, fitted once to a large sample of
@@ -35,10 +43,10 @@ export interface ReferenceNullCard extends Pick<
   readonly files: { readonly proteins: FileCard; readonly basis: FileCard };
 }
 
-export const REFERENCE_NULL_FORMAT = 'gloaming-reference-null/6';
+export const REFERENCE_NULL_FORMAT = 'gloaming-reference-null/7';
 /**
  * Earlier formats that are still used: without promiscuity, without cysteines, without a usual share of them, without
- * class bias.
+ * class bias, without repeats.
  */
 const EARLIER_FORMATS = [
   'gloaming-reference-null/1',
@@ -46,6 +54,7 @@ const EARLIER_FORMATS = [
   'gloaming-reference-null/3',
   'gloaming-reference-null/4',
   'gloaming-reference-null/5',
+  'gloaming-reference-null/6',
 ] as const;
 const FORMATS = [REFERENCE_NULL_FORMAT, ...EARLIER_FORMATS] as const;
 type ReferenceNullFormat = (typeof FORMATS)[number];
@@ -59,6 +68,7 @@ export interface ReferenceNull {
   readonly pairNull: PairNull;
   readonly promiscuity: MomentWeights | undefined;
   readonly classBias: ClassBias | undefined;
+  readonly repeats: RepeatModel | undefined;
   readonly bins: readonly (readonly Bin[])[];
   readonly proteins: readonly QueryTokens[];
   /** [rank × dimension × (dimension + 1) ÷ 2], orthonormal rows. */
@@ -103,6 +113,7 @@ export async function openReferenceNull(
     pairNull: pairNullOf(card),
     promiscuity: promiscuityModelOf(card),
     classBias: classBiasModelOf(card),
+    repeats: repeatModelOf(card),
     bins: openBins(card.bins, card.stratum_edges),
     proteins,
     basis,

@@ -22,6 +22,7 @@ import type { MomentTable } from './moments.js';
 import { openReferenceSet, readReferenceProteins, type ReferenceSet } from './reference-set.js';
 import type { ClassBias, MomentWeights } from './moment-weights.js';
 import type { CovariateScale, PairNull } from './pair-null.js';
+import type { RepeatModel } from './repeats.js';
 
 /**
  * Reads the card of a release's calibration. Returns undefined if there is none, or one of a superseded format.
@@ -64,6 +65,7 @@ export async function openCalibration(
     pairNull: pairNullOf(card),
     promiscuity: promiscuityModelOf(card),
     classBias: classBiasModelOf(card),
+    repeats: repeatModelOf(card),
     bins: openBins(card.bins, card.stratum_edges),
     hubness: card.bias,
     logLevel: card.reference?.log_level ?? 0,
@@ -148,6 +150,15 @@ export function classBiasModelOf({
   return { meanWeights, sketchWeights, offset, smallest, largest };
 }
 
+/** Returns the model of repeats of a card; undefined if it has none. */
+export function repeatModelOf({
+  pair_null: { repeats },
+}: Pick<CalibrationCard, 'pair_null'>): RepeatModel | undefined {
+  if (repeats === undefined) return undefined;
+  const { weight, usual_share: usualShare, largest_share: largestShare } = repeats;
+  return { weight, usualShare, largestShare };
+}
+
 /** Returns the promiscuity model of a card; undefined if it has none. */
 export function promiscuityModelOf({
   pair_null: { promiscuity },
@@ -186,7 +197,7 @@ async function readTargets(
   folder: string,
   card: CalibrationCard,
   targetCount: number,
-): Promise<Pick<Calibration, 'moments' | 'hubnesses' | 'referenceSet'>> {
+): Promise<Pick<Calibration, 'moments' | 'hubnesses' | 'repeatShares' | 'referenceSet'>> {
   const { dimension, rank } = card.moments;
   const targets = await readTable(folder, card.files.targets);
   const basis = await readTable(folder, card.files.basis);
@@ -208,6 +219,7 @@ async function readTargets(
   return {
     moments,
     hubnesses: hubnessesIn(targets, card.pair_null.profiles?.leanings.length ?? 0),
+    repeatShares: card.pair_null.repeats && floatsOf(targets, 'repeat_share'),
     referenceSet: await readReferenceSet(folder, card, moments),
   };
 }

@@ -36,6 +36,7 @@ function pairAt(pair: number): NullPair {
     hubnessComponents: [0, 0],
     promiscuity: 0,
     classBias: 0,
+    repeats: 0,
   };
   const others = { logEffective: Math.log(10), cysteines: undefined };
   return { queryLength, targetLength, ...others, ...moments, ...hubnesses };

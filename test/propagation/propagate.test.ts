@@ -37,13 +37,13 @@ describe('the card of walks', () => {
     expect(await readWalksCard(release, 'graph_2')).toBeUndefined();
   });
 
-  it.each(['walks/1', 'walks/2'])(
+  it.each(['walks/1', 'walks/2', 'walks/3'])(
     'counts as missing if an earlier version wrote it as %s',
     async (earlier) => {
       const release = join(folder, 'earlier');
       await writeWalksCard(release, CARD);
       const path = join(`${release}.neighbours`, 'walks.json');
-      writeFileSync(path, readFileSync(path, 'utf8').replace('walks/3', earlier));
+      writeFileSync(path, readFileSync(path, 'utf8').replace('walks/4', earlier));
       expect(await readWalksCard(release, 'graph_1')).toBeUndefined();
     },
   );
@@ -55,8 +55,8 @@ describe('the card of walks', () => {
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace('"seed":1', '"seed":2'));
     await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(`${path} was changed.`);
-    writeFileSync(path, text.replace('walks/3', 'walks/9'));
-    await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/this version reads gloaming-walks\/3/);
+    writeFileSync(path, text.replace('walks/4', 'walks/9'));
+    await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/this version reads gloaming-walks\/4/);
     writeFileSync(path, 'null');
     await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/format undefined/);
     writeFileSync(path, '{');

@@ -35,6 +35,7 @@ function pairWith(meanCosine: number, cosineSpread: number): NullPair {
     hubnessComponents: [],
     promiscuity: 0,
     classBias: 0,
+    repeats: 0,
   };
   const lengths = { queryLength: Math.E, targetLength: 100 };
   return { ...lengths, meanCosine, cosineSpread, ...ofProfiles, ...hubnesses, cysteines: undefined };
@@ -67,6 +68,14 @@ test('with a share of one the rate is linear in its terms', () => {
 test('a class bias comes off the coordinate as it is', () => {
   const pair = { ...pairWith(0, 0), classBias: 0.7 };
   expect(excessCoordinate(nullWith(1), pair, EVIDENCE)).toBeCloseTo(coordinateBy(0) - 0.7, 12);
+});
+
+test('repeats lower the coordinate of a pair, and not that of its control', () => {
+  const [model, plain] = [nullWith(1), pairWith(0, 0)];
+  const score: PairScore = { affineScore: 8, meanClosestCosine: 0.5, profileScore: 0 };
+  const coordinate = tailCoordinate(model, plain, score);
+  expect(tailCoordinate(model, { ...plain, repeats: 1.3 }, score)).toBeCloseTo(coordinate - 1.3, 12);
+  expect(controlCoordinate(model, { ...plain, repeats: 1.3 }, score)).toBe(coordinate);
 });
 
 test('promiscuity moves the threshold, and slows the tail only above its mean', () => {

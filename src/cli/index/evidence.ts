@@ -23,6 +23,7 @@ const PHASES: Readonly<Record<CalibratePhase['name'], string>> = {
   decoys: 'reversed and shuffled proteins are counted',
   moments: 'proteins are described by their moments',
   panel: 'searches measure the hubness of each protein',
+  repeats: 'proteins are compared with themselves, because of repeats',
 };
 
 /** Lists the phases of a calibration with their shares of the work. */

@@ -11,8 +11,7 @@ import {
   type CalibrationCard,
 } from '../../significance/card.js';
 import { canonicalSha256 } from '../../canonical.js';
-import type { HubnessTable } from '../../significance/hubness.js';
-import { momentForm, type MomentTable } from '../../significance/moments.js';
+import { momentForm } from '../../significance/moments.js';
 import type { ReferenceNull } from '../../significance/reference-null.js';
 import type { Release } from '../../release/release.js';
 import { referencePolicyId } from '../../search/plan.js';
@@ -23,6 +22,7 @@ import { measureLevel, type Level } from './level.js';
 import { levelPairCount, planLevelPairs } from './level-pairs.js';
 import { REFERENCE_CALIBRATION } from './make.js';
 import { measureMoments } from '../moments.js';
+import { measureRepeats } from './repeats.js';
 import {
   phaseMeter,
   referencePhases,
@@ -30,7 +30,7 @@ import {
   type MeasureAccess,
   type MeasureOptions,
 } from '../options.js';
-import { writeCalibration, type CardContent } from '../write.js';
+import { writeCalibration, type CardContent, type TargetCovariates } from '../write.js';
 
 /** A calibration by the reference null, or the reason why the release needs a null of its own. */
 export type ReferenceOutcome =
@@ -45,6 +45,7 @@ export function plannedReferencePhases(targetCount: number): readonly CalibrateP
     targetCount,
     memberCount: USUAL_MEMBERS,
     pairCount: levelPairCount(targetCount),
+    hasRepeats: true,
   });
 }
 
@@ -77,6 +78,7 @@ export async function calibrateByReference(
     targetCount: release.targets.count,
     memberCount: reference.proteins.length,
     pairCount: plan.pairCount,
+    hasRepeats: reference.repeats !== undefined,
   });
   options.onPlan?.(phases);
   const report = phaseMeter(phases, options.onProgress);
@@ -105,7 +107,9 @@ export async function calibrateByReference(
       basisDigest: basis.digest,
       onReferenceSet: (done) => report('panel', done),
     });
-    const covariates = { moments, hubnesses };
+    const repeatShares =
+      reference.repeats && (await measureRepeats(access, (done) => report('repeats', done)));
+    const covariates = { moments, hubnesses, repeatShares };
     const level = await measureLevel(access, plan, covariates, reference, (done) => report('pairs', done));
     if (level === undefined) return { kind: 'contradicted' };
     const card = await write(release, reference, level, seed, covariates);
@@ -118,7 +122,7 @@ async function write(
   reference: ReferenceNull,
   level: Level,
   seed: number,
-  { moments, hubnesses }: { readonly moments: MomentTable; readonly hubnesses: HubnessTable },
+  covariates: TargetCovariates,
 ): Promise<CalibrationCard> {
   const { card } = reference;
   const content: CardContent = {
@@ -143,7 +147,7 @@ async function write(
     reference: { id: reference.id, form: card.form, ...level },
     moments: card.moments,
   };
-  return writeCalibration(release.directory, content, moments, hubnesses, {
+  return writeCalibration(release.directory, content, covariates, {
     path: join(reference.folder, card.files.proteins.path),
     file: card.files.proteins,
   });

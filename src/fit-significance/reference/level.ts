@@ -5,15 +5,9 @@ import { stratumOf, type Bin } from '../../significance/calibration.js';
 import type { ExceedanceCard, HoldoutStatus, ReferenceUseCard } from '../../significance/card.js';
 import { CHANCE_COORDINATE } from '../../significance/control.js';
 import { countCysteines, pairCysteines } from '../../significance/cysteines.js';
-import { hubnessesOf, type HubnessTable } from '../../significance/hubness.js';
+import { hubnessesOf } from '../../significance/hubness.js';
 import { chanceDistance, kolmogorovDistance } from '../../significance/kolmogorov.js';
-import {
-  momentForm,
-  pairMoments,
-  projectMoments,
-  proteinMoments,
-  type MomentTable,
-} from '../../significance/moments.js';
+import { momentForm, pairMoments, projectMoments, proteinMoments } from '../../significance/moments.js';
 import { tailCoordinate } from '../../significance/pair-null.js';
 import {
   classBiasOf,
@@ -22,11 +16,13 @@ import {
   targetMomentSum,
 } from '../../significance/moment-weights.js';
 import type { ReferenceNull } from '../../significance/reference-null.js';
+import { repeatExcess } from '../../significance/repeats.js';
 import { tailLogProbability } from '../../significance/tail-model.js';
 import { independentCountOf } from '../bins.js';
 import { runPhase } from '../checkpoints.js';
 import { partnersOf, type LevelPairs } from './level-pairs.js';
 import type { MeasureAccess } from '../options.js';
+import type { TargetCovariates } from '../write.js';
 import { familyLabels } from '../statistics/family-labels.js';
 import { createComponents } from '../statistics/links.js';
 
@@ -51,12 +47,6 @@ const LARGEST_DISTANCE = 0.08;
 /** The level of a release and its test, without the identity of the reference. */
 export type Level = Omit<ReferenceUseCard, 'id' | 'form'>;
 
-/** Covariates of every target of the release. */
-export interface Covariates {
-  readonly moments: MomentTable;
-  readonly hubnesses: Pick<HubnessTable, 'of'>;
-}
-
 /** One pair of the plan. */
 interface LevelPair {
   /** Positions among the proteins of the plan. */
@@ -75,7 +65,7 @@ interface LevelPair {
 export async function measureLevel(
   access: MeasureAccess,
   plan: LevelPairs,
-  covariates: Covariates,
+  covariates: TargetCovariates,
   reference: ReferenceNull,
   onPairs: (done: number) => void,
 ): Promise<Level | undefined> {
@@ -120,8 +110,8 @@ function judge(heldOut: Exceedances): HoldoutStatus | 'contradicted' {
 async function scoreLevelPairs(
   access: MeasureAccess,
   plan: LevelPairs,
-  { moments, hubnesses }: Covariates,
-  { pairNull, promiscuity, classBias, bins, card }: ReferenceNull,
+  { moments, hubnesses, repeatShares }: TargetCovariates,
+  { pairNull, promiscuity, classBias, repeats, bins, card }: ReferenceNull,
   onPairs: (done: number) => void,
 ): Promise<readonly LevelPair[]> {
   const { release, reader, backend, store, checkpoints, signal, threads } = access;
@@ -132,6 +122,7 @@ async function scoreLevelPairs(
   const classBiasAt = Array.from(proteins, (target) => targetClassBias(classBias, moments, target));
   const lengthAt = Array.from(proteins, (target) => release.targets.length(target));
   const cysteinesAt = Array.from(proteins, (target) => countCysteines(release.targets.sequence(target)));
+  const repeatsAt = Array.from(proteins, (target) => repeatShares?.[target] ?? 0);
   const stratumAt = lengthAt.map((length) => stratumOf(length, card.stratum_edges));
   const pairs: LevelPair[] = [];
   await runPhase(checkpoints, {
@@ -166,6 +157,7 @@ async function scoreLevelPairs(
           ...hubnessesOf(hubnessAt[position], hubnessAt[at]),
           promiscuity: ownPromiscuity + promiscuityAt[at],
           classBias: ownClassBias + classBiasAt[at],
+          repeats: repeatExcess(repeats, repeatsAt[position], repeatsAt[at]),
           cysteines: pairCysteines(cysteinesAt[position], cysteinesAt[at]),
         };
         const score = {

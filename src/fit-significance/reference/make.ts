@@ -14,6 +14,7 @@ import { referenceBytes } from '../../significance/reference-set.js';
 import type { Release } from '../../release/release.js';
 import { openTokenReader } from '../../release/rows/token-reader.js';
 import type { CalibrateOptions } from '../options.js';
+import { repeatCard, repeatModel } from './repeats.js';
 
 /**
  * Options of the calibration that a reference null is made of. A calibration by the reference compares each member of
@@ -37,7 +38,8 @@ export async function writeReferenceNull(
   encoderDirectory: string,
 ): Promise<ReferenceNullCard> {
   const { manifest, directory } = release;
-  const destination = referenceNullFolder(encoderDirectory, manifest.affine.profile !== undefined);
+  const hasProfiles = manifest.affine.profile !== undefined;
+  const destination = referenceNullFolder(encoderDirectory, hasProfiles);
   const folder = `${destination}.new`;
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
@@ -63,7 +65,7 @@ export async function writeReferenceNull(
     sample: card.sample,
     supported: card.supported,
     stratum_edges: card.stratum_edges,
-    pair_null: card.pair_null,
+    pair_null: { ...card.pair_null, repeats: repeatCard(repeatModel(hasProfiles)) },
     bias,
     bins: card.bins,
     populations: card.populations,

@@ -145,7 +145,7 @@ async function calibrate(releaseDirectory: string, releaseId: string): Promise<v
   const values = Float32Array.of(1, 2);
   const moments = { dimension: 1, rank: 1, means: values, sketches: values, basis: values.subarray(1) };
   const hubnesses = { of: (target: number) => ({ hubness: values[target], hubnessComponents: [] }) };
-  await writeCalibration(releaseDirectory, content, moments, hubnesses);
+  await writeCalibration(releaseDirectory, content, { moments, hubnesses });
 }
 
 /** Changes the control state directly, without the appliance. */
