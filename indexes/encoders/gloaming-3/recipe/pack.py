@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Packs proteins, labels and alignments for a machine that has nothing else: pack.py DATA WORK OUT
+"""Packs proteins, labels and alignments for a machine that has nothing else: pack.py DATA WORK OUT [RESIDUES]
 
 WORK holds what prepare_data.sh makes. OUT receives one NAME.xz an array and index.json with their types and shapes.
 Proteins stand in the order labelled, clean natural, masked only; the last are read by masked-residue modelling alone.
+RESIDUES bounds the last. remote.tsv in WORK, if there is one, has further natural pairs; they follow the others.
 An alignment is two starts and a path of runs, each a length and one of three kinds in a 16-bit number.
 """
 import collections
@@ -34,12 +35,15 @@ def main():
     rng = random.Random(20261126)
     labelled = read_supervised(data / "scope40")
     natural = dict(read_fasta(work / "reps.fasta"))
-    more, masked_only = choose_more(data, work, rng, set(natural))
+    most_masked = int(sys.argv[4]) if len(sys.argv) > 4 else MASKED_ONLY
+    more, masked_only = choose_more(data, work, rng, set(natural), most_masked)
     natural.update(more)
     names = [*labelled, *natural]
     index = {name: at for at, name in enumerate(names)}
     sequences = [*(p[0] for p in labelled.values()), *natural.values(), *masked_only]
-    alignments = [labelled_alignments(work), natural_alignments(work, rng), relatives(work, rng, labelled, natural)]
+    remote = remote_alignments(work, natural)
+    near = natural_alignments(work, rng)
+    alignments = [labelled_alignments(work), near + remote, relatives(work, rng, labelled, natural)]
     print(f"{len(labelled)} labelled, {len(natural)} clean, {len(masked_only)} masked only; "
           f"{sum(map(len, sequences))} residues; alignments {[len(a) for a in alignments]}", flush=True)
     arrays = dict(lengths=np.array([len(s) for s in sequences], np.uint16))
@@ -47,12 +51,12 @@ def main():
     for part, piece in enumerate(np.array_split(tokens, PARTS)):
         arrays[f"tokens{part}"] = piece
     arrays.update(labels_of(labelled), **alignment_arrays(index, sum(alignments, [])))
-    arrays["counts"] = np.array([len(labelled), len(natural), len(masked_only), *map(len, alignments)])
+    arrays["counts"] = np.array([len(labelled), len(natural), len(masked_only), *map(len, alignments), len(remote)])
     total = write(out, arrays)
     print(f"{total / 2**20:.1f} MiB")
 
 
-def choose_more(data, work, rng, taken):
+def choose_more(data, work, rng, taken, most_masked):
     """More clean clusters, without a cap for their source; and clusters that are only for masked residues."""
     clusters = {"clean": {}, "screened": {}}
     present = {}
@@ -64,7 +68,7 @@ def choose_more(data, work, rng, taken):
             if 40 <= int(row["length"]) <= 700:
                 clusters[kind].setdefault(row["cluster50"], []).append((row["id"], int(row["length"])))
     chosen = {}
-    for kind, most in (("clean", CLEAN_MORE), ("screened", MASKED_ONLY)):
+    for kind, most in (("clean", CLEAN_MORE), ("screened", most_masked)):
         members = [rng.choice(c) for key, c in sorted(clusters[kind].items()) if key not in present]
         rng.shuffle(members)
         ends = np.cumsum([length for _, length in members])
@@ -85,13 +89,13 @@ def labelled_alignments(work):
     return [(a, b, int(i), int(j), path) for a, b, i, j, path in rows]
 
 
-def read_table(path, least, most):
-    """By query: (identity, alignment) of hits of `least` to `most` identity over 60 or more columns."""
+def read_table(path, least, most, least_columns=60):
+    """By query: (identity, alignment) of hits of `least` to `most` identity over so many columns or more."""
     found = collections.defaultdict(list)
     with open(path) as handle:
         for line in handle:
             query, target, identity, columns, start, _, other, _, _, cigar = line.rstrip("\n").split("\t")
-            if query != target and int(columns) >= 60 and least <= float(identity) <= most:
+            if query != target and int(columns) >= least_columns and least <= float(identity) <= most:
                 alignment = query, target, int(start) - 1, int(other) - 1, cigar
                 found[query].append((float(identity), alignment))
     return found
@@ -107,6 +111,14 @@ def natural_alignments(work, rng):
             order = sorted(hits, key=lambda hit: rng.random() ** (1 / (1.1 - hit[0]) ** 2), reverse=True)
             kept += [alignment for _, alignment in order[:NATURAL_PAIRS]]
     return kept
+
+
+def remote_alignments(work, natural):
+    """Pairs of ../../gloaming-5/recipe/remote_pairs.py, each as often as it stands there."""
+    if not (work / "remote.tsv").exists():
+        return []
+    found = read_table(work / "remote.tsv", 0.0, 1.0, least_columns=0).values()
+    return [alignment for hits in found for _, alignment in hits if alignment[0] in natural and alignment[1] in natural]
 
 
 def relatives(work, rng, labelled, natural):
