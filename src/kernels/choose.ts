@@ -61,6 +61,11 @@ export async function chooseBackend({
   return cudaBackend(native, { retriesOnCpu: retriesOnCpu === true || device === 'auto' });
 }
 
+/** Returns the backend on the CPU beside one of a GPU, for calls that are too small for a GPU. */
+export function cpuBackend(backend: KernelBackend): KernelBackend {
+  return hasAffineBackend(backend) ? backend.affineBackend : backend;
+}
+
 /** An operation and its backend, as `gloaming doctor` prints it. */
 export interface ServedOperation {
   readonly operation: 'maxsim' | 'sampled sweep' | 'sweep of pools' | 'affine score' | 'affine alignment';
@@ -72,7 +77,7 @@ export interface ServedOperation {
 
 /** Lists the operations, each with its backend and the reason. */
 export function servedOperations(backend: KernelBackend): readonly ServedOperation[] {
-  const affine = hasAffineBackend(backend) ? backend.affineBackend : backend;
+  const affine = cpuBackend(backend);
   return [
     { operation: 'maxsim', ...servedBy(backend) },
     { operation: 'sampled sweep', ...servedBy(isCudaBackend(backend) ? backend : affine) },

@@ -1,3 +1,4 @@
+import { cpuBackend } from '../../kernels/choose.js';
 import type { AffineParameters, KernelBackend, KernelOptions, QueryTokens } from '../../kernels/kernels.js';
 import { openInMemory } from '../../kernels/memory-store.js';
 import type { Release } from '../../release/release.js';
@@ -15,7 +16,8 @@ const ONLY_TARGET = Uint32Array.of(0);
 
 /**
  * Returns the repeat share of a protein. Its first half is aligned with its second half, by tokens alone. The share is
- * the score of the best local alignment ÷ the score of as many equal residues as the protein has.
+ * the score of the best local alignment ÷ the score of as many equal residues as the protein has. The CPU computes it,
+ * because a GPU would load each half.
  * Unit    1
  * Range   0..0.29; of natural domains .007 on average, of propellers .04 and more
  * Errors  Fault of the kernels; the signal's reason
@@ -43,8 +45,9 @@ export async function repeatShareOf(
     gapOpen: GAP_OPEN,
     gapExtend: GAP_EXTEND,
   };
-  const store = await openInMemory(secondHalf, backend);
-  const { scores } = await backend.affineScores(store, firstHalf, ONLY_TARGET, parameters, options);
+  const cpu = cpuBackend(backend);
+  const store = await openInMemory(secondHalf, cpu);
+  const { scores } = await cpu.affineScores(store, firstHalf, ONLY_TARGET, parameters, options);
   return scores[0] / (SCORE_PER_COSINE * length);
 }
 

@@ -59,3 +59,14 @@ test('one residue has no halves, and two equal ones have the largest share', asy
   expect(await shareOf(proteinOf(residue))).toBe(0);
   expect(await shareOf(proteinOf(residue, residue))).toBeGreaterThan(0.9 * TWICE);
 });
+
+test('a GPU leaves the halves to the CPU', async () => {
+  const stretch = randomRows(60, 7);
+  const native = nativeBackend();
+  const unused = (): never => {
+    throw new Error('the GPU was called');
+  };
+  const onGpu = { ...native, name: 'cuda', affineBackend: native, open: unused, affineScores: unused };
+  const tokens = proteinOf(stretch, stretch);
+  expect(await repeatShareOf(tokens, ENCODER, onGpu)).toBe(await shareOf(tokens));
+});
