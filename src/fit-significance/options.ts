@@ -75,7 +75,7 @@ const PAIRS_PER_CONTROL = 260;
 const PAIRS_PER_MOMENTS = 2;
 const PAIRS_PER_COMPARISON = 0.7;
 /** Half of a protein is aligned with the other half; most of the time is that of the call. */
-const PAIRS_PER_REPEATS = 2;
+const PAIRS_PER_REPEATS = 5;
 /** A member of a reference null has some 70 residues. */
 const PAIRS_PER_SHORT_COMPARISON = 0.22;
 

@@ -215,7 +215,7 @@ describe('a calibration by the reference null of the encoder', () => {
 
   it('has the same bytes after it was stopped and resumed in each phase', async () => {
     const expected = calibrationId((await calibrationOf(large))!.card);
-    for (const phase of ['moments', 'panel', 'pairs']) {
+    for (const phase of ['moments', 'panel', 'repeats', 'pairs']) {
       const controller = new AbortController();
       const onProgress = (progress: { readonly phase: string; readonly done: number }): void => {
         if (progress.phase === phase && progress.done > 0) controller.abort(new Error('stopped'));
