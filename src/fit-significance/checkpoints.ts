@@ -100,6 +100,53 @@ export async function runPhase({ folder, identity }: CheckpointFolder, phase: Ph
   }
 }
 
+/** A phase that measures a row of numbers of each target. */
+export interface TargetPhase extends Pick<Phase, 'name' | 'inputs'> {
+  readonly targetCount: number;
+  /** Numbers of a row. */
+  readonly width: number;
+  readonly measure: (target: number) => Promise<ArrayLike<number>>;
+  /** Called with each target in order, restored ones too. */
+  readonly take: (row: Float32Array, target: number) => void;
+  /** Called with the number of measured targets. */
+  readonly report: (doneCount: number) => void;
+}
+
+/** Targets of one checkpoint record. */
+const STEP_TARGETS = 256;
+
+/**
+ * Measures a row of each target, some targets to a checkpoint.
+ * Unit    rows are stored as float32
+ * Errors  those of `measure`; the signal's reason between two targets; those of the file system
+ */
+export async function measureTargets(
+  { checkpoints, signal }: { readonly checkpoints: CheckpointFolder; readonly signal?: AbortSignal },
+  { name, inputs, targetCount, width, measure, take, report }: TargetPhase,
+): Promise<void> {
+  await runPhase(checkpoints, {
+    name,
+    inputs,
+    stepCount: Math.ceil(targetCount / STEP_TARGETS),
+    async step(index) {
+      const start = index * STEP_TARGETS;
+      const rows = new Float32Array(Math.min(STEP_TARGETS, targetCount - start) * width);
+      for (let target = start, at = 0; at < rows.length; target += 1, at += width) {
+        signal?.throwIfAborted();
+        rows.set(await measure(target), at);
+      }
+      return rows;
+    },
+    take(record, index) {
+      const rows = new Float32Array(record);
+      let target = index * STEP_TARGETS;
+      for (let at = 0; at < rows.length; target += 1, at += width)
+        take(rows.subarray(at, at + width), target);
+    },
+    report: (steps) => report(Math.min(targetCount, steps * STEP_TARGETS)),
+  });
+}
+
 /** Opens the file of a phase. A file with another header is emptied and gets this header. */
 async function openFile(path: string, digest: string): Promise<FileHandle> {
   const file = await open(path, 'a').then(async (created) => {

@@ -13,7 +13,7 @@ import { sha256Hex } from '../canonical.js';
 import type { Random } from '../random.js';
 import type { Release } from '../release/release.js';
 import type { TokenReader } from '../release/rows/token-reader.js';
-import { runPhase } from './checkpoints.js';
+import { measureTargets } from './checkpoints.js';
 import type { MeasureAccess } from './options.js';
 import { leadingDirections } from './statistics/leading-directions.js';
 
@@ -70,19 +70,17 @@ export interface MomentBasis {
   readonly digest: string;
 }
 
-/** Targets of one checkpoint record. */
-const STEP_TARGETS = 256;
-
 /**
  * Computes means and sketches of every target of the release.
  * Errors  those of the token reader; the signal's reason between two targets; those of the file system
  * Cost    linear in the release's residues
  */
 export async function measureMoments(
-  { release, reader, checkpoints, signal }: MeasureAccess,
+  access: MeasureAccess,
   { rank, basis, digest }: MomentBasis,
   onTargets: (done: number) => void,
 ): Promise<MomentTable> {
+  const { release, reader } = access;
   const { dimension, profileScale } = momentForm(release.manifest);
   const { count } = release.targets;
   const means = new Float32Array(count * dimension);
@@ -99,32 +97,20 @@ export async function measureMoments(
           { all: profiles.logEffective, width: 1 },
         ]),
   ];
-  const rowWidth = columns.reduce((sum, { width }) => sum + width, 0);
-  await runPhase(checkpoints, {
+  await measureTargets(access, {
     name: 'moments',
     inputs: digest,
-    stepCount: Math.ceil(count / STEP_TARGETS),
-    async step(index) {
-      const start = index * STEP_TARGETS;
-      const rows = new Float32Array(Math.min(STEP_TARGETS, count - start) * rowWidth);
-      for (let target = start, at = 0; at < rows.length; target += 1, at += rowWidth) {
-        signal?.throwIfAborted();
-        const own = projectMoments(await readMoments(release, reader, target), basis, rank);
-        rows.set(rowOf(own), at);
-      }
-      return rows;
-    },
-    take(record, index) {
-      const rows = new Float32Array(record);
-      let target = index * STEP_TARGETS;
-      for (let at = 0; at < rows.length; target += 1) {
-        for (const { all, width } of columns) {
-          all.set(rows.subarray(at, at + width), target * width);
-          at += width;
-        }
+    targetCount: count,
+    width: columns.reduce((sum, { width }) => sum + width, 0),
+    measure: async (target) => rowOf(projectMoments(await readMoments(release, reader, target), basis, rank)),
+    take(row, target) {
+      let at = 0;
+      for (const { all, width } of columns) {
+        all.set(row.subarray(at, at + width), target * width);
+        at += width;
       }
     },
-    report: (steps) => onTargets(Math.min(count, steps * STEP_TARGETS)),
+    report: onTargets,
   });
   return { dimension, rank, means, sketches, basis, profiles };
 }

@@ -7,8 +7,6 @@ import {
   isOfReference,
   type ReferenceOutcome,
 } from '#src/fit-significance/reference/calibrate.js';
-import { calibrateRelease } from '#src/fit-significance/fit-significance.js';
-import { writeReferenceNull } from '#src/fit-significance/reference/make.js';
 import { transferCalibration } from '#src/fit-significance/transfer.js';
 import type { QueryTokens } from '#src/kernels/kernels.js';
 import { seededRandom } from '#src/random.js';
@@ -35,7 +33,14 @@ import {
 import { openCalibration } from '#src/significance/sidecar.js';
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from '../tools/fake-encoder.js';
-import { DIMENSION, partsOf, randomProteins, supportedOf, withStore } from './random-releases.js';
+import {
+  DIMENSION,
+  partsOf,
+  randomProteins,
+  randomReference,
+  supportedOf,
+  withStore,
+} from './random-releases.js';
 
 /* Real kernels over proteins with random tokens. A release of 400 of them gives the reference null. */
 
@@ -49,16 +54,7 @@ let small: Release;
 let tokens: readonly QueryTokens[];
 
 beforeAll(async () => {
-  const natural = await openRelease(await makeRelease(folder, randomProteins(400, 1)));
-  const card = await withStore(natural, (store) =>
-    calibrateRelease({
-      ...partsOf(natural, store),
-      encoder: fakeEncoder(),
-      referenceSet: { count: 24, minimumResidues: 60, maximumResidues: 90 },
-    }),
-  );
-  await writeReferenceNull(natural, card, encoderFolder);
-  reference = (await openReferenceNull(encoderFolder, false))!;
+  ({ reference } = await randomReference(folder, encoderFolder));
   large = await openRelease(await makeRelease(folder, randomProteins(LARGE, 2)));
   small = await openRelease(await makeRelease(folder, randomProteins(SMALL, 2)));
   await calibrate(large);

@@ -1,9 +1,16 @@
+import { calibrateRelease } from '#src/fit-significance/fit-significance.js';
+import { writeReferenceNull } from '#src/fit-significance/reference/make.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import type { TokenStore } from '#src/kernels/kernels.js';
 import { seededRandom } from '#src/random.js';
+import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import type { SupportedSignificance } from '#src/search/pairs/candidate-significance.js';
 import type { Candidate } from '#src/search/search-types.js';
+import type { CalibrationCard } from '#src/significance/card.js';
+import { openReferenceNull, type ReferenceNull } from '#src/significance/reference-null.js';
+import { makeRelease } from '../release/make-release.js';
+import { fakeEncoder } from '../tools/fake-encoder.js';
 
 export const DIMENSION = 32;
 const backend = nativeBackend();
@@ -34,4 +41,21 @@ export async function withStore<Result>(release: Release, work: (store: TokenSto
   } finally {
     store.close();
   }
+}
+
+/** Calibrates a release of 400 random proteins below the folder, and makes the encoder's reference null of it. */
+export async function randomReference(
+  folder: string,
+  encoderFolder: string,
+): Promise<{ readonly card: CalibrationCard; readonly reference: ReferenceNull }> {
+  const natural = await openRelease(await makeRelease(folder, randomProteins(400, 1)));
+  const card = await withStore(natural, (store) =>
+    calibrateRelease({
+      ...partsOf(natural, store),
+      encoder: fakeEncoder(),
+      referenceSet: { count: 24, minimumResidues: 60, maximumResidues: 90 },
+    }),
+  );
+  await writeReferenceNull(natural, card, encoderFolder);
+  return { card, reference: (await openReferenceNull(encoderFolder, false))! };
 }

@@ -2,9 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { calibrateRelease } from '#src/fit-significance/fit-significance.js';
 import { calibrateByReference } from '#src/fit-significance/reference/calibrate.js';
-import { writeReferenceNull } from '#src/fit-significance/reference/make.js';
 import { repeatModel } from '#src/fit-significance/reference/repeats.js';
 import { seededRandom } from '#src/random.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
@@ -13,11 +11,10 @@ import type { Release } from '#src/release/release.js';
 import { openTokenReader } from '#src/release/rows/token-reader.js';
 import { searchMany } from '#src/search/search.js';
 import type { Calibration } from '#src/significance/calibration.js';
-import { openReferenceNull } from '#src/significance/reference-null.js';
 import { openCalibration } from '#src/significance/sidecar.js';
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from '../tools/fake-encoder.js';
-import { DIMENSION, partsOf, randomProteins, supportedOf, withStore } from './random-releases.js';
+import { DIMENSION, partsOf, randomReference, supportedOf, withStore } from './random-releases.js';
 
 /* Real kernels over proteins with random tokens. Every second protein is one stretch twice. */
 
@@ -29,17 +26,8 @@ let release: Release;
 let calibration: Calibration;
 
 beforeAll(async () => {
-  const natural = await openRelease(await makeRelease(folder, randomProteins(400, 1)));
-  const own = await withStore(natural, (store) =>
-    calibrateRelease({
-      ...partsOf(natural, store),
-      encoder: fakeEncoder(),
-      referenceSet: { count: 24, minimumResidues: 60, maximumResidues: 90 },
-    }),
-  );
-  expect(own.pair_null.repeats).toBeUndefined();
-  await writeReferenceNull(natural, own, join(folder, 'encoder'));
-  const reference = (await openReferenceNull(join(folder, 'encoder'), false))!;
+  const { card, reference } = await randomReference(folder, join(folder, 'encoder'));
+  expect(card.pair_null.repeats).toBeUndefined();
   release = await openRelease(await makeRelease(folder, withRepeats(COUNT, 2)));
   const outcome = await withStore(release, (store) =>
     calibrateByReference(partsOf(release, store), reference),

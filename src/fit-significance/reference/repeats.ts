@@ -1,7 +1,7 @@
 import { repeatShareOf } from '../../search/pairs/repeats.js';
 import type { CalibrationCard } from '../../significance/card.js';
 import type { RepeatModel } from '../../significance/repeats.js';
-import { runPhase } from '../checkpoints.js';
+import { measureTargets } from '../checkpoints.js';
 import type { MeasureAccess } from '../options.js';
 
 /**
@@ -27,9 +27,6 @@ export function repeatCard({
   return { weight, usual_share: usualShare, largest_share: largestShare };
 }
 
-/** Targets of one checkpoint record. */
-const STEP_TARGETS = 256;
-
 /**
  * Measures the repeat share of every target of the release.
  * Shape   [targets of the release]
@@ -38,27 +35,22 @@ const STEP_TARGETS = 256;
  * Cost    an alignment of half of each target with the other half
  */
 export async function measureRepeats(
-  { release, reader, backend, checkpoints, signal, threads }: MeasureAccess,
+  access: MeasureAccess,
   onTargets: (done: number) => void,
 ): Promise<Float32Array> {
-  const { count } = release.targets;
-  const shares = new Float32Array(count);
-  await runPhase(checkpoints, {
+  const { release, reader, backend, signal, threads } = access;
+  const shares = new Float32Array(release.targets.count);
+  await measureTargets(access, {
     name: 'repeats',
     inputs: null,
-    stepCount: Math.ceil(count / STEP_TARGETS),
-    async step(index) {
-      const start = index * STEP_TARGETS;
-      const ofStep = new Float32Array(Math.min(STEP_TARGETS, count - start));
-      for (const at of ofStep.keys()) {
-        signal?.throwIfAborted();
-        const tokens = await reader.read(start + at);
-        ofStep[at] = await repeatShareOf(tokens, release.manifest.encoder, backend, { signal, threads });
-      }
-      return ofStep;
+    targetCount: shares.length,
+    width: 1,
+    async measure(target) {
+      const tokens = await reader.read(target);
+      return [await repeatShareOf(tokens, release.manifest.encoder, backend, { signal, threads })];
     },
-    take: (record, index) => shares.set(new Float32Array(record), index * STEP_TARGETS),
-    report: (steps) => onTargets(Math.min(count, steps * STEP_TARGETS)),
+    take: ([share], target) => (shares[target] = share),
+    report: onTargets,
   });
   return shares;
 }
