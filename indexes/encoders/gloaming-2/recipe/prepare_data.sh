@@ -23,4 +23,4 @@ g++ -O3 -march=native -o "$work/align_pairs" "$shared/align_pairs.cpp"
         --format-output query,target,evalue,fident,qstart,qend,qlen,tstart,tend,tlen,cigar
 )
 "$here/run.sh" gather.py "$data" "$work"
-"$here/run.sh" unpack_gloaming_1.py "$here/../../gloaming-1/model.onnx" "$work/gloaming-1.pt"
+"$here/run.sh" unpack_encoder.py "$here/../../gloaming-1/model.onnx" "$work/gloaming-1.pt"

@@ -30,7 +30,7 @@ search() { # queries, targets, folder, table, columns, options
 )
 "$here/run.sh" "$two/align_labelled.py" "$data" "$work"
 "$here/run.sh" pack.py "$data" "$work" "$packed"
-"$here/run.sh" "$two/unpack_gloaming_1.py" "$here/../../gloaming-1/model.onnx" "$packed/gloaming-1.pt"
+"$here/run.sh" "$two/unpack_encoder.py" "$here/../../gloaming-1/model.onnx" "$packed/gloaming-1.pt"
 
 # Relatives of all domains, for dev figures alone
 xz -dkc "$data/natural/relatives-of-domains.ids.xz" > "$work/ids.txt"

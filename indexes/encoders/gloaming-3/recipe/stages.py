@@ -43,12 +43,16 @@ class Trained:
             self.sums[key] = self.sums.get(key, 0) + value.detach()
 
     def report(self, seconds):
-        """One line of means since the last; goes back to the last good weights if they are not finite."""
+        """One line of means since the last."""
         means = {key: float(value) / max(1, self.counted) for key, value in self.sums.items()}
         self.sums, self.counted = {}, 0
         line = " ".join(f"{key} {value:.3f}" for key, value in means.items())
         print(f"[{seconds:6.1f}s] {self.name} step {self.step} {line}", flush=True)
-        if all(math.isfinite(value) for value in means.values()):
+        self.settle(means.values())
+
+    def settle(self, means):
+        """Keeps the averaged weights; goes back to the last good ones if a mean is not finite."""
+        if all(math.isfinite(value) for value in means):
             self.good = self.average.weights()
             return
         print(f"{self.name}: not finite; back to the last good weights at half the rates", flush=True)

@@ -3,6 +3,7 @@ import torch
 from torch import nn
 
 import objectives
+from drawing import Batch
 
 PARTS = ("protein", "natural", "hit", "natural_hit", "residue", "letters", "masked", "homolog")
 TAUGHT_PARTS = ("cosine", "partner", "similar")
@@ -30,7 +31,7 @@ class Objectives(nn.Module):
         self.names = PARTS + (TAUGHT_PARTS if is_taught else ())
 
     def forward(self, hidden, original, mask, masked, letters, columns, taught=None):
-        batch = Fields(self.labelled, self.pairs, original, mask, masked, letters, columns)
+        batch = Batch(None, original, mask, masked, letters, columns, self.labelled, self.pairs)
         vectors = self.model.vectors(hidden)
         parts = objectives.supervised(self.model, self.heads, batch, hidden, vectors[: 2 * self.pairs])
         if self.is_taught:
@@ -39,12 +40,6 @@ class Objectives(nn.Module):
             parts["partner"] = objectives.partner_distillation(vectors, taught, columns, inverse, self.pairs)
             parts["similar"] = objectives.residue_distillation(vectors, taught, self.pairs, mask)
         return torch.stack([parts[name].float() for name in self.names])
-
-
-class Fields:
-    def __init__(self, labelled, pairs, original, mask, masked, letters, columns):
-        self.labelled, self.pairs, self.original = labelled, pairs, original
-        self.mask, self.masked, self.letters, self.columns = mask, masked, letters, columns
 
 
 def fields_of(drawn):

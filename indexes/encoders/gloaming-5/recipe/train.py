@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Trains a teacher, then teaches gloaming-3 further, within a time: train.py PACKED FIRST.pt OUT [--seconds S] [...]
 
-PACKED is what pack.py wrote, FIRST.pt the student's first weights, of unpack_gloaming_3.py. OUT receives teacher-0.pt
+PACKED is what pack.py wrote, FIRST.pt the student's first weights, of unpack_encoder.py. OUT receives teacher-0.pt
 and teacher-1.pt, the teacher's weights in bytes, and student.pt, some states of the student. Files are written whole.
 """
 import argparse
-import math
 import pathlib
 
 import torch
@@ -126,22 +125,14 @@ class Loop:
         return rate_factor(self.share())
 
     def report(self):
-        """Goes back to the last good weights if a mean is not finite."""
+        """One line of means since the last."""
         means = (self.sum / max(1, self.counted)).tolist()
         took = (self.clock() - self.since) / max(1, self.counted)
         line = " ".join(f"{name} {value:.3f}" for name, value in zip(self.names, means))
         say(self.clock, f"{self.trained.name} step {self.trained.step} ({took * 1e3:.1f} ms) {line}")
         self.sum.zero_()
         self.counted, self.since = 0, self.clock()
-        if all(math.isfinite(value) for value in means):
-            self.trained.good = self.trained.average.weights()
-            return
-        say(self.clock, "not finite; back to the last good weights at half the rates")
-        self.trained.slowed *= 0.5
-        with torch.no_grad():
-            for name, parameter in self.trained.model.named_parameters():
-                parameter.copy_(self.trained.good[name])
-        self.trained.average.slow = [self.trained.good[name].clone() for name in self.trained.average.names]
+        self.trained.settle(means)
 
 
 def train_teacher(proteins, args, clock, kind, until):
