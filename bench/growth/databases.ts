@@ -11,6 +11,8 @@ import { measured } from './commands.js';
 const SEED = 43;
 const SAMPLE = 'uniprot-sample.fasta.gz';
 const NATURAL = ['natural', 'clean.fasta.xz'] as const;
+/** Natural proteins that are related to domains of the tests. They fill databases that need more than the others. */
+const RELATED = ['natural', 'screened-out.fasta.xz'] as const;
 
 export interface GrowthDatabase {
   /**
@@ -139,11 +141,16 @@ async function writeProteins(path: string, counts: readonly number[], queryCount
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const { list: sample } = await readProteins(join(shared, 'data', SAMPLE));
   const known = new Set(sample.map(({ sequence }) => sequence));
-  const natural: BenchProtein[] = [];
-  for await (const protein of readCompressed(join(shared, 'data', ...NATURAL)))
-    if (!known.has(protein.sequence)) natural.push(protein);
-  const others = shuffled(natural, seededRandom(SEED));
-  const list = [...sample, ...others.slice(queryCount)];
+  const readUnknown = async (file: readonly string[]): Promise<readonly BenchProtein[]> => {
+    const list: BenchProtein[] = [];
+    for await (const protein of readCompressed(join(shared, 'data', ...file)))
+      if (!known.has(protein.sequence)) list.push(protein);
+    return shuffled(list, seededRandom(SEED));
+  };
+  const others = await readUnknown(NATURAL);
+  const unrelated = [...sample, ...others.slice(queryCount)];
+  const isEnough = counts.every((count) => count <= unrelated.length);
+  const list = isEnough ? unrelated : unrelated.concat(await readUnknown(RELATED));
   await writeUnlessThere(files[0], others.slice(0, queryCount));
   for (const [at, count] of counts.entries())
     if (count <= list.length) await writeUnlessThere(files[at + 1], list.slice(0, count));
