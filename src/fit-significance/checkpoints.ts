@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, open, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalSha256 } from '../canonical.js';
+import type { QueryTokens } from '../kernels/kernels.js';
 import { lockFolder } from '../processes.js';
 import type { Release } from '../release/release.js';
 import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
@@ -105,11 +106,17 @@ export interface TargetPhase extends Pick<Phase, 'name' | 'inputs'> {
   readonly targetCount: number;
   /** Numbers of a row. */
   readonly width: number;
-  readonly measure: (target: number) => Promise<ArrayLike<number>>;
+  readonly measure: (tokens: QueryTokens) => Promise<ArrayLike<number>> | ArrayLike<number>;
   /** Called with each target in order, restored ones too. */
   readonly take: (row: Float32Array, target: number) => void;
   /** Called with the number of measured targets. */
   readonly report: (doneCount: number) => void;
+}
+
+interface TargetAccess {
+  readonly checkpoints: CheckpointFolder;
+  readonly reader: TokenReader;
+  readonly signal?: AbortSignal;
 }
 
 /** Targets of one checkpoint record. */
@@ -118,10 +125,10 @@ const STEP_TARGETS = 256;
 /**
  * Measures a row of each target, some targets to a checkpoint.
  * Unit    rows are stored as float32
- * Errors  those of `measure`; the signal's reason between two targets; those of the file system
+ * Errors  those of `measure` and of the token reader; the signal's reason between two targets; those of the file system
  */
 export async function measureTargets(
-  { checkpoints, signal }: { readonly checkpoints: CheckpointFolder; readonly signal?: AbortSignal },
+  { checkpoints, reader, signal }: TargetAccess,
   { name, inputs, targetCount, width, measure, take, report }: TargetPhase,
 ): Promise<void> {
   await runPhase(checkpoints, {
@@ -131,9 +138,11 @@ export async function measureTargets(
     async step(index) {
       const start = index * STEP_TARGETS;
       const rows = new Float32Array(Math.min(STEP_TARGETS, targetCount - start) * width);
-      for (let target = start, at = 0; at < rows.length; target += 1, at += width) {
+      let at = 0;
+      for await (const tokens of reader.readInOrder(start, start + rows.length / width)) {
         signal?.throwIfAborted();
-        rows.set(await measure(target), at);
+        rows.set(await measure(tokens), at);
+        at += width;
       }
       return rows;
     },

@@ -27,14 +27,6 @@ const RANK = 64;
 const BASIS_PROTEINS = 1_500;
 
 /**
- * Reads the tokens of a target and computes its moments.
- * Errors  those of the token reader
- */
-async function readMoments(release: Release, reader: TokenReader, target: number): Promise<ProteinMoments> {
-  return proteinMoments(await reader.read(target), momentForm(release.manifest));
-}
-
-/**
  * Reads the moments of every sampled target, in order.
  * Shape   targets [sample size]
  * Unit    target indices
@@ -47,7 +39,8 @@ export async function readSampleMoments(
   targets: Uint32Array,
 ): Promise<readonly ProteinMoments[]> {
   const moments: ProteinMoments[] = [];
-  for (const target of targets) moments.push(await readMoments(release, reader, target));
+  const form = momentForm(release.manifest);
+  for (const target of targets) moments.push(proteinMoments(await reader.read(target), form));
   return moments;
 }
 
@@ -80,8 +73,9 @@ export async function measureMoments(
   { rank, basis, digest }: MomentBasis,
   onTargets: (done: number) => void,
 ): Promise<MomentTable> {
-  const { release, reader } = access;
-  const { dimension, profileScale } = momentForm(release.manifest);
+  const { release } = access;
+  const form = momentForm(release.manifest);
+  const { dimension, profileScale } = form;
   const { count } = release.targets;
   const means = new Float32Array(count * dimension);
   const sketches = new Float32Array(count * rank);
@@ -102,7 +96,7 @@ export async function measureMoments(
     inputs: digest,
     targetCount: count,
     width: columns.reduce((sum, { width }) => sum + width, 0),
-    measure: async (target) => rowOf(projectMoments(await readMoments(release, reader, target), basis, rank)),
+    measure: (tokens) => rowOf(projectMoments(proteinMoments(tokens, form), basis, rank)),
     take(row, target) {
       let at = 0;
       for (const { all, width } of columns) {

@@ -38,17 +38,16 @@ export async function measureRepeats(
   access: MeasureAccess,
   onTargets: (done: number) => void,
 ): Promise<Float32Array> {
-  const { release, reader, backend, signal, threads } = access;
+  const { release, backend, signal, threads } = access;
   const shares = new Float32Array(release.targets.count);
   await measureTargets(access, {
     name: 'repeats',
     inputs: null,
     targetCount: shares.length,
     width: 1,
-    async measure(target) {
-      const tokens = await reader.read(target);
-      return [await repeatShareOf(tokens, release.manifest.encoder, backend, { signal, threads })];
-    },
+    measure: async (tokens) => [
+      await repeatShareOf(tokens, release.manifest.encoder, backend, { signal, threads }),
+    ],
     take: ([share], target) => (shares[target] = share),
     report: onTargets,
   });

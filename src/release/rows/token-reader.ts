@@ -5,21 +5,45 @@ import { openRowReader } from './row-reader.js';
 /** Tokens of a release's targets, with their profiles, as they stand in its files. */
 export interface TokenReader {
   read(targetIndex: number): Promise<QueryTokens>;
+  /** Yields the targets from `start` up to `end`, without it. It reads many small ones at once. */
+  readInOrder(start: number, end: number): AsyncGenerator<QueryTokens>;
   close(): Promise<void>;
 }
 
+/** Most residues of several targets that are read at once: 256 KiB of tokens of dimension 64. */
+const CHUNK_RESIDUES = 4_096;
+
 /** Errors  Fault where a file ends early */
 export async function openTokenReader({ tokens: source, targets }: Release): Promise<TokenReader> {
-  const { residueStarts, dimension, tokens, profiles } = source;
+  const { residueStarts, dimension, tokens, profiles: profileTokens } = source;
   const values = await openRowReader({ tokens, dimension });
-  const profile = profiles && (await openRowReader({ tokens: profiles, dimension: PROFILE_WIDTH }));
+  const profile = profileTokens && (await openRowReader({ tokens: profileTokens, dimension: PROFILE_WIDTH }));
+  async function* readInOrder(start: number, end: number): AsyncGenerator<QueryTokens> {
+    for (let first = start, next = start; first < end; first = next) {
+      const from = residueStarts[first];
+      next = first + 1;
+      while (next < end && residueStarts[next + 1] - from <= CHUNK_RESIDUES) next += 1;
+      const count = residueStarts[next] - from;
+      const rows = await values.read(from, count);
+      const profiles = await profile?.read(from, count);
+      for (let target = first; target < next; target += 1) {
+        const [at, length] = [residueStarts[target] - from, targets.length(target)];
+        const rowsOf = (all: Int8Array, width: number): Int8Array =>
+          all.subarray(at * width, (at + length) * width);
+        const own = { values: rowsOf(rows, dimension), length };
+        if (profiles === undefined) yield own;
+        else {
+          const effectiveSequences = targets.targetHomologs?.(target).effectiveSequences;
+          yield { ...own, profile: rowsOf(profiles, PROFILE_WIDTH), effectiveSequences };
+        }
+      }
+    }
+  }
   return {
+    readInOrder,
     async read(target) {
-      const [start, length] = [residueStarts[target], targets.length(target)];
-      const own = { values: await values.read(start, length), length };
-      if (profile === undefined) return own;
-      const effectiveSequences = targets.targetHomologs?.(target).effectiveSequences;
-      return { ...own, profile: await profile.read(start, length), effectiveSequences };
+      const { value } = await readInOrder(target, target + 1).next();
+      return value as QueryTokens;
     },
     async close() {
       await values.close();
