@@ -9,13 +9,14 @@ import { loadConfig } from '../../src/config.js';
 import { tracePath } from '../../src/search/align.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { assert } from '../../src/errors.js';
-import { affineParameters } from '../../src/search/pairs/affine.js';
+import { pathParameters } from '../../src/search/pairs/affine.js';
 import { buildBenchDatabase } from '../tools/database.js';
 import { benchHomologs } from '../tools/homologs.js';
 import { measureRows } from './msa-rows.js';
 import {
   cigarColumns,
   readReferencePairs,
+  precision,
   recovery,
   type Columns,
   type ReferencePair,
@@ -24,9 +25,9 @@ import type { Bench } from '../main.js';
 
 /*
  * Are the alignments correct? The bench compares the appliance's alignments with those of BAliBASE, and parasail's with
- * BLOSUM62 and gaps 11/1 on the same pairs. The measure is the share of the reference's aligned residue pairs that an
- * alignment has, averaged over pairs of proteins. With a homolog source, the bench also aligns the same proteins with
- * their homologs.
+ * BLOSUM62 and gaps 11/1 on the same pairs. The measures are the share of the reference's aligned residue pairs that an
+ * alignment has, and the share of its own pairs that are in the reference, averaged over pairs of proteins. With a
+ * homolog source, the bench also aligns the same proteins with their homologs.
  *
  *   npm run bench -- columns [FASTA of a homolog source, which mmseqs searches]
  *   npm run bench -- columns rows <FASTA>    rows of deep alignments, beside those of other tools (msa-rows.ts)
@@ -114,7 +115,7 @@ async function alignAll(
     const part = pairs.slice(start, end);
     const tokens = tokensOfSequences.get(query.sequence) ?? (await encoder.encode([query.sequence]))[0];
     const targets = Uint32Array.from(part, ({ second }) => indexOf.get(second.id)!);
-    const parameters = affineParameters(release, { sequence: query.sequence, tokens }, targets);
+    const parameters = pathParameters(release, { sequence: query.sequence, tokens }, targets);
     const aligned = await backend.affineAlign(store, tokens, targets, parameters, { threads });
     for (const [at, { second }] of part.entries()) {
       const { queryStart, targetStart, cigar } = tracePath(aligned[at], query.sequence, second.sequence);
@@ -157,7 +158,7 @@ function report(
 ): Readonly<Record<string, unknown>> {
   const figures: Record<string, Record<string, number>> = {};
   console.log(
-    `${''.padEnd(28)}${'pairs'.padStart(7)}${aligners.map(({ name }) => name.padStart(12)).join('')}`,
+    `${''.padEnd(28)}${'pairs'.padStart(7)}${aligners.map(({ name }) => name.padStart(14)).join('')}`,
   );
   for (const set of [...SETS, 'both']) {
     for (const { name, from, to } of BANDS) {
@@ -165,13 +166,17 @@ function report(
         identity >= from && identity < to && (set === 'both' || set === pair.set) ? [at] : [],
       );
       if (chosen.length === 0) continue;
-      const means = aligners.map(({ columns }) =>
-        chosen.reduce((sum, at) => sum + recovery(columns[at], pairs[at].columns) / chosen.length, 0),
-      );
+      const meanOf = (columns: readonly Columns[], measure: typeof recovery): number =>
+        chosen.reduce((sum, at) => sum + measure(columns[at], pairs[at].columns) / chosen.length, 0);
       const key = `${set}, ${name}`;
       figures[key] = { pairs: chosen.length };
-      aligners.forEach((aligner, at) => (figures[key][aligner.name] = means[at]));
-      const cells = means.map((value) => value.toFixed(4).padStart(12)).join('');
+      const means = aligners.map((aligner) => {
+        const [found, right] = [meanOf(aligner.columns, recovery), meanOf(aligner.columns, precision)];
+        figures[key][aligner.name] = found;
+        figures[key][`${aligner.name}, right`] = right;
+        return `${found.toFixed(3)} ${right.toFixed(3)}`;
+      });
+      const cells = means.map((value) => value.padStart(14)).join('');
       console.log(`${key.padEnd(28)}${String(chosen.length).padStart(7)}${cells}`);
     }
   }

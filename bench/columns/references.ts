@@ -50,6 +50,13 @@ export function recovery(columns: Columns, reference: Columns): number {
   return reference.filter(([i, j]) => partner.get(i) === j).length / reference.length;
 }
 
+/** Share of the alignment's pairs that are in the reference. Range  0..1; 0 for an empty alignment */
+export function precision(columns: Columns, reference: Columns): number {
+  const partner = new Map(reference);
+  const right = columns.filter(([i, j]) => partner.get(i) === j).length;
+  return columns.length === 0 ? 0 : right / columns.length;
+}
+
 function sharedColumns(first: string, second: string): Columns {
   const columns: [number, number][] = [];
   let [i, j] = [0, 0];

@@ -4,6 +4,7 @@ import { Fault } from '../errors.js';
 import { blosum62Scores } from '../sequence/substitution.js';
 import { HOMOLOG_FORM_ID, PROFILES_FILE, TOKENS_FILE } from './format.js';
 import { listedFiles, readManifest } from './manifest.js';
+import { pathAffine } from './path-affine.js';
 import type {
   FilterField,
   PairAffine,
@@ -47,6 +48,7 @@ export async function openRelease(directory: string): Promise<Release> {
     directory: folder,
     manifest,
     affine: affineOf(manifest.affine),
+    pathAffine: affineOf(pathAffine(manifest)),
     fields: Object.freeze(fields),
     targets,
     tokens: Object.freeze({

@@ -197,6 +197,8 @@ export interface Release {
   readonly directory: string;
   readonly manifest: ReleaseManifest;
   readonly affine: ReleaseAffine;
+  /** Of the alignments that are shown (path-affine.ts). */
+  readonly pathAffine: ReleaseAffine;
   readonly fields: readonly FilterField[];
   readonly targets: TargetTable;
   readonly tokens: TokenSource;

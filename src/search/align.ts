@@ -23,20 +23,18 @@ const RUN_KIND_MASK = 3;
 /**
  * Adds alignments to the candidates that need one: those within the largest E-value of the settings.
  * Errors  Fault of the kernels; the signal's reason
- * @param paths  of all candidates, if they are known; otherwise only the paths of aligned candidates are computed
  */
 export async function align(
   query: EncodedQuery,
   candidates: readonly Candidate[],
-  paths: readonly AffineAlignment[] | undefined,
   { evidence, alignedMaxEValue = Infinity }: Pick<SearchSettings, 'evidence' | 'alignedMaxEValue'>,
   engine: SearchEngine,
   options: KernelOptions,
 ): Promise<readonly Candidate[]> {
   if (evidence === 'candidate_measurement') return candidates;
   const isAligned = (candidate: Candidate): boolean => (eValueOf(candidate) ?? Infinity) <= alignedMaxEValue;
-  const pathsInOrder = paths ?? (await findPaths(query, candidates.filter(isAligned), engine, options));
-  const next = pathsInOrder.values();
+  const paths = await findPaths(query, candidates.filter(isAligned), engine, options);
+  const next = paths.values();
   const { targets } = engine.release;
   return mapInTurns(candidates, (candidate) => {
     if (!isAligned(candidate)) return candidate;

@@ -2,7 +2,7 @@ import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.
 import { openInMemory } from '../kernels/memory-store.js';
 import type { ReferenceSet } from '../significance/reference-set.js';
 import { rank } from './rank.js';
-import { rescore, rescoreWithPaths } from './rescore.js';
+import { rescore } from './rescore.js';
 import type {
   Compared,
   EncodedQuery,
@@ -18,9 +18,7 @@ import type {
 
 /** Plans a search that compares every query with every eligible target, all residues of both. */
 export function exhaustivePlan(policy: ResolvedPolicy, settings: SearchSettings): SearchPlan {
-  const { limit, significance, evidence, alignedMaxEValue, targetSpace } = settings;
-  const isAlignedWhole = evidence === 'pairwise_sequence_alignment' && alignedMaxEValue === undefined;
-  const measure = isAlignedWhole ? rescoreWithPaths : rescore;
+  const { limit, significance, targetSpace } = settings;
   return Object.freeze<SearchPlan>({
     policy,
     significance,
@@ -31,7 +29,7 @@ export function exhaustivePlan(policy: ResolvedPolicy, settings: SearchSettings)
       const compared = await compareAll(queries, scanned, isJudged, targetSpace.searchedTargetCount, work);
       return compared.map((each) => () => Promise.resolve(each));
     },
-    rescore: (query, ranked, _, engine, options) => measure(query, ranked, engine, options),
+    rescore: (query, ranked, _, engine, options) => rescore(query, ranked, engine, options),
     choose: (candidates) => candidates,
   });
 }

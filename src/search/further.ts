@@ -22,8 +22,10 @@ import {
   ownStretches,
   type Stretches,
 } from './pairs/places.js';
+import { movedBy, pathWithin } from './pairs/path-within.js';
+import { sourceOf, tokensOfStretch } from './pairs/stretch-tokens.js';
 import { windowOf } from './pairs/windows.js';
-import { openStretches, sourceOf } from './stretches.js';
+import { openStretches } from './stretches.js';
 
 /**
  * Adds further alignments to the aligned candidates that have E-values, if the settings have bounds for them. A further
@@ -50,14 +52,16 @@ export async function alignFurther(
   // One more than are listed shows whether the largest count leaves out any.
   const count = Math.min(maxCount + 1, PAIR_ALIGNMENTS_MAX_COUNT);
   const lists = await findAllPaths(query, searched, count, engine, options);
-  const refine = createRefinement(query, maxEValue, engine, options);
   const furtherOf = new Map<number, FurtherAlignments>();
   const reader = await openTokenReader(engine.release);
+  const refine =
+    createRefinement(query, maxEValue, engine, options) ??
+    createPathFinder(query, maxEValue, reader, engine, options);
   try {
     for (const [at, { targetIndex, ofPair }] of searched.entries()) {
       const { alignments: paths, isCut } = lists[at];
       const further = await judgeFurther(query, { targetIndex, paths, reader }, judge, engine, options);
-      const plain = [{ path: paths[0], significance: ofPair }, ...further];
+      const plain = [{ path: paths[0], rawScore: paths[0].score, significance: ofPair }, ...further];
       const [best, ...others] = await refine(targetIndex, ofPair.population.logCount, plain);
       const target = engine.release.targets.sequence(targetIndex);
       const listed = (each: JudgedPath): FurtherAlignment => traced(each, query.sequence, target);
@@ -86,11 +90,15 @@ const NO_FURTHER: FurtherAlignments = Object.freeze({ alignments: [], isCut: fal
  */
 const SEARCHED_E_VALUE_FACTOR = 1_000;
 
-function traced({ path, significance }: JudgedPath, query: string, target: string): FurtherAlignment {
+function traced(
+  { path, rawScore, significance }: JudgedPath,
+  query: string,
+  target: string,
+): FurtherAlignment {
   const { eValue, logEValue, bitScore } = significance;
   return {
     ...tracePath(path, query, target),
-    rawScore: path.score,
+    rawScore,
     significance: { eValue, logEValue, bitScore },
   };
 }
@@ -112,34 +120,29 @@ async function judgeFurther(
 ): Promise<readonly JudgedPath[]> {
   if (paths.length === 1) return [];
   const target = await reader.read(targetIndex);
-  const { inverse_step: inverseStep, dimension } = release.manifest.encoder;
-  const stretchOf = ({ values }: QueryTokens, start: number, end: number): QueryTokens => ({
-    values: values.subarray(start * dimension, end * dimension),
-    length: end - start,
-  });
+  const { inverse_step: inverseStep } = release.manifest.encoder;
   const judged: JudgedPath[] = [];
   for (let at = 1; at < paths.length; at += 1) {
     const path = paths[at];
     const free = freeStretches(path, paths.slice(0, at), query.tokens.length, target.length);
-    const queryPart = stretchOf(query.tokens, free.queryStart, free.queryEnd);
-    const targetPart = stretchOf(target, free.targetStart, free.targetEnd);
-    const sums = await maxsimOfPair(backend, dimension, queryPart, targetPart, options);
+    const queryPart = tokensOfStretch(query.tokens, free.queryStart, free.queryEnd);
+    const targetPart = tokensOfStretch(target, free.targetStart, free.targetEnd);
+    const sums = await maxsimOfPair(backend, queryPart, targetPart, options);
     const { bidirectional } = maxsimDistances(sums, queryPart.length, targetPart.length, inverseStep);
     const lengths = { queryLength: queryPart.length, targetLength: targetPart.length };
     const significance = judge(targetIndex, path.score, { ...lengths, meanClosestCosine: 1 - bidirectional });
-    judged.push({ path, significance: significance! });
+    judged.push({ path, rawScore: path.score, significance: significance! });
   }
   return judged;
 }
 
 async function maxsimOfPair(
   backend: KernelBackend,
-  dimension: number,
   query: QueryTokens,
   target: QueryTokens,
   options: KernelOptions,
 ): Promise<{ readonly queryToTarget: number; readonly targetToQuery: number }> {
-  const store = await openInMemory(sourceOf(target, dimension), backend);
+  const store = await openInMemory(sourceOf(target), backend);
   const [{ queryToTarget, targetToQuery }] = await backend.maxsim(store, [query], undefined, options);
   return { queryToTarget: queryToTarget[0], targetToQuery: targetToQuery[0] };
 }
@@ -186,6 +189,8 @@ function leastSearchedScore(
 /** A path and its significance. */
 interface JudgedPath {
   readonly path: AffineAlignment;
+  /** Score of the alignment in the whole proteins. */
+  readonly rawScore: number;
   readonly significance: AlignmentSignificance;
 }
 
@@ -208,54 +213,52 @@ const CHOICE_FACTOR = 10;
 /** Residues around an alignment that its path is sought in. */
 const MARGIN = 30;
 
-/** Tokens of stretches are known where tokens are those of one protein. Means over homologs are not refined. */
+/**
+ * Undefined for means over homologs: tokens of stretches are known where tokens are those of one protein.
+ */
 export function createRefinement(
   { sequence: query, tokens, hasMeanTokens = false }: EncodedQuery,
   maxEValue: number,
   engine: SearchEngine,
   options: KernelOptions,
-): Refine {
+): Refine | undefined {
   const { release, calibration } = engine;
   const hasProfiles = release.tokens.profiles !== undefined || tokens.profile !== undefined;
-  if (hasProfiles || hasMeanTokens || calibration === undefined) {
-    return (_, __, plain) => Promise.resolve(plain);
-  }
+  if (hasProfiles || hasMeanTokens || calibration === undefined) return undefined;
   const alignStretches = openStretches(engine, calibration, options);
   return async (targetIndex, logCount, plain) => {
     const target = release.targets.sequence(targetIndex);
     const whole = wholeOf(query, target);
-    const isRefined = ({ significance }: JudgedPath): boolean =>
-      significance.eValue <= Math.max(REFINED_E_VALUE, maxEValue);
     const align = async (at: Stretches) => {
-      const { path, logProbability } = await alignStretches(
+      const { scored, path, logProbability } = await alignStretches(
         query.slice(at.queryStart, at.queryEnd),
         target.slice(at.targetStart, at.targetEnd),
       );
-      return { path: movedBy(path, at), logProbability };
+      return {
+        scored: movedBy(scored, at),
+        path: async () => movedBy(await path(), at),
+        logProbability,
+      };
     };
     /** ln E of an alignment by stretches among as many choices. */
     const logEValueIn = async (at: Stretches, known: AffineAlignment, choices: number): Promise<number> => {
       if (areEqual(at, whole)) return Infinity;
-      const { path, logProbability } = await align(at);
-      const log = areOfOnePiece(path, known) ? await logProbability() : undefined;
+      const { scored, logProbability } = await align(at);
+      const log = areOfOnePiece(scored, known) ? await logProbability() : undefined;
       return log === undefined ? Infinity : log + logCount + Math.log(choices);
     };
     /** The path in the stretches, and then near to what it is there; the known one if it gets lost. */
     const pathIn = async (own: Stretches, known: AffineAlignment): Promise<AffineAlignment> => {
-      const first = areEqual(own, whole) ? known : (await align(own)).path;
+      const first = areEqual(own, whole) ? known : (await align(own)).scored;
       const near = extended(areOfOnePiece(first, known) ? first : known, MARGIN, own);
-      const path = areEqual(near, own) ? first : (await align(near)).path;
-      const isNew = path.score !== known.score || !areEqual(path, known);
-      return isNew && areOfOnePiece(path, known) ? path : known;
+      const path = await (await align(near)).path();
+      return areOfOnePiece(path, known) ? path : known;
     };
     const refined = plain.slice();
     for (const [at, judged] of plain.entries()) {
-      if (!isRefined(judged)) continue;
-      const { path: known, significance } = judged;
-      const others = refined
-        .filter((other, place) => place !== at && isRefined(other))
-        .map(({ path }) => path);
-      const own = ownStretches(known, others, query.length, target.length);
+      if (!isRefined(judged, maxEValue)) continue;
+      const { path: known, rawScore, significance } = judged;
+      const own = ownStretches(known, othersOf(refined, at, maxEValue), query.length, target.length);
       const queryWindow = windowOf({ start: known.queryStart, end: known.queryEnd }, query.length);
       const targetWindow = windowOf({ start: known.targetStart, end: known.targetEnd }, target.length);
       const windows = {
@@ -274,6 +277,7 @@ export function createRefinement(
       const bitScore = (logCount + calibration.logLevel - logEValue) / Math.LN2;
       refined[at] = {
         path,
+        rawScore,
         significance:
           logEValue === significance.logEValue
             ? significance
@@ -284,16 +288,43 @@ export function createRefinement(
   };
 }
 
-function wholeOf(query: string, target: string): Stretches {
-  return { queryStart: 0, queryEnd: query.length, targetStart: 0, targetEnd: target.length };
+/**
+ * Creates the refinement of databases with homologs. It leaves E-values as they are. Where a pair has several
+ * alignments, each path is found anew between the others by the parameters of paths.
+ */
+export function createPathFinder(
+  query: EncodedQuery,
+  maxEValue: number,
+  reader: TokenReader,
+  engine: SearchEngine,
+  options: KernelOptions,
+): Refine {
+  return async (targetIndex, _, plain) => {
+    if (plain.length === 1) return plain;
+    const sequence = engine.release.targets.sequence(targetIndex);
+    const target = { sequence, tokens: await reader.read(targetIndex) };
+    const found = plain.slice();
+    for (const [at, judged] of plain.entries()) {
+      if (!isRefined(judged, maxEValue)) continue;
+      const { path: known } = judged;
+      const others = othersOf(found, at, maxEValue);
+      const own = ownStretches(known, others, query.sequence.length, sequence.length);
+      const path = await pathWithin(query, target, extended(known, MARGIN, own), engine, options);
+      if (areOfOnePiece(path, known)) found[at] = { ...judged, path };
+    }
+    return found;
+  };
 }
 
-function movedBy(path: AffineAlignment, { queryStart, targetStart }: Stretches): AffineAlignment {
-  return {
-    ...path,
-    queryStart: path.queryStart + queryStart,
-    queryEnd: path.queryEnd + queryStart,
-    targetStart: path.targetStart + targetStart,
-    targetEnd: path.targetEnd + targetStart,
-  };
+function isRefined({ significance }: JudgedPath, maxEValue: number): boolean {
+  return significance.eValue <= Math.max(REFINED_E_VALUE, maxEValue);
+}
+
+/** Other alignments that bound the stretches of one. */
+function othersOf(list: readonly JudgedPath[], at: number, maxEValue: number): readonly AffineAlignment[] {
+  return list.filter((other, place) => place !== at && isRefined(other, maxEValue)).map(({ path }) => path);
+}
+
+function wholeOf(query: string, target: string): Stretches {
+  return { queryStart: 0, queryEnd: query.length, targetStart: 0, targetEnd: target.length };
 }

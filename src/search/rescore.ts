@@ -1,6 +1,6 @@
 import { assert } from '../errors.js';
 import type { AffineAlignment, AffineAlignmentList, KernelOptions } from '../kernels/kernels.js';
-import { affineParameters } from './pairs/affine.js';
+import { affineParameters, diagonalSelfScore, pathParameters } from './pairs/affine.js';
 import type {
   Candidate,
   Compared,
@@ -10,7 +10,6 @@ import type {
   Scored,
   SearchEngine,
 } from './search-types.js';
-import { diagonalSelfScore } from './pairs/affine.js';
 
 /**
  * Adds the affine score of the query with every ranked target.
@@ -30,25 +29,27 @@ export async function rescore(
 }
 
 /**
- * Adds the affine score of the query with every ranked target, and the alignment path of each.
- * Errors  Fault of the kernels; the signal's reason
- */
-export async function rescoreWithPaths(
-  query: EncodedQuery,
-  ranked: readonly Ranked[],
-  engine: SearchEngine,
-  options: KernelOptions,
-): Promise<Rescored> {
-  const paths = await findPaths(query, ranked, engine, options);
-  const scores = Int32Array.from(paths, ({ score }) => score);
-  return { candidates: withScores(ranked, scores, query, engine), paths };
-}
-
-/**
- * Alignment path of the query with each candidate.
+ * Alignment path of the query with each candidate. Its score is not that of the candidate: paths have parameters of
+ * their own (release/path-affine.ts).
  * Errors  Fault of the kernels; the signal's reason
  */
 export async function findPaths(
+  query: EncodedQuery,
+  candidates: readonly Pick<Candidate, 'targetIndex'>[],
+  { backend, store, release }: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
+  options: KernelOptions,
+): Promise<readonly AffineAlignment[]> {
+  const targets = Uint32Array.from(candidates, ({ targetIndex }) => targetIndex);
+  const parameters = pathParameters(release, query, targets);
+  return backend.affineAlign(store, query.tokens, targets, parameters, options);
+}
+
+/**
+ * Alignment path of the query with each candidate by the parameters of scores. Neighbours have these: rows of releases
+ * that were built before stay equal to new ones.
+ * Errors  Fault of the kernels; the signal's reason
+ */
+export async function findScoredPaths(
   query: EncodedQuery,
   candidates: readonly Pick<Candidate, 'targetIndex'>[],
   { backend, store, release }: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
@@ -60,7 +61,8 @@ export async function findPaths(
 }
 
 /**
- * Alignment paths of the query with each candidate: the best, and the further ones with at least the candidate's score.
+ * Alignment paths of the query with each candidate, by the parameters of scores: the best, and the further ones with at
+ * least the candidate's score.
  * Errors  Fault of the kernels; the signal's reason
  */
 export async function findAllPaths(

@@ -4,7 +4,6 @@ import type { Qualification } from '../recall/policy-sidecar.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import type { Codebook } from '../kernels/codebook.js';
 import type {
-  AffineAlignment,
   KernelBackend,
   KernelOptions,
   KernelRetry,
@@ -264,8 +263,6 @@ export type Scored = Ranked & Pick<Candidate, 'affine'>;
 /** Candidates of one query with their affine scores, by rank. */
 export interface Rescored {
   readonly candidates: readonly Scored[];
-  /** Alignment path of each candidate; absent if the scores were computed without paths. */
-  readonly paths?: readonly AffineAlignment[];
   /** Present if a device failed and the CPU served in its place. */
   readonly retry?: KernelRetry;
 }

@@ -35,10 +35,10 @@ import { alignFurther } from './further.js';
  *   encode    residues → int8 tokens, with homologs where the release's targets have them
  *   compare   tokens → integer MaxSim sums with the eligible targets that the policy measures
  *   rank      sums → nearest targets and their distances
- *   rescore   targets → affine scores, with alignment paths where alignments are requested
+ *   rescore   targets → affine scores
  *   judge     measurements → E-values
  *   choose    judged candidates → the listed ones
- *   align     paths → extended CIGAR and counts; further alignments if they are requested
+ *   align     alignment paths → extended CIGAR and counts; further alignments if they are requested
  *   seal      candidates → a result under its digest
  *
  * The policies differ in `compare`, `rescore` and `choose` only (exhaustive.ts, prefiltered.ts, codebook.ts). Each
@@ -196,7 +196,7 @@ async function alignAndSeal(
   { plan, settings, engine, optionsOf }: Work,
 ): Promise<SearchResult> {
   const options = optionsOf(query);
-  const best = await align(query, chosen, rescored.paths, settings, engine, options);
+  const best = await align(query, chosen, settings, engine, options);
   const aligned = await alignFurther(query, best, judgeAlignment, settings, engine, options);
   const candidates = settings.significance === 'not_requested' ? withoutJudgement(aligned) : aligned;
   const funnel = {

@@ -1,10 +1,4 @@
-import type {
-  AffineAlignment,
-  KernelOptions,
-  QueryTokens,
-  TokenSource,
-  TokenStore,
-} from '../kernels/kernels.js';
+import type { AffineAlignment, AffineParameters, KernelOptions, TokenStore } from '../kernels/kernels.js';
 import { openInMemory } from '../kernels/memory-store.js';
 import { judgeTail, type Calibration } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT } from '../significance/card.js';
@@ -14,8 +8,10 @@ import { hubnessesOf } from '../significance/hubness.js';
 import { momentForm, momentsOfPair, proteinMoments } from '../significance/moments.js';
 import { controlCoordinate, tailCoordinate, type PairScore } from '../significance/pair-null.js';
 import { repeatExcess } from '../significance/repeats.js';
-import { affineParameters, type AlignedProtein } from './pairs/affine.js';
+import { affineParameters, pathParameters, type AlignedProtein } from './pairs/affine.js';
+import { pairScores, withoutWeakEnds } from './pairs/ends.js';
 import { repeatShareFor } from './pairs/repeats.js';
+import { sourceOf } from './pairs/stretch-tokens.js';
 import { covariatesOf, type ProteinCovariates } from './covariates.js';
 import { compareReferenceSet } from './exhaustive.js';
 import { maxsimDistances } from './rank.js';
@@ -25,7 +21,10 @@ import { binOf } from './significance.js';
 
 /** The best alignment of two stretches that were encoded as proteins of their own, in their coordinates. */
 export interface StretchAlignment {
-  readonly path: AffineAlignment;
+  /** By the parameters of scores. */
+  readonly scored: AffineAlignment;
+  /** By the parameters of paths, without weak ends (pairs/ends.ts). */
+  readonly path: () => Promise<AffineAlignment>;
   /** ln of the probability that an unrelated pair scores as well; undefined if the pair is not calibrated. */
   readonly logProbability: () => Promise<number | undefined>;
 }
@@ -41,6 +40,8 @@ interface StretchProtein extends AlignedProtein {
   readonly backwards: () => Promise<AlignedProtein>;
 }
 
+/** Ends of a path that add less than so many gap openings are left out. */
+const LEAST_END_GAPS = 2;
 const ONLY_TARGET = Uint32Array.of(0);
 
 /**
@@ -61,17 +62,24 @@ export function openStretches(
     proteins.set(sequence, known);
     return known;
   };
-  const parametersOf = (query: AlignedProtein, target: AlignedProtein): ReturnType<typeof affineParameters> =>
-    affineParameters(release, query, ONLY_TARGET, Buffer.from(target.sequence, 'latin1'));
+  const textOf = ({ sequence }: AlignedProtein): Uint8Array => Buffer.from(sequence, 'latin1');
+  const parametersOf = (query: AlignedProtein, target: AlignedProtein): AffineParameters =>
+    affineParameters(release, query, ONLY_TARGET, textOf(target));
   return async (querySequence, targetSequence) => {
     const [query, target] = [await proteinOf(querySequence), await proteinOf(targetSequence)];
     const store = await target.store();
     const parameters = parametersOf(query, target);
-    const [path] = await backend.affineAlign(store, query.tokens, ONLY_TARGET, parameters, options);
+    const [scored] = await backend.affineAlign(store, query.tokens, ONLY_TARGET, parameters, options);
+    const path = async (): Promise<AffineAlignment> => {
+      const ofPaths = pathParameters(release, query, ONLY_TARGET, textOf(target));
+      const [found] = await backend.affineAlign(store, query.tokens, ONLY_TARGET, ofPaths, options);
+      const leastGain = LEAST_END_GAPS * ofPaths.gapOpen;
+      return withoutWeakEnds(found, pairScores(query.tokens, target.tokens, ofPaths), ofPaths, leastGain);
+    };
     const logProbability = async (): Promise<number | undefined> => {
       const { card, bins, pairNull, logLevel } = calibration;
       const [own, others] = [await query.covariates(), await target.covariates()];
-      if (own === undefined || others === undefined || path.score === 0) return undefined;
+      if (own === undefined || others === undefined || scored.score === 0) return undefined;
       const bin = binOf(bins, card, own.length, others.length);
       if (bin.card.status !== 'qualified') return undefined;
       const [sums] = await backend.maxsim(store, [query.tokens], undefined, options);
@@ -90,7 +98,7 @@ export function openStretches(
       const scoreOf = (affineScore: number): PairScore => {
         return { affineScore, meanClosestCosine: 1 - bidirectional, profileScore: 0 };
       };
-      let coordinate = tailCoordinate(pairNull, pair, scoreOf(path.score));
+      let coordinate = tailCoordinate(pairNull, pair, scoreOf(scored.score));
       if (coordinate > CHANCE_COORDINATE && card.format !== UNCONTROLLED_FORMAT) {
         const backwards = await query.backwards();
         const control = parametersOf(backwards, target);
@@ -101,7 +109,7 @@ export function openStretches(
       const { logProbability: log } = judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor);
       return Math.min(0, log + logLevel);
     };
-    return { path, logProbability };
+    return { scored, path, logProbability };
   };
 }
 
@@ -112,13 +120,12 @@ async function openStretch(
   options: KernelOptions,
 ): Promise<StretchProtein> {
   const { release, backend, encoder } = engine;
-  const { dimension } = release.manifest.encoder;
   const encode = async (residues: string): Promise<AlignedProtein> => {
     const [tokens] = await encoder.encode([residues], { signal: options.signal });
     return { sequence: residues, tokens };
   };
   const { tokens } = await encode(sequence);
-  const source = sourceOf(tokens, dimension);
+  const source = sourceOf(tokens);
   return {
     sequence,
     tokens,
@@ -133,11 +140,6 @@ async function openStretch(
       return covariatesOf(sequence, moments, sums, repeatShare, release, calibration);
     }),
   };
-}
-
-/** Returns the tokens of one protein as the source of a store. */
-export function sourceOf({ values, length }: QueryTokens, dimension: number): TokenSource {
-  return { dimension, residueStarts: Uint32Array.of(0, length), tokens: { values } };
 }
 
 /** Returns a function that makes its value at its first call. */

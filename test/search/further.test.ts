@@ -7,12 +7,13 @@ import { nativeBackend } from '#src/kernels/native.js';
 import { seededRandom } from '#src/random.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { openRelease } from '#src/release/open.js';
+import { openTokenReader } from '#src/release/rows/token-reader.js';
 import { findAllPaths } from '#src/search/rescore.js';
 import { searchMany } from '#src/search/search.js';
 import type { Candidate, SearchEngine, SearchResult } from '#src/search/search-types.js';
 import { openStretches } from '#src/search/stretches.js';
 import { areOfOnePiece, overlap, ownStretches, type Stretches } from '#src/search/pairs/places.js';
-import { createRefinement } from '#src/search/further.js';
+import { createPathFinder, createRefinement } from '#src/search/further.js';
 import { windowOf } from '#src/search/pairs/windows.js';
 import { openCalibration } from '#src/significance/sidecar.js';
 import { contextEncoder, makeHomologs } from '../tools/homologs.js';
@@ -83,7 +84,7 @@ describe('openStretches', () => {
     for (const { targetIndex, affine, significance } of candidates) {
       if (significance.kind !== 'supported') continue;
       const aligned = await align(query, engine.release.targets.sequence(targetIndex));
-      expect(aligned.path.score).toBe(affine.rawScore);
+      expect(aligned.scored.score).toBe(affine.rawScore);
       expect(await aligned.logProbability()).toBeCloseTo(significance.logTailProbability, 1);
       compared += significance.logTailProbability < -1 ? 1 : 0;
     }
@@ -113,8 +114,8 @@ describe('createRefinement', () => {
     };
     for (const logEValue of [60, -60]) {
       const significance = { eValue: Math.exp(logEValue), logEValue, bitScore: 1 };
-      const refine = createRefinement(query, 1e30, engine, {});
-      const plain = paths.map((path) => ({ path, significance }));
+      const refine = createRefinement(query, 1e30, engine, {})!;
+      const plain = paths.map((path) => ({ path, rawScore: path.score, significance }));
       const refined = await refine(targetIndex, logCount, plain);
       const own = ownStretches(paths[0]!, [paths[1]!], SWAPPED.length, FUSED.sequence.length);
       const inOwn = await logEValueIn(own, 10);
@@ -135,6 +136,7 @@ describe('createRefinement', () => {
       expect(first!.significance.logEValue).toBeCloseTo(Math.min(logEValue, inOwn, inWindows), 9);
       expect(first!.significance.logEValue).toBeLessThan(60);
       expect(areOfOnePiece(first!.path, paths[0]!)).toBe(true);
+      expect(first!.rawScore).toBe(paths[0]!.score);
     }
   });
 
@@ -144,15 +146,32 @@ describe('createRefinement', () => {
     const targetIndex = engine.release.targets.find('SWAP')!;
     const [found] = await findAllPaths(query, [{ targetIndex, leastScore: 300 }], 2, engine, {});
     const significance = { eValue: 11, logEValue: Math.log(11), bitScore: 1 };
-    const plain = found!.alignments.map((path) => ({ path, significance }));
-    const refined = await createRefinement(query, 10, engine, {})(targetIndex, 0, plain);
+    const plain = found!.alignments.map((path) => ({ path, rawScore: path.score, significance }));
+    const refined = await createRefinement(query, 10, engine, {})!(targetIndex, 0, plain);
     expect(refined[0]).toBe(plain[0]);
-    const ofMeans = createRefinement({ ...query, hasMeanTokens: true }, 10, engine, {});
-    const near = plain.map((each) => ({
-      ...each,
-      significance: { ...significance, eValue: 1, logEValue: 0 },
-    }));
-    expect((await ofMeans(targetIndex, 0, near))[0]).toBe(near[0]);
+    expect(createRefinement({ ...query, hasMeanTokens: true }, 10, engine, {})).toBeUndefined();
+  });
+});
+
+describe('createPathFinder', () => {
+  it('finds the path of each of several alignments between the others, with the same E-values', async () => {
+    const [tokens] = await engine.encoder.encode([SWAPPED]);
+    const query = { sequence: SWAPPED, normalizationId: 'test', tokens: tokens! };
+    const targetIndex = engine.release.targets.find('SWAP')!;
+    const [found] = await findAllPaths(query, [{ targetIndex, leastScore: 300 }], 2, engine, {});
+    const significance = { eValue: 1, logEValue: 0, bitScore: 1 };
+    const plain = found!.alignments.map((path) => ({ path, rawScore: path.score, significance }));
+    const reader = await openTokenReader(engine.release);
+    const find = createPathFinder(query, 10, reader, engine, {});
+    const [first, second] = await find(targetIndex, 0, plain);
+    expect(overlap(first!.path, second!.path)).toBe(false);
+    for (const [at, { path, ...judged }] of [first!, second!].entries()) {
+      expect(areOfOnePiece(path, plain[at]!.path)).toBe(true);
+      expect(judged).toEqual({ rawScore: plain[at]!.rawScore, significance });
+    }
+    const alone = plain.slice(0, 1);
+    expect(await find(targetIndex, 0, alone)).toBe(alone);
+    await reader.close();
   });
 });
 

@@ -12,9 +12,12 @@ import { nativeBackend } from '#src/kernels/native.js';
 import { seededRandom } from '#src/random.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { affineOf, openRelease } from '#src/release/open.js';
+import { pathAffine } from '#src/release/path-affine.js';
 import { profileAffine } from '#src/release/profile-affine.js';
 import type { Release } from '#src/release/release.js';
 import { affineParameters } from '#src/search/pairs/affine.js';
+import { pathWithin } from '#src/search/pairs/path-within.js';
+import { findPaths } from '#src/search/rescore.js';
 import { controlScores } from '#src/search/control.js';
 import { search } from '#src/search/search.js';
 import { diagonalSelfScore } from '#src/search/pairs/affine.js';
@@ -44,7 +47,13 @@ beforeAll(async () => {
   });
   const opened = await openRelease(directory);
   const values = Int8Array.from(profiles.flatMap((profile) => [...profile]));
-  release = { ...opened, affine: affineOf(AFFINE), tokens: { ...opened.tokens, profiles: { values } } };
+  const { encoder } = opened.manifest;
+  release = {
+    ...opened,
+    affine: affineOf(AFFINE),
+    pathAffine: affineOf(pathAffine({ affine: AFFINE, encoder })),
+    tokens: { ...opened.tokens, profiles: { values } },
+  };
   store = await backend.open(release.tokens);
 });
 afterAll(() => {
@@ -57,6 +66,22 @@ function proteinAt(target: number): { readonly sequence: string; readonly tokens
   const tokens = { values: tokensOf(sequence), length: sequence.length, profile: profiles[target]! };
   return { sequence, tokens };
 }
+
+describe('paths of stretches', () => {
+  it('are those of the proteins where the stretches are whole, and lie in them where they are not', async () => {
+    const [query, target] = [proteinAt(0), proteinAt(3)];
+    const engine = { release, backend, store };
+    const [whole] = await findPaths({ ...query, normalizationId: 'test' }, [{ targetIndex: 3 }], engine, {});
+    const [queryEnd, targetEnd] = [query.sequence.length, target.sequence.length];
+    const all = { queryStart: 0, queryEnd, targetStart: 0, targetEnd };
+    expect(await pathWithin(query, target, all, engine, {})).toEqual(whole);
+    expect(whole!.score).toBeGreaterThan(0);
+    const inside = await pathWithin(query, target, { ...all, queryStart: 10, targetEnd: 9 }, engine, {});
+    expect(inside.queryStart).toBeGreaterThanOrEqual(10);
+    expect(inside.targetEnd).toBeLessThanOrEqual(9);
+    expect(inside.score).toBeGreaterThan(0);
+  });
+});
 
 describe('profiles that score', () => {
   it('give every pair of a calibration the score that a search gives it', async () => {

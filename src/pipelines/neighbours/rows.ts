@@ -4,7 +4,7 @@ import type { Release, TargetSpace } from '../../release/release.js';
 import type { TokenReader } from '../../release/rows/token-reader.js';
 import { batchEnd, largestBatchSize } from '../../search/batches.js';
 import { resolvePolicy } from '../../search/plan.js';
-import { findPaths } from '../../search/rescore.js';
+import { findScoredPaths } from '../../search/rescore.js';
 import { chooseMany } from '../../search/search.js';
 import type {
   Candidate,
@@ -187,7 +187,7 @@ async function alignRows(
     if (chosen[at].length === 0) continue;
     signal?.throwIfAborted();
     const query = await readQuery(target, release, reader);
-    const paths = await findPaths(query, chosen[at], engine, { signal, threads });
+    const paths = await findScoredPaths(query, chosen[at], engine, { signal, threads });
     for (const [place, { targetIndex, affine, logEValue }] of chosen[at].entries()) {
       const { queryStart, queryEnd, targetStart, targetEnd } = paths[place];
       queries[edge] = target;

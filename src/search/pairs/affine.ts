@@ -27,6 +27,20 @@ export function affineParameters(
   return { ...parameters, letters };
 }
 
+/**
+ * Returns the affine parameters of the alignments that are shown (release/path-affine.ts), as `affineParameters` does.
+ * Shape   texts: one character per residue, one target after the other in list order
+ * Unit    as of `AffineParameters`
+ */
+export function pathParameters(
+  { pathAffine: affine, targets }: Pick<Release, 'pathAffine' | 'targets'>,
+  query: AlignedProtein,
+  list: Uint32Array,
+  texts?: Uint8Array,
+): AffineParameters {
+  return affineParameters({ affine, targets }, query, list, texts);
+}
+
 /** Affine parameters of a query with these tokens. */
 function pairAffine(
   { withProfiles, ...affine }: ReleaseAffine,
