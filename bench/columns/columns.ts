@@ -79,7 +79,7 @@ export const run: Bench = async ([homologSource, background]) => {
         async () => homologSource,
       );
       const withHomologs = await buildBenchDatabase(appliance, list, 'families', folder, buildHomologs);
-      ours.push({ name: 'families', columns: await alignAll(pairs, withHomologs) });
+      ours.push({ name: 'with homologs', columns: await alignAll(pairs, withHomologs) });
     }
     const theirs = await alignWithParasail(
       pairs,
@@ -180,5 +180,5 @@ function report(
       console.log(`${key.padEnd(28)}${String(chosen.length).padStart(7)}${cells}`);
     }
   }
-  return { figures };
+  return figures;
 }
