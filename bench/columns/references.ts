@@ -52,9 +52,7 @@ export function recovery(columns: Columns, reference: Columns): number {
 
 /** Share of the alignment's pairs that are in the reference. Range  0..1; 0 for an empty alignment */
 export function precision(columns: Columns, reference: Columns): number {
-  const partner = new Map(reference);
-  const right = columns.filter(([i, j]) => partner.get(i) === j).length;
-  return columns.length === 0 ? 0 : right / columns.length;
+  return columns.length === 0 ? 0 : recovery(reference, columns);
 }
 
 function sharedColumns(first: string, second: string): Columns {

@@ -167,12 +167,13 @@ export interface AffineLetters {
   readonly targets: Uint8Array;
 }
 
-/** Kinds of alignment runs, seen from the query. */
+/** Kinds of alignment runs, seen from the query: the bits of a run that RUN_KIND_MASK has. */
 export const RUN_PAIR = 0;
 /** Query residues that face a gap (CIGAR `I`). */
 export const RUN_INSERTION = 1;
 /** Target residues that face a gap (CIGAR `D`). */
 export const RUN_DELETION = 2;
+export const RUN_KIND_MASK = 3;
 
 /**
  * Best local alignment of the query with one target. Coordinates are zero-based and half-open.

@@ -1,6 +1,7 @@
 import {
   RUN_DELETION,
   RUN_INSERTION,
+  RUN_KIND_MASK,
   RUN_PAIR,
   type AffineAlignment,
   type KernelOptions,
@@ -17,8 +18,6 @@ import type {
   SearchResult,
   SearchSettings,
 } from './search-types.js';
-
-const RUN_KIND_MASK = 3;
 
 /**
  * Adds alignments to the candidates that need one: those within the largest E-value of the settings.

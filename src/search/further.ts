@@ -1,7 +1,8 @@
 import type { AffineAlignment, KernelBackend, KernelOptions, QueryTokens } from '../kernels/kernels.js';
 import { openInMemory } from '../kernels/memory-store.js';
+import { sourceOf, tokensOfStretch } from '../kernels/stretch-tokens.js';
 import { PAIR_ALIGNMENTS_MAX_COUNT } from '../limits.js';
-import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
+import { openTokenReader } from '../release/rows/token-reader.js';
 import { tracePath } from './align.js';
 import type { AlignmentSignificance, JudgeAlignment } from './pairs/candidate-significance.js';
 import { maxsimDistances } from './rank.js';
@@ -23,7 +24,6 @@ import {
   type Stretches,
 } from './pairs/places.js';
 import { movedBy, pathWithin } from './pairs/path-within.js';
-import { sourceOf, tokensOfStretch } from './pairs/stretch-tokens.js';
 import { windowOf } from './pairs/windows.js';
 import { openStretches } from './stretches.js';
 
@@ -53,16 +53,23 @@ export async function alignFurther(
   const count = Math.min(maxCount + 1, PAIR_ALIGNMENTS_MAX_COUNT);
   const lists = await findAllPaths(query, searched, count, engine, options);
   const furtherOf = new Map<number, FurtherAlignments>();
-  const reader = await openTokenReader(engine.release);
   const refine =
     createRefinement(query, maxEValue, engine, options) ??
-    createPathFinder(query, maxEValue, reader, engine, options);
+    createPathFinder(query, maxEValue, engine, options);
+  const reader = await openTokenReader(engine.release);
   try {
     for (const [at, { targetIndex, ofPair }] of searched.entries()) {
       const { alignments: paths, isCut } = lists[at];
-      const further = await judgeFurther(query, { targetIndex, paths, reader }, judge, engine, options);
+      const tokens = paths.length === 1 ? undefined : await reader.read(targetIndex);
+      const further =
+        tokens === undefined
+          ? []
+          : await judgeFurther(query, { targetIndex, paths, tokens }, judge, engine, options);
       const plain = [{ path: paths[0], rawScore: paths[0].score, significance: ofPair }, ...further];
-      const [best, ...others] = await refine(targetIndex, ofPair.population.logCount, plain);
+      const [best, ...others] = await refine(
+        { targetIndex, tokens, logCount: ofPair.population.logCount },
+        plain,
+      );
       const target = engine.release.targets.sequence(targetIndex);
       const listed = (each: JudgedPath): FurtherAlignment => traced(each, query.sequence, target);
       const significant = others.filter((each) => each.significance.eValue <= maxEValue);
@@ -107,19 +114,17 @@ function traced(
 interface JudgedPair {
   readonly targetIndex: number;
   readonly paths: readonly AffineAlignment[];
-  readonly reader: TokenReader;
+  readonly tokens: QueryTokens;
 }
 
 /** Judges the paths of a pair after the best one. */
 async function judgeFurther(
   query: EncodedQuery,
-  { targetIndex, paths, reader }: JudgedPair,
+  { targetIndex, paths, tokens: target }: JudgedPair,
   judge: JudgeAlignment,
   { backend, release }: SearchEngine,
   options: KernelOptions,
 ): Promise<readonly JudgedPath[]> {
-  if (paths.length === 1) return [];
-  const target = await reader.read(targetIndex);
   const { inverse_step: inverseStep } = release.manifest.encoder;
   const judged: JudgedPath[] = [];
   for (let at = 1; at < paths.length; at += 1) {
@@ -198,13 +203,16 @@ interface JudgedPath {
  * Refines the alignments of one pair, the best first. Returns as many, in their order; two that share no residue pair
  * share none after it. An alignment that stays as it is is the same object.
  * Errors  Fault of encoder or kernels; the signal's reason
- * @param logCount  ln of the number of targets that E-values count among
  */
-type Refine = (
-  targetIndex: number,
-  logCount: number,
-  plain: readonly JudgedPath[],
-) => Promise<readonly JudgedPath[]>;
+type Refine = (target: RefinedTarget, plain: readonly JudgedPath[]) => Promise<readonly JudgedPath[]>;
+
+interface RefinedTarget {
+  readonly targetIndex: number;
+  /** Undefined for a target with one alignment. */
+  readonly tokens: QueryTokens | undefined;
+  /** ln of the number of targets that E-values count among. */
+  readonly logCount: number;
+}
 
 /** Largest E-value of an alignment that is refined, if more are not asked for. */
 const REFINED_E_VALUE = 10;
@@ -226,7 +234,7 @@ export function createRefinement(
   const hasProfiles = release.tokens.profiles !== undefined || tokens.profile !== undefined;
   if (hasProfiles || hasMeanTokens || calibration === undefined) return undefined;
   const alignStretches = openStretches(engine, calibration, options);
-  return async (targetIndex, logCount, plain) => {
+  return async ({ targetIndex, logCount }, plain) => {
     const target = release.targets.sequence(targetIndex);
     const whole = wholeOf(query, target);
     const align = async (at: Stretches) => {
@@ -235,7 +243,7 @@ export function createRefinement(
         target.slice(at.targetStart, at.targetEnd),
       );
       return {
-        scored: movedBy(scored, at),
+        scored: async () => movedBy(await scored(), at),
         path: async () => movedBy(await path(), at),
         logProbability,
       };
@@ -244,12 +252,12 @@ export function createRefinement(
     const logEValueIn = async (at: Stretches, known: AffineAlignment, choices: number): Promise<number> => {
       if (areEqual(at, whole)) return Infinity;
       const { scored, logProbability } = await align(at);
-      const log = areOfOnePiece(scored, known) ? await logProbability() : undefined;
+      const log = areOfOnePiece(await scored(), known) ? await logProbability() : undefined;
       return log === undefined ? Infinity : log + logCount + Math.log(choices);
     };
     /** The path in the stretches, and then near to what it is there; the known one if it gets lost. */
     const pathIn = async (own: Stretches, known: AffineAlignment): Promise<AffineAlignment> => {
-      const first = areEqual(own, whole) ? known : (await align(own)).scored;
+      const first = areEqual(own, whole) ? known : await (await align(own)).scored();
       const near = extended(areOfOnePiece(first, known) ? first : known, MARGIN, own);
       const path = await (await align(near)).path();
       return areOfOnePiece(path, known) ? path : known;
@@ -295,14 +303,13 @@ export function createRefinement(
 export function createPathFinder(
   query: EncodedQuery,
   maxEValue: number,
-  reader: TokenReader,
   engine: SearchEngine,
   options: KernelOptions,
 ): Refine {
-  return async (targetIndex, _, plain) => {
-    if (plain.length === 1) return plain;
+  return async ({ targetIndex, tokens }, plain) => {
+    if (tokens === undefined) return plain;
     const sequence = engine.release.targets.sequence(targetIndex);
-    const target = { sequence, tokens: await reader.read(targetIndex) };
+    const target = { sequence, tokens };
     const found = plain.slice();
     for (const [at, judged] of plain.entries()) {
       if (!isRefined(judged, maxEValue)) continue;

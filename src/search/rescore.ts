@@ -1,5 +1,11 @@
 import { assert } from '../errors.js';
-import type { AffineAlignment, AffineAlignmentList, KernelOptions } from '../kernels/kernels.js';
+import type {
+  AffineAlignment,
+  AffineAlignmentList,
+  AffineParameters,
+  KernelOptions,
+} from '../kernels/kernels.js';
+import type { Release } from '../release/release.js';
 import { affineParameters, diagonalSelfScore, pathParameters } from './pairs/affine.js';
 import type {
   Candidate,
@@ -33,31 +39,29 @@ export async function rescore(
  * their own (release/path-affine.ts).
  * Errors  Fault of the kernels; the signal's reason
  */
-export async function findPaths(
-  query: EncodedQuery,
-  candidates: readonly Pick<Candidate, 'targetIndex'>[],
-  { backend, store, release }: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
-  options: KernelOptions,
-): Promise<readonly AffineAlignment[]> {
-  const targets = Uint32Array.from(candidates, ({ targetIndex }) => targetIndex);
-  const parameters = pathParameters(release, query, targets);
-  return backend.affineAlign(store, query.tokens, targets, parameters, options);
-}
+export const findPaths = createPathSearch(pathParameters);
 
 /**
  * Alignment path of the query with each candidate by the parameters of scores. Neighbours have these: rows of releases
  * that were built before stay equal to new ones.
  * Errors  Fault of the kernels; the signal's reason
  */
-export async function findScoredPaths(
-  query: EncodedQuery,
-  candidates: readonly Pick<Candidate, 'targetIndex'>[],
-  { backend, store, release }: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
-  options: KernelOptions,
-): Promise<readonly AffineAlignment[]> {
-  const targets = Uint32Array.from(candidates, ({ targetIndex }) => targetIndex);
-  const parameters = affineParameters(release, query, targets);
-  return backend.affineAlign(store, query.tokens, targets, parameters, options);
+export const findScoredPaths = createPathSearch(affineParameters);
+
+/** Creates a function that aligns the query with each candidate by these parameters. */
+function createPathSearch(
+  parametersOf: (release: Release, query: EncodedQuery, targets: Uint32Array) => AffineParameters,
+) {
+  return async (
+    query: EncodedQuery,
+    candidates: readonly Pick<Candidate, 'targetIndex'>[],
+    { backend, store, release }: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
+    options: KernelOptions,
+  ): Promise<readonly AffineAlignment[]> => {
+    const targets = Uint32Array.from(candidates, ({ targetIndex }) => targetIndex);
+    const parameters = parametersOf(release, query, targets);
+    return backend.affineAlign(store, query.tokens, targets, parameters, options);
+  };
 }
 
 /**

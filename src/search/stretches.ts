@@ -1,5 +1,6 @@
 import type { AffineAlignment, AffineParameters, KernelOptions, TokenStore } from '../kernels/kernels.js';
 import { openInMemory } from '../kernels/memory-store.js';
+import { sourceOf } from '../kernels/stretch-tokens.js';
 import { judgeTail, type Calibration } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate, reversed } from '../significance/control.js';
@@ -11,7 +12,6 @@ import { repeatExcess } from '../significance/repeats.js';
 import { affineParameters, pathParameters, type AlignedProtein } from './pairs/affine.js';
 import { pairScores, withoutWeakEnds } from './pairs/ends.js';
 import { repeatShareFor } from './pairs/repeats.js';
-import { sourceOf } from './pairs/stretch-tokens.js';
 import { covariatesOf, type ProteinCovariates } from './covariates.js';
 import { compareReferenceSet } from './exhaustive.js';
 import { maxsimDistances } from './rank.js';
@@ -22,7 +22,7 @@ import { binOf } from './significance.js';
 /** The best alignment of two stretches that were encoded as proteins of their own, in their coordinates. */
 export interface StretchAlignment {
   /** By the parameters of scores. */
-  readonly scored: AffineAlignment;
+  readonly scored: () => Promise<AffineAlignment>;
   /** By the parameters of paths, without weak ends (pairs/ends.ts). */
   readonly path: () => Promise<AffineAlignment>;
   /** ln of the probability that an unrelated pair scores as well; undefined if the pair is not calibrated. */
@@ -68,18 +68,22 @@ export function openStretches(
   return async (querySequence, targetSequence) => {
     const [query, target] = [await proteinOf(querySequence), await proteinOf(targetSequence)];
     const store = await target.store();
-    const parameters = parametersOf(query, target);
-    const [scored] = await backend.affineAlign(store, query.tokens, ONLY_TARGET, parameters, options);
+    const alignBy = async (by: AffineParameters): Promise<AffineAlignment> => {
+      const [found] = await backend.affineAlign(store, query.tokens, ONLY_TARGET, by, options);
+      return found;
+    };
+    const scored = once(() => alignBy(parametersOf(query, target)));
     const path = async (): Promise<AffineAlignment> => {
       const ofPaths = pathParameters(release, query, ONLY_TARGET, textOf(target));
-      const [found] = await backend.affineAlign(store, query.tokens, ONLY_TARGET, ofPaths, options);
+      const found = await alignBy(ofPaths);
       const leastGain = LEAST_END_GAPS * ofPaths.gapOpen;
       return withoutWeakEnds(found, pairScores(query.tokens, target.tokens, ofPaths), ofPaths, leastGain);
     };
     const logProbability = async (): Promise<number | undefined> => {
       const { card, bins, pairNull, logLevel } = calibration;
       const [own, others] = [await query.covariates(), await target.covariates()];
-      if (own === undefined || others === undefined || scored.score === 0) return undefined;
+      const { score } = await scored();
+      if (own === undefined || others === undefined || score === 0) return undefined;
       const bin = binOf(bins, card, own.length, others.length);
       if (bin.card.status !== 'qualified') return undefined;
       const [sums] = await backend.maxsim(store, [query.tokens], undefined, options);
@@ -98,7 +102,7 @@ export function openStretches(
       const scoreOf = (affineScore: number): PairScore => {
         return { affineScore, meanClosestCosine: 1 - bidirectional, profileScore: 0 };
       };
-      let coordinate = tailCoordinate(pairNull, pair, scoreOf(scored.score));
+      let coordinate = tailCoordinate(pairNull, pair, scoreOf(score));
       if (coordinate > CHANCE_COORDINATE && card.format !== UNCONTROLLED_FORMAT) {
         const backwards = await query.backwards();
         const control = parametersOf(backwards, target);

@@ -84,7 +84,7 @@ describe('openStretches', () => {
     for (const { targetIndex, affine, significance } of candidates) {
       if (significance.kind !== 'supported') continue;
       const aligned = await align(query, engine.release.targets.sequence(targetIndex));
-      expect(aligned.scored.score).toBe(affine.rawScore);
+      expect((await aligned.scored()).score).toBe(affine.rawScore);
       expect(await aligned.logProbability()).toBeCloseTo(significance.logTailProbability, 1);
       compared += significance.logTailProbability < -1 ? 1 : 0;
     }
@@ -92,13 +92,18 @@ describe('openStretches', () => {
   });
 });
 
+/** The two paths of the query with the target that has its domains in the other order. */
+async function alignSwap() {
+  const [tokens] = await engine.encoder.encode([SWAPPED]);
+  const query = { sequence: SWAPPED, normalizationId: 'test', tokens: tokens! };
+  const targetIndex = engine.release.targets.find('SWAP')!;
+  const [found] = await findAllPaths(query, [{ targetIndex, leastScore: 300 }], 2, engine, {});
+  return { query, targetIndex, paths: found!.alignments };
+}
+
 describe('createRefinement', () => {
   it('gives each alignment the smallest of its E-values, with the factors of the choices', async () => {
-    const [tokens] = await engine.encoder.encode([SWAPPED]);
-    const query = { sequence: SWAPPED, normalizationId: 'test', tokens: tokens! };
-    const targetIndex = engine.release.targets.find('SWAP')!;
-    const [found] = await findAllPaths(query, [{ targetIndex, leastScore: 300 }], 2, engine, {});
-    const paths = found!.alignments;
+    const { query, targetIndex, paths } = await alignSwap();
     expect(paths).toHaveLength(2);
     const align = openStretches(engine, engine.calibration, {});
     const logCount = Math.log(engine.release.targets.count);
@@ -116,7 +121,7 @@ describe('createRefinement', () => {
       const significance = { eValue: Math.exp(logEValue), logEValue, bitScore: 1 };
       const refine = createRefinement(query, 1e30, engine, {})!;
       const plain = paths.map((path) => ({ path, rawScore: path.score, significance }));
-      const refined = await refine(targetIndex, logCount, plain);
+      const refined = await refine({ targetIndex, tokens: undefined, logCount }, plain);
       const own = ownStretches(paths[0]!, [paths[1]!], SWAPPED.length, FUSED.sequence.length);
       const inOwn = await logEValueIn(own, 10);
       const windows = {
@@ -141,13 +146,13 @@ describe('createRefinement', () => {
   });
 
   it('leaves alignments above the largest E-value as they are', async () => {
-    const [tokens] = await engine.encoder.encode([SWAPPED]);
-    const query = { sequence: SWAPPED, normalizationId: 'test', tokens: tokens! };
-    const targetIndex = engine.release.targets.find('SWAP')!;
-    const [found] = await findAllPaths(query, [{ targetIndex, leastScore: 300 }], 2, engine, {});
+    const { query, targetIndex, paths } = await alignSwap();
     const significance = { eValue: 11, logEValue: Math.log(11), bitScore: 1 };
-    const plain = found!.alignments.map((path) => ({ path, rawScore: path.score, significance }));
-    const refined = await createRefinement(query, 10, engine, {})!(targetIndex, 0, plain);
+    const plain = paths.map((path) => ({ path, rawScore: path.score, significance }));
+    const refined = await createRefinement(query, 10, engine, {})!(
+      { targetIndex, tokens: undefined, logCount: 0 },
+      plain,
+    );
     expect(refined[0]).toBe(plain[0]);
     expect(createRefinement({ ...query, hasMeanTokens: true }, 10, engine, {})).toBeUndefined();
   });
@@ -155,22 +160,20 @@ describe('createRefinement', () => {
 
 describe('createPathFinder', () => {
   it('finds the path of each of several alignments between the others, with the same E-values', async () => {
-    const [tokens] = await engine.encoder.encode([SWAPPED]);
-    const query = { sequence: SWAPPED, normalizationId: 'test', tokens: tokens! };
-    const targetIndex = engine.release.targets.find('SWAP')!;
-    const [found] = await findAllPaths(query, [{ targetIndex, leastScore: 300 }], 2, engine, {});
+    const { query, targetIndex, paths } = await alignSwap();
     const significance = { eValue: 1, logEValue: 0, bitScore: 1 };
-    const plain = found!.alignments.map((path) => ({ path, rawScore: path.score, significance }));
+    const plain = paths.map((path) => ({ path, rawScore: path.score, significance }));
     const reader = await openTokenReader(engine.release);
-    const find = createPathFinder(query, 10, reader, engine, {});
-    const [first, second] = await find(targetIndex, 0, plain);
+    const find = createPathFinder(query, 10, engine, {});
+    const target = { targetIndex, tokens: await reader.read(targetIndex), logCount: 0 };
+    const [first, second] = await find(target, plain);
     expect(overlap(first!.path, second!.path)).toBe(false);
     for (const [at, { path, ...judged }] of [first!, second!].entries()) {
       expect(areOfOnePiece(path, plain[at]!.path)).toBe(true);
       expect(judged).toEqual({ rawScore: plain[at]!.rawScore, significance });
     }
     const alone = plain.slice(0, 1);
-    expect(await find(targetIndex, 0, alone)).toBe(alone);
+    expect(await find({ ...target, tokens: undefined }, alone)).toBe(alone);
     await reader.close();
   });
 });

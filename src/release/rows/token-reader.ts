@@ -1,4 +1,5 @@
 import { PROFILE_WIDTH, type QueryTokens } from '../../kernels/kernels.js';
+import { tokensOfStretch } from '../../kernels/stretch-tokens.js';
 import type { Release } from '../release.js';
 import { openRowReader } from './row-reader.js';
 
@@ -15,27 +16,24 @@ const CHUNK_RESIDUES = 4_096;
 
 /** Errors  Fault where a file ends early */
 export async function openTokenReader({ tokens: source, targets }: Release): Promise<TokenReader> {
-  const { residueStarts, dimension, tokens, profiles: profileTokens } = source;
+  const { residueStarts, dimension, tokens, profiles } = source;
   const values = await openRowReader({ tokens, dimension });
-  const profile = profileTokens && (await openRowReader({ tokens: profileTokens, dimension: PROFILE_WIDTH }));
+  const profile = profiles && (await openRowReader({ tokens: profiles, dimension: PROFILE_WIDTH }));
   async function* readInOrder(start: number, end: number): AsyncGenerator<QueryTokens> {
     for (let first = start, next = start; first < end; first = next) {
       const from = residueStarts[first];
       next = first + 1;
       while (next < end && residueStarts[next + 1] - from <= CHUNK_RESIDUES) next += 1;
-      const count = residueStarts[next] - from;
-      const rows = await values.read(from, count);
-      const profiles = await profile?.read(from, count);
+      const length = residueStarts[next] - from;
+      const chunk = {
+        values: await values.read(from, length),
+        profile: await profile?.read(from, length),
+        length,
+      };
       for (let target = first; target < next; target += 1) {
-        const [at, length] = [residueStarts[target] - from, targets.length(target)];
-        const rowsOf = (all: Int8Array, width: number): Int8Array =>
-          all.subarray(at * width, (at + length) * width);
-        const own = { values: rowsOf(rows, dimension), length };
-        if (profiles === undefined) yield own;
-        else {
-          const effectiveSequences = targets.targetHomologs?.(target).effectiveSequences;
-          yield { ...own, profile: rowsOf(profiles, PROFILE_WIDTH), effectiveSequences };
-        }
+        const own = tokensOfStretch(chunk, residueStarts[target] - from, residueStarts[target + 1] - from);
+        const effectiveSequences = targets.targetHomologs?.(target).effectiveSequences;
+        yield profile === undefined ? own : { ...own, effectiveSequences };
       }
     }
   }

@@ -1,13 +1,13 @@
 import {
   RUN_DELETION,
   RUN_INSERTION,
+  RUN_KIND_MASK,
   RUN_PAIR,
   type AffineAlignment,
   type AffineParameters,
   type QueryTokens,
 } from '../../kernels/kernels.js';
 
-const RUN_KIND_MASK = 3;
 /** Columns of the table of letter scores. A letter is the low five bits of its character. */
 const LETTER_COUNT = 32;
 

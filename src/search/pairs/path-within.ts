@@ -1,9 +1,9 @@
 import type { AffineAlignment, KernelBackend, KernelOptions } from '../../kernels/kernels.js';
 import { openInMemory } from '../../kernels/memory-store.js';
+import { sourceOf, tokensOfStretch } from '../../kernels/stretch-tokens.js';
 import type { Release } from '../../release/release.js';
 import { pathParameters, type AlignedProtein } from './affine.js';
 import type { Stretches } from './places.js';
-import { sourceOf, tokensOfStretch } from './stretch-tokens.js';
 
 /** What paths need of a search engine. */
 interface PathEngine {

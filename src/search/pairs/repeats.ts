@@ -1,6 +1,7 @@
 import { cpuBackend } from '../../kernels/choose.js';
 import type { AffineParameters, KernelBackend, KernelOptions, QueryTokens } from '../../kernels/kernels.js';
 import { openInMemory } from '../../kernels/memory-store.js';
+import { sourceOf, tokensOfStretch } from '../../kernels/stretch-tokens.js';
 import type { Release } from '../../release/release.js';
 import type { Calibration } from '../../significance/calibration.js';
 
@@ -24,21 +25,14 @@ const ONLY_TARGET = Uint32Array.of(0);
  */
 export async function repeatShareOf(
   { values, length }: QueryTokens,
-  {
-    dimension,
-    inverse_step: inverseStep,
-  }: Pick<Release['manifest']['encoder'], 'dimension' | 'inverse_step'>,
+  { inverse_step: inverseStep }: Pick<Release['manifest']['encoder'], 'inverse_step'>,
   backend: KernelBackend,
   options: KernelOptions = {},
 ): Promise<number> {
   if (length < FEWEST_RESIDUES) return 0;
   const middle = Math.floor(length / 2);
-  const firstHalf = { values: values.subarray(0, middle * dimension), length: middle };
-  const secondHalf = {
-    dimension,
-    residueStarts: Uint32Array.of(0, length - middle),
-    tokens: { values: values.subarray(middle * dimension) },
-  };
+  const firstHalf = tokensOfStretch({ values, length }, 0, middle);
+  const secondHalf = sourceOf(tokensOfStretch({ values, length }, middle, length));
   const parameters: AffineParameters = {
     multiplier: Math.round((SCORE_PER_COSINE * 65_536) / inverseStep ** 2),
     offset: OFFSET,

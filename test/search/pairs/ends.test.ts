@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { nativeBackend } from '#src/kernels/native.js';
 import { RUN_DELETION, RUN_INSERTION, RUN_PAIR, type AffineAlignment } from '#src/kernels/kernels.js';
 import { openInMemory } from '#src/kernels/memory-store.js';
+import { sourceOf } from '#src/kernels/stretch-tokens.js';
 import { seededRandom, type Random } from '#src/random.js';
 import { pairScores, withoutWeakEnds } from '#src/search/pairs/ends.js';
-import { sourceOf } from '#src/search/pairs/stretch-tokens.js';
 import { blosum62Scores } from '#src/sequence/substitution.js';
 
 const DIMENSION = 64;

@@ -1,4 +1,4 @@
-import type { QueryTokens, TokenSource } from '../../kernels/kernels.js';
+import type { QueryTokens, TokenSource } from './kernels.js';
 
 /** Returns the tokens of residues `start` up to `end` of a protein, as they are in the whole protein. */
 export function tokensOfStretch(
