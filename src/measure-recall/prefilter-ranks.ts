@@ -1,61 +1,78 @@
-import type { KernelOptions, MaxSimSums, PairMeasures, QueryTokens, SweptSums } from '../kernels/kernels.js';
-import { affineParameters } from '../search/pairs/affine.js';
+import { CODED_QUERIES } from '../kernels/codebook.js';
+import type { KernelOptions, MaxSimSums } from '../kernels/kernels.js';
 import { compareReferenceSet } from '../search/exhaustive.js';
-import { ascending, bestOf, excessFloor, prefilterCountsOf } from '../search/prefiltered.js';
+import { excessFloor, measureTargets, type Measured } from '../search/prefiltered.js';
 import { lookUp } from '../search/codebook.js';
-import { maxsimDistances } from '../search/rank.js';
-import { rank } from '../search/rank.js';
+import { maxsimDistances, rank } from '../search/rank.js';
 import type { Scored } from '../search/search-types.js';
-import { COARSE_ROWS, FINE_ROWS, sampleTokens } from '../search/selection/sampling.js';
-import type { EncodedQuery, RescoreCounts } from '../search/search-types.js';
+import { COARSE_ROWS, sampleTokens } from '../search/selection/sampling.js';
+import type { EncodedQuery, SearchEngine } from '../search/search-types.js';
 import { createJudge } from '../search/significance.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
 import { EVIDENT_EXPECTED_FALSE_HITS, type RescoreCandidates } from '../recall/policy-card.js';
-import { rescoredInSteps, type IsRescored, type OwnQuery } from './rescored-in-steps.js';
+import { seededRandom } from '../random.js';
+import { comparedTargets } from './compared-targets.js';
+import { orderOfSweep, rescoredByRank } from './rescored-by-rank.js';
+import { orderOfHits, rescoredInSteps, type IsRescored } from './rescored-in-steps.js';
 import type { QualifyOptions } from './options.js';
 
-/** Ranks of a target in the two orders of a sweep, from 1; Infinity if it is not among the measured ranks. */
-interface OrderRanks {
-  /** By bidirectional MaxSim similarity. */
-  readonly byNearness: number;
-  /** By excess, the measure of local matches. */
-  readonly byExcess: number;
+/** A target that a policy should retrieve. */
+export interface Relevant {
+  readonly isRescored: IsRescored;
+  /** Number of targets that it stands for (`ComparedTargets`). */
+  readonly weight: number;
 }
 
 /** What the policies do with the relevant targets of one query. */
 export interface RelevantTargets {
   readonly queryLength: number;
-  /** The 100 nearest targets, nearest first. */
-  readonly nearest: readonly IsRescored[];
-  /** The aligned targets with E ≤ EVIDENT_EXPECTED_FALSE_HITS; undefined without a calibration. */
-  readonly evident: readonly IsRescored[] | undefined;
+  /** Number of targets that the query was compared with. */
+  readonly comparedCount: number;
+  /** The 100 nearest of the compared targets, nearest first. */
+  readonly nearest: readonly Relevant[];
+  /** The compared targets with E ≤ EVIDENT_EXPECTED_FALSE_HITS; undefined without a calibration. */
+  readonly evident: readonly Relevant[] | undefined;
 }
 
-/** Queries that share one pass over the tokens of the targets. */
-const BATCH_QUERIES = 8;
 const NEAREST_COUNT = 100;
 
-type Measured = QualifyOptions & { readonly candidates: readonly RescoreCandidates[] };
+type Measuring = QualifyOptions & {
+  readonly candidates: readonly RescoreCandidates[];
+  readonly seed: number;
+};
+
+/** The first step of a policy for one query. */
+interface FirstStep {
+  /** All targets except for the query, best first. */
+  readonly order: Uint32Array;
+  /** Returns by which policies a target is rescored. */
+  readonly rescoredBy: (compared: Compared) => Promise<(target: number) => IsRescored>;
+}
+
+/** Full comparison of one query with some targets. Affine scores are 0 without a calibration. */
+interface Compared {
+  readonly measured: Measured;
+  readonly referenceSums: MaxSimSums | undefined;
+}
 
 /**
- * Searches the release with some of its own proteins, exhaustively and with the prefilter. Each query is left out of
- * its
- * own results. Queries use the stored tokens and profiles of the release, so that no homologs are searched for.
+ * Searches the release with some of its own proteins, with the prefilter and in full. The full comparison is with
+ * `comparedTargets`. Each query is left out of its own results. Queries use the stored tokens and profiles of the
+ * release, so that no homologs are searched for.
  * @param options  `candidates` are the counts for which it is asked whether a target is rescored
- * Shape   aligned [any number]
+ * Shape   targets [any number]
  * Unit    target indices
- * Range   0..targets of the release − 1; `aligned` ascends
+ * Range   0..targets of the release − 1
  * Errors  Fault of kernels, encoder or token file; the signal's reason
  */
 export async function measureRanks(
   targets: readonly number[],
-  aligned: Uint32Array,
-  options: Measured,
+  options: Measuring,
 ): Promise<readonly RelevantTargets[]> {
   const reader = await openTokenReader(options.engine.release);
   try {
-    return await measureAll(targets, aligned, options, reader);
+    return await measureAll(targets, options, reader);
   } finally {
     await reader.close();
   }
@@ -63,180 +80,137 @@ export async function measureRanks(
 
 async function measureAll(
   targets: readonly number[],
-  aligned: Uint32Array,
-  options: Measured,
+  options: Measuring,
   reader: TokenReader,
 ): Promise<readonly RelevantTargets[]> {
   const { engine, signal, onProgress } = options;
-  const { release, backend, store, threads } = engine;
+  const { release, threads } = engine;
   const kernelOptions = { signal, threads };
   const relevant: RelevantTargets[] = [];
-  for (let start = 0; start < targets.length; start += BATCH_QUERIES) {
+  for (let start = 0; start < targets.length; start += CODED_QUERIES) {
     onProgress?.({ stage: 'qualify', done: start, total: targets.length });
-    const batch = targets.slice(start, start + BATCH_QUERIES);
+    const batch = targets.slice(start, start + CODED_QUERIES);
     const tokens = await Promise.all(batch.map((target) => reader.read(target)));
     const queries = batch.map((target, at) => ({
+      target,
       sequence: release.targets.sequence(target),
       normalizationId: '',
       tokens: tokens[at],
     }));
-    const isMeasured = engine.calibration !== undefined && aligned.length === release.targets.count;
-    const compared = isMeasured ? [] : await backend.maxsim(store, tokens, undefined, kernelOptions);
     const referenceSums = await compareReferenceSet(
       tokens,
       engine.calibration?.referenceSet,
       engine,
       kernelOptions,
     );
-    const scanned = await scanAll(queries, options, kernelOptions);
-    for (const [at, target] of batch.entries()) {
-      const query = queries[at];
-      const rescoredBy = await scanned(at)(
-        { target, referenceSums: referenceSums?.[at] },
-        options,
-        kernelOptions,
-      );
-      const scored = await scoreAligned(query, aligned, options, kernelOptions);
-      const sums = scored !== undefined && isMeasured ? scored : compared[at];
-      const others = await rank({ sums, targets: undefined }, tokens[at].length, release, NEAREST_COUNT + 1);
-      const nearest = others.map(({ targetIndex }) => targetIndex).filter((other) => other !== target);
-      const evident =
-        scored &&
-        (await evidentTargets(
-          query,
-          sums,
-          aligned,
-          scored.scores,
-          referenceSums![at],
-          options,
-          kernelOptions,
-        ));
-      relevant.push({
-        queryLength: query.tokens.length,
-        nearest: nearest.slice(0, NEAREST_COUNT).map(rescoredBy),
-        evident: evident?.filter((other) => other !== target).map(rescoredBy),
-      });
+    const firstStepOf = await takeFirstStep(queries, options, kernelOptions);
+    for (const [at, query] of queries.entries()) {
+      const firstStep = await firstStepOf(at);
+      relevant.push(await relevantTargets(query, firstStep, referenceSums?.[at], options, kernelOptions));
     }
   }
   onProgress?.({ stage: 'qualify', done: targets.length, total: targets.length });
   return relevant;
 }
 
-type Orders = Awaited<ReturnType<typeof bestOf>>;
+/** A query that is a protein of the release. */
+type OwnQuery = EncodedQuery & { readonly target: number };
 
-/** Tells for each target by which policies it is rescored. The query itself is left out. */
-type RescoredBy = (
+async function relevantTargets(
   query: OwnQuery,
-  options: Measured,
-  kernelOptions: KernelOptions,
-) => Promise<(target: number) => IsRescored>;
-
-/** Scans all targets with the prefilter: by the codebook if the engine has one, else by a few rows of each query. */
-async function scanAll(
-  queries: readonly EncodedQuery[],
-  { engine: { backend, store, release, codebook }, candidates }: Measured,
+  { order, rescoredBy }: FirstStep,
+  referenceSums: MaxSimSums | undefined,
+  { engine, seed }: Measuring,
   options: KernelOptions,
-): Promise<(query: number) => RescoredBy> {
+): Promise<RelevantTargets> {
+  const { target, tokens } = query;
+  // A seed of its own for each query: what is drawn does not depend on the other queries.
+  const { targets, weights } = comparedTargets(order, seededRandom(seed + target));
+  const measured = await compare(query, targets, engine, options);
+  const isRescoredOf = await rescoredBy({ measured, referenceSums });
+  const relevant = (one: { readonly targetIndex: number }): Relevant => ({
+    isRescored: isRescoredOf(one.targetIndex),
+    weight: weights.get(one.targetIndex)!,
+  });
+  const nearest = await rank(measured, tokens.length, engine.release, NEAREST_COUNT);
+  const evident = referenceSums && (await evidentTargets(query, measured, referenceSums, engine, options));
+  return {
+    queryLength: tokens.length,
+    comparedCount: targets.length,
+    nearest: nearest.map(relevant),
+    evident: evident?.map(relevant),
+  };
+}
+
+/** Takes the first step of the policy: by the codebook if the engine has one, else by a few rows of each query. */
+async function takeFirstStep(
+  queries: readonly OwnQuery[],
+  { engine, candidates }: Measuring,
+  options: KernelOptions,
+): Promise<(query: number) => Promise<FirstStep>> {
+  const { backend, store, release, codebook } = engine;
   if (codebook !== undefined) {
-    // Among the hits of a query is itself.
-    const most = Math.max(...candidates.map(({ pool_count: count = 0 }) => count)) + 1;
-    const hits = await lookUp(queries, undefined, most, { codebook, release }, options);
-    return (query) =>
-      (own, { candidates, engine }, kernelOptions) =>
-        rescoredInSteps(queries[query], hits[query], own, candidates, engine, kernelOptions);
+    const found = await lookUp(queries, undefined, release.targets.count, { codebook, release }, options);
+    return (at) => {
+      const query = queries[at];
+      const order = orderOfHits(found[at], query.target, release.targets.count);
+      return Promise.resolve({
+        order,
+        rescoredBy: (compared) =>
+          rescoredInSteps(
+            query,
+            { ...compared, hits: found[at], self: query.target },
+            candidates,
+            engine,
+            options,
+          ),
+      });
+    };
   }
   const sampled = queries.map(({ tokens }) => sampleTokens(tokens, COARSE_ROWS));
   const swept = await backend.sweep(store, sampled, undefined, excessFloor(release), options);
-  return (query) => (own, measured, kernelOptions) =>
-    rescoredByRank(queries[query].tokens, swept[query], own, measured, kernelOptions);
-}
-
-/** Ranks all targets in both sweeps of the sampled policy. */
-async function rescoredByRank(
-  tokens: QueryTokens,
-  coarse: SweptSums,
-  { target: self }: OwnQuery,
-  { engine, candidates }: Measured,
-  options: KernelOptions,
-): Promise<(target: number) => IsRescored> {
-  const { release, backend, store } = engine;
-  const counts = candidates.map(rescoreCountsOf);
-  const largest = {
-    nearestCount: Math.max(...counts.map(({ nearestCount }) => nearestCount)),
-    localCount: Math.max(...counts.map(({ localCount }) => localCount)),
-  };
-  const rowCount = Math.min(tokens.length, COARSE_ROWS);
-  const left = await bestOf(coarse, undefined, rowCount, withSelf(prefilterCountsOf(largest)), release);
-  const hits = ascending(left);
-  const sampled = sampleTokens(tokens, FINE_ROWS);
-  const [swept] = await backend.sweep(store, [sampled], hits, excessFloor(release), options);
-  const best = await bestOf(swept, hits, sampled.length, withSelf(largest), release);
-  const [coarseRank, fineRank] = [rankIn(left, self), rankIn(best, self)];
-  const isWithin = ({ byNearness, byExcess }: OrderRanks, most: RescoreCounts): boolean =>
-    byNearness <= most.nearestCount || byExcess <= most.localCount;
-  // A larger prefilter can only worsen the ranks, so that the measured ones are no better than the policy's own.
-  return (target) => (candidate) => {
-    const most = rescoreCountsOf(candidate);
-    return isWithin(coarseRank(target), prefilterCountsOf(most)) && isWithin(fineRank(target), most);
+  return async (at) => {
+    const query = queries[at];
+    return {
+      order: await orderOfSweep(query, swept[at], query.target, engine),
+      rescoredBy: () => rescoredByRank(query, swept[at], query.target, candidates, engine, options),
+    };
   };
 }
 
-function rescoreCountsOf({ nearest_count, striking_count }: RescoreCandidates): RescoreCounts {
-  return { nearestCount: nearest_count, localCount: striking_count };
-}
-
-function withSelf({ nearestCount, localCount }: RescoreCounts): RescoreCounts {
-  return { nearestCount: nearestCount + 1, localCount: localCount + 1 };
-}
-
-function rankIn({ nearest, local }: Orders, self: number): (target: number) => OrderRanks {
-  const ranksIn = (list: readonly number[]): Map<number, number> =>
-    new Map(list.filter((target) => target !== self).map((target, above) => [target, above + 1]));
-  const [nearness, excess] = [ranksIn(nearest), ranksIn(local)];
-  return (target) => ({
-    byNearness: nearness.get(target) ?? Infinity,
-    byExcess: excess.get(target) ?? Infinity,
-  });
-}
-
-/** Aligns the query with the aligned targets. Returns undefined without a calibration. */
-async function scoreAligned(
+/** Compares a query with some targets in full. Without a calibration, nothing is aligned. */
+async function compare(
   query: EncodedQuery,
-  aligned: Uint32Array,
-  { engine: { release, backend, store, calibration } }: QualifyOptions,
+  targets: Uint32Array,
+  engine: SearchEngine,
   options: KernelOptions,
-): Promise<PairMeasures | undefined> {
-  if (calibration === undefined) return undefined;
-  const parameters = affineParameters(release, query, aligned);
-  return backend.measure(store, query.tokens, aligned, parameters, options);
+): Promise<Measured> {
+  if (engine.calibration !== undefined) return measureTargets(query, targets, engine, options);
+  const { backend, store } = engine;
+  const [sums] = await backend.maxsim(store, [query.tokens], targets, options);
+  return { targets, sums, affineScores: new Int32Array(targets.length) };
 }
 
-/** Returns the aligned targets with E ≤ EVIDENT_EXPECTED_FALSE_HITS. */
+/** Returns the compared targets with E ≤ EVIDENT_EXPECTED_FALSE_HITS. */
 async function evidentTargets(
   query: EncodedQuery,
-  exact: MaxSimSums,
-  aligned: Uint32Array,
-  scores: Int32Array,
+  { targets, sums, affineScores }: Measured,
   referenceSums: MaxSimSums,
-  { engine }: QualifyOptions,
+  engine: SearchEngine,
   options: KernelOptions,
-): Promise<readonly number[]> {
+): Promise<readonly Scored[]> {
   const { release } = engine;
   const { sequence, tokens } = query;
-  const sumsOf = (target: number): { queryToTarget: number; targetToQuery: number } => ({
-    queryToTarget: exact.queryToTarget[target],
-    targetToQuery: exact.targetToQuery[target],
-  });
-  const candidates = Array.from(aligned, (target, at): Scored => {
-    const sums = sumsOf(target);
+  const candidates = Array.from(targets, (target, at): Scored => {
+    const ofTarget = { queryToTarget: sums.queryToTarget[at], targetToQuery: sums.targetToQuery[at] };
     const length = release.targets.length(target);
     return {
       rank: at + 1,
       targetIndex: target,
-      queryToTargetSum: sums.queryToTarget,
-      targetToQuerySum: sums.targetToQuery,
-      maxsim: maxsimDistances(sums, tokens.length, length, release.manifest.encoder.inverse_step),
-      affine: { rawScore: scores[at], normalizedScore: 0 },
+      queryToTargetSum: ofTarget.queryToTarget,
+      targetToQuerySum: ofTarget.targetToQuery,
+      maxsim: maxsimDistances(ofTarget, tokens.length, length, release.manifest.encoder.inverse_step),
+      affine: { rawScore: affineScores[at], normalizedScore: 0 },
     };
   });
   const judge = createJudge(
@@ -246,7 +220,7 @@ async function evidentTargets(
   );
   const judged = await judge(query, candidates, referenceSums, options);
   const limit = Math.log(EVIDENT_EXPECTED_FALSE_HITS);
-  return judged.candidates
-    .filter(({ significance }) => significance.kind === 'supported' && significance.logEValue <= limit)
-    .map(({ targetIndex }) => targetIndex);
+  return judged.candidates.filter(
+    ({ significance }) => significance.kind === 'supported' && significance.logEValue <= limit,
+  );
 }

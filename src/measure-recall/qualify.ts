@@ -16,15 +16,15 @@ import {
 } from '../recall/policy-card.js';
 import { openQualification, writePolicyCard } from '../recall/policy-sidecar.js';
 import { Refusal } from '../errors.js';
-import { sampleDistinct, seededRandom, type Random } from '../random.js';
+import { seededRandom, type Random } from '../random.js';
 import { openCodebookOf } from '../recall/codebook-sidecar.js';
 import { FIRST_STEP } from '../search/in-steps.js';
 import type { SearchEngine } from '../search/search-types.js';
 import { writeCodebook } from './codebook.js';
-import { measureRanks, type RelevantTargets } from './prefilter-ranks.js';
-import type { IsRescored } from './rescored-in-steps.js';
+import { HEAD_COUNT } from './compared-targets.js';
+import { measureRanks, type Relevant, type RelevantTargets } from './prefilter-ranks.js';
 import type { QualifyOptions } from './options.js';
-import { recallOf, type RetrievedCounts } from './recall.js';
+import { recallOf, type RelevantTarget } from './recall.js';
 
 const DEFAULT_QUERY_COUNT = 200;
 const STRATA = 4;
@@ -53,7 +53,7 @@ const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
   coded: {
     nearestCounts: [2, 4, 8, 16].map((factor) => factor * FIRST_STEP),
     localShares: [0],
-    poolCounts: [300, 450, 600, 900, 1_200, 1_800, 2_400, 3_600, 4_800],
+    poolCounts: [300, 450, 600, 900, 1_200, 1_800, 2_400, 3_600, HEAD_COUNT],
     largestShare: 0.064,
     wanted: { nearest: CODED_WANTED_RECALL, evident: CODED_WANTED_EVIDENT_RECALL },
     required: {
@@ -68,8 +68,6 @@ const LARGEST_POOL_SHARE = 1 / 3;
 const HITS_PER_CANDIDATE = 16;
 /** Recall below the best measured one that is given up for a cheaper policy. */
 const NEARLY_BEST = 0.01;
-/** Upper bound of alignment cells: a quarter of an hour of one core. Above it a sample of the targets is aligned. */
-const ALIGNED_MAX_CELLS = 4e12;
 
 /** The measured card, and the card that the release stores now. */
 export interface QualifiedRelease {
@@ -83,7 +81,8 @@ export interface QualifiedRelease {
  * policy the codebook is made first.
  * Errors  Refusal `qualification_impossible` if the release is too small for the policy to save time; Fault of
  *         kernels, encoder or token file; the signal's reason; those of the file system
- * Cost    one exhaustive search per query, and an alignment with every aligned target
+ * Cost    a full comparison of each query with 12,000 targets of 28,000 and 20,000 of 400,000; for the coded policy
+ *         also a codebook, in proportion to the residues
  */
 export async function qualifyRelease(options: QualifyOptions): Promise<QualifiedRelease> {
   const { release, calibration } = options.engine;
@@ -92,12 +91,10 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
   const counts = trial.nearestCounts.filter((count) => count <= release.targets.count * trial.largestShare);
   if (counts.length === 0) throw tooSmall(release.id, release.targets.count, policy);
   const seed = options.seed ?? 1;
-  const random = seededRandom(seed);
-  const queries = chooseQueries(options, random);
-  const aligned = chooseAligned(options, queries, random);
+  const queries = chooseQueries(options, seededRandom(seed));
   const { engine, codebook } = await withCodebook(options);
   const candidates = candidatesOf(trial, counts, release.targets.count);
-  const relevant = await measureRanks(queries, aligned, { ...options, engine, candidates });
+  const relevant = await measureRanks(queries, { ...options, engine, candidates, seed });
   const tried = candidates.map((candidate) => ({ ...candidate, ...recallsOf(relevant, candidate) }));
   const cards = tried.map((one): PolicyCard => {
     const { nearest_10, nearest_100, evident } = one;
@@ -111,7 +108,7 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
       ...(codebook && { codes: codebook }),
       seed,
       evident_expected_false_hits: EVIDENT_EXPECTED_FALSE_HITS,
-      aligned_target_count: aligned.length,
+      compared_target_count: relevant[0].comparedCount,
       recalls: { nearest_10, nearest_100, evident },
       strata: strataOf(relevant, (share) => recallsOf(share, policy)),
       tried,
@@ -200,27 +197,17 @@ function chooseQueries({ engine, queryCount }: QualifyOptions, random: Random): 
   });
 }
 
-/** Draws the targets that every query is aligned with, ascending. */
-function chooseAligned({ engine }: QualifyOptions, queries: readonly number[], random: Random): Uint32Array {
-  const { targets, manifest } = engine.release;
-  const queryResidues = queries.reduce((sum, target) => sum + targets.length(target), 0);
-  const share = Math.min(1, ALIGNED_MAX_CELLS / (queryResidues * manifest.counts.residues));
-  return sampleDistinct(targets.count, Math.ceil(share * targets.count), random);
-}
-
 function recallsOf(
   relevant: readonly RelevantTargets[],
   candidate: RescoreCandidates,
 ): PolicyCard['recalls'] {
-  const countsOf = (list: readonly IsRescored[]): RetrievedCounts => ({
-    relevantCount: list.length,
-    retrievedCount: list.filter((isRescored) => isRescored(candidate)).length,
-  });
+  const targetsOf = (list: readonly Relevant[]): readonly RelevantTarget[] =>
+    list.map(({ isRescored, weight }) => ({ isRetrieved: isRescored(candidate), weight }));
   const hasEValues = relevant.some(({ evident }) => evident !== undefined);
   return {
-    nearest_10: recallOf(relevant.map(({ nearest }) => countsOf(nearest.slice(0, 10)))),
-    nearest_100: recallOf(relevant.map(({ nearest }) => countsOf(nearest))),
-    evident: hasEValues ? recallOf(relevant.map(({ evident }) => countsOf(evident ?? []))) : null,
+    nearest_10: recallOf(relevant.map(({ nearest }) => targetsOf(nearest.slice(0, 10)))),
+    nearest_100: recallOf(relevant.map(({ nearest }) => targetsOf(nearest))),
+    evident: hasEValues ? recallOf(relevant.map(({ evident }) => targetsOf(evident ?? []))) : null,
   };
 }
 

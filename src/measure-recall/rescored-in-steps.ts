@@ -2,14 +2,20 @@ import type { CodebookHits, KernelOptions, MaxSimSums, SweptSums } from '../kern
 import type { RescoreCandidates } from '../recall/policy-card.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import { uncontrolledJudge } from '../search/codebook.js';
-import { inOrderOfEvidence, measureInSteps } from '../search/in-steps.js';
-import { excessFloor } from '../search/prefiltered.js';
+import { inOrderOfEvidence, measureInSteps, type MeasureTargets } from '../search/in-steps.js';
+import { excessFloor, type Measured } from '../search/prefiltered.js';
 import { COARSE_ROWS, sampleTokens } from '../search/selection/sampling.js';
 import type { EncodedQuery, SearchEngine } from '../search/search-types.js';
 
-/** A query that is a protein of the release, and its sums with the calibration's reference set. */
-export interface OwnQuery {
-  readonly target: number;
+/** What is known of a query that is a protein of the release. */
+export interface KnownQuery {
+  /** The target that the query is. */
+  readonly self: number;
+  /** All hits of the look-up. */
+  readonly hits: CodebookHits;
+  /** Full comparison with the hits of the largest pool at least. */
+  readonly measured: Measured;
+  /** Sums with the calibration's reference set. */
   readonly referenceSums: MaxSimSums | undefined;
 }
 
@@ -17,17 +23,34 @@ export interface OwnQuery {
 export type IsRescored = (counts: RescoreCandidates) => boolean;
 
 /**
+ * Orders all targets except for the query as the look-up does. Those without any score are the last ones.
+ * Shape   [targetCount − 1]
+ * Unit    target indices, best first
+ * Errors  none
+ */
+export function orderOfHits(
+  { targets, ranks }: CodebookHits,
+  self: number,
+  targetCount: number,
+): Uint32Array {
+  const best = new Uint32Array(targets.length);
+  for (const [at, target] of targets.entries()) best[ranks[at]] = target;
+  const isHit = new Uint8Array(targetCount);
+  for (const target of targets) isHit[target] = 1;
+  const others = Array.from(isHit.keys()).filter((target) => isHit[target] === 0);
+  return Uint32Array.from([...best, ...others]).filter((target) => target !== self);
+}
+
+/**
  * Rescores the pools of one query as the codebook policies do, without the query itself.
  * Shape   a function of the target, then of the counts of a policy
  * Errors  Fault of the kernels; the signal's reason
- * Cost    one sweep of the largest pool, and the rescored candidates of each pool
- * @param found  hits of the look-up, one more than the largest pool
+ * Cost    one sweep of the largest pool
  * @param candidates  counts of the policies that are asked about
  */
 export async function rescoredInSteps(
   query: EncodedQuery,
-  found: CodebookHits,
-  { target: self, referenceSums }: OwnQuery,
+  { self, hits: found, measured, referenceSums }: KnownQuery,
   candidates: readonly RescoreCandidates[],
   engine: SearchEngine,
   options: KernelOptions,
@@ -35,10 +58,13 @@ export async function rescoredInSteps(
   const { release, backend, store } = engine;
   const poolCounts = [...new Set(candidates.map(({ pool_count: count = 0 }) => count))];
   const mostCount = Math.max(...candidates.map(({ nearest_count: count }) => count));
-  const pool = withoutTarget(found, self);
+  const others = withoutTarget(found, self);
+  const largestPool = Math.max(...poolCounts);
+  const pool = selected(others, (at) => others.ranks[at] < largestPool);
   const { targets } = pool;
   const sampled = sampleTokens(query.tokens, COARSE_ROWS);
   const [swept] = await backend.sweep(store, [sampled], targets, excessFloor(release), options);
+  const measure = measuredAmong(measured);
   const judge = uncontrolledJudge(unfilteredSpace(release), engine);
   const work = { engine, options, referenceSums };
   const places = new Map<number, ReadonlyMap<number, number>>();
@@ -49,7 +75,8 @@ export async function rescoredInSteps(
     const rescored =
       referenceSums === undefined
         ? order
-        : (await measureInSteps(query, { ...hits, swept: sumsOfHits }, mostCount, judge, work)).targets;
+        : (await measureInSteps(query, { ...hits, swept: sumsOfHits }, mostCount, judge, work, measure))
+            .targets;
     places.set(
       poolCount,
       new Map(Array.from(order.subarray(0, rescored.length), (target, at) => [target, at])),
@@ -58,6 +85,20 @@ export async function rescoredInSteps(
   return (target) =>
     ({ nearest_count: count, pool_count: poolCount = 0 }) =>
       (places.get(poolCount)?.get(target) ?? Infinity) < count;
+}
+
+/** Returns a function that looks up the measures of some of the measured targets. */
+function measuredAmong({ targets, sums, affineScores }: Measured): MeasureTargets {
+  const places = new Map(Array.from(targets, (target, at) => [target, at]));
+  return (wanted) => {
+    const of = (values: Int32Array): Int32Array =>
+      Int32Array.from(wanted, (target) => values[places.get(target)!]);
+    return Promise.resolve({
+      targets: wanted,
+      sums: { queryToTarget: of(sums.queryToTarget), targetToQuery: of(sums.targetToQuery) },
+      affineScores: of(affineScores),
+    });
+  };
 }
 
 /** Removes one target from the hits. Worse hits move up by one rank. */

@@ -70,8 +70,8 @@ export interface PolicyCard {
   readonly codes?: CodebookCard;
   readonly seed: number;
   readonly evident_expected_false_hits: number;
-  /** Number of targets that every query was aligned with: all of the release, or a random sample of a large one. */
-  readonly aligned_target_count: number;
+  /** Number of targets that every query was compared with in full; absent on cards of earlier versions. */
+  readonly compared_target_count?: number;
   readonly recalls: RecallsCard;
   /** Recalls by query length; both limits are inclusive. */
   readonly strata: readonly (RecallsCard & {

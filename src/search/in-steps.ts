@@ -17,6 +17,9 @@ const WATCHED_SHARE = 1 / 4;
  */
 const PROMISING_EXPECTED_FALSE_HITS = 1;
 
+/** Measures ascending targets exactly. */
+export type MeasureTargets = (targets: Uint32Array) => Promise<Measured>;
+
 /** Sums of sampled rows of a query with its hits, and the scores of the hits by k-mers. */
 interface HitScores {
   readonly targets: Uint32Array;
@@ -90,7 +93,8 @@ export async function rescoredCount(
  * Measures the best hits of a query in steps. Without a calibration, or for a query without E-values, all of the first
  * `mostCount` hits are measured.
  * Errors  Fault of the kernels; the signal's reason
- * @param judge  gives E-values without controls
+ * @param judge    gives E-values without controls
+ * @param measure  measures listed targets; absent for the kernels
  */
 export async function measureInSteps(
   query: EncodedQuery,
@@ -98,15 +102,15 @@ export async function measureInSteps(
   mostCount: number,
   judge: Judge,
   { engine, options, referenceSums }: MeasureWork,
+  measure: MeasureTargets = (targets) => measureTargets(query, targets, engine, options),
 ): Promise<Measured> {
   const order = swept ? inOrderOfEvidence({ ...hits, ...swept }, mostCount, engine.release) : hits.targets;
   const most = Math.min(mostCount, order.length);
-  if (swept === undefined || referenceSums === undefined)
-    return measureTargets(query, order.slice(0, most).sort(), engine, options);
+  if (swept === undefined || referenceSums === undefined) return measure(order.slice(0, most).sort());
   const parts: Measured[] = [];
   let measuredCount = 0;
   await rescoredCount(most, async (from, to) => {
-    const part = await measureTargets(query, order.slice(measuredCount, to).sort(), engine, options);
+    const part = await measure(order.slice(measuredCount, to).sort());
     parts.push(part);
     measuredCount = to;
     if (to === most) return false;

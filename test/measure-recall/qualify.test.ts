@@ -19,6 +19,7 @@ import { verifyEvidence } from '#src/recall/evidence.js';
 import { Fault, Refusal } from '#src/errors.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import { qualifyRelease } from '#src/measure-recall/qualify.js';
+import { comparedTargets } from '#src/measure-recall/compared-targets.js';
 import { recallOf } from '#src/measure-recall/recall.js';
 import { seededRandom } from '#src/random.js';
 import { openRelease } from '#src/release/open.js';
@@ -125,6 +126,15 @@ describe('qualifyRelease', () => {
     expect(Math.min(...means), 'each pool has the homologs').toBeGreaterThanOrEqual(0.8);
   });
 
+  it('compares each query with 7,200 of 9,000 targets, and finds the homologs among them', async () => {
+    const large = await engineOf({ homologSets: 900, members: 10 });
+    const { card } = await qualifyRelease({ engine: large, queryCount: 4 });
+    expect(card.compared_target_count).toBe(7_200);
+    expect(card.recalls.nearest_10.mean).toBeGreaterThan(0.9);
+    expect((await qualifyRelease({ engine, queryCount: 4 })).card.compared_target_count).toBe(1_999);
+    large.store.close();
+  });
+
   it('rejects with the reason of an aborted signal', async () => {
     const signal = AbortSignal.abort(new Error('enough'));
     await expect(qualifyRelease({ engine, queryCount: 4, signal })).rejects.toThrow('enough');
@@ -143,7 +153,7 @@ describe('a policy card', () => {
     policy,
     seed: 1,
     evident_expected_false_hits: 1e-3,
-    aligned_target_count: 2_000,
+    compared_target_count: 2_000,
     recalls: { nearest_10: recall, nearest_100: recall, evident: null },
     strata: [],
     tried: [],
@@ -266,19 +276,16 @@ describe('a policy card', () => {
 });
 
 describe('a recall', () => {
+  const weighted = (isRetrieved: boolean, count: number, weight = 1) =>
+    Array.from({ length: count }, () => ({ isRetrieved, weight }));
+  const query = (found: number, missed: number) => [...weighted(true, found), ...weighted(false, missed)];
+
   it('is the mean over queries with targets to find, with an interval below 1 even if all are found', () => {
-    const all = recallOf([
-      { relevantCount: 4, retrievedCount: 4 },
-      { relevantCount: 1, retrievedCount: 1 },
-      { relevantCount: 0, retrievedCount: 0 },
-    ]);
+    const all = recallOf([query(4, 0), query(1, 0), []]);
     expect(all).toMatchObject({ query_count: 2, wanted_count: 5, found_count: 5, mean: 1, high: 1 });
     // Wilson's interval of two successes in two trials.
     expect(all.low).toBeCloseTo(0.342, 3);
-    const half = recallOf([
-      { relevantCount: 10, retrievedCount: 10 },
-      { relevantCount: 2, retrievedCount: 0 },
-    ]);
+    const half = recallOf([query(10, 0), query(0, 2)]);
     expect(half).toMatchObject({ mean: 0.5, found_count: 10 });
     expect(half.low).toBeLessThan(0.1);
     expect(half.high).toBeGreaterThan(0.9);
@@ -286,13 +293,57 @@ describe('a recall', () => {
   });
 
   it('has a narrower interval with more queries', () => {
-    const queries = Array.from({ length: 200 }, (_, at) => ({
-      relevantCount: 10,
-      retrievedCount: at % 20 === 0 ? 8 : 10,
-    }));
+    const queries = Array.from({ length: 200 }, (_, at) => (at % 20 === 0 ? query(8, 2) : query(10, 0)));
     const { mean, low, high } = recallOf(queries);
     expect(mean).toBeCloseTo(0.99);
     expect(low).toBeGreaterThan(0.98);
     expect(high).toBeLessThan(0.997);
+  });
+
+  it('counts a missed target as often as it stands for, on average as much as if all were compared', () => {
+    // Each query has three near targets that are found and two remote ones that are missed: a recall of .6.
+    const random = seededRandom(3);
+    const queries = Array.from({ length: 4_000 }, () => {
+      const drawn = Array.from({ length: 2 }, () => random.below(10)).filter((draw) => draw === 0);
+      return [...weighted(true, 3), ...weighted(false, drawn.length, 10)];
+    });
+    const { mean, low, high } = recallOf(queries);
+    expect(mean).toBeGreaterThan(0.45);
+    expect(mean, 'not above the recall of all targets').toBeLessThan(0.62);
+    expect(high - low, 'rare draws leave the recall less certain').toBeGreaterThan(
+      4 * (recallOf(Array.from({ length: 4_000 }, () => query(3, 2))).high - 0.6),
+    );
+  });
+
+  it('is 0 if more is missed than was seen', () => {
+    expect(recallOf([[...weighted(true, 1), ...weighted(false, 1, 50)]])).toMatchObject({ mean: 0, low: 0 });
+  });
+});
+
+describe('the targets that a query is compared with', () => {
+  const order = (count: number) => Uint32Array.from({ length: count }, (_, at) => count - at);
+
+  it('are all targets up to 7,200', () => {
+    const { targets, weights } = comparedTargets(order(7_200), seededRandom(1));
+    expect(targets).toEqual(order(7_200).sort());
+    expect(new Set(weights.values())).toEqual(new Set([1]));
+  });
+
+  it('are those of the best ranks, and as many of each doubling of the rank', () => {
+    const { targets, weights } = comparedTargets(order(60_000), seededRandom(1));
+    expect(targets).toEqual(targets.slice().sort());
+    const ranked = Array.from(targets, (target) => ({ rank: 60_000 - target, weight: weights.get(target) }));
+    const within = (from: number, to: number) => ranked.filter(({ rank }) => rank >= from && rank < to);
+    expect(within(0, 4_800)).toHaveLength(4_800);
+    for (const [from, to] of [
+      [4_800, 9_600],
+      [9_600, 19_200],
+      [19_200, 38_400],
+      [38_400, 60_000],
+    ] as const) {
+      const part = within(from, to);
+      expect(part).toHaveLength(2_400);
+      expect(new Set(part.map(({ weight }) => weight))).toEqual(new Set([(to - from) / 2_400]));
+    }
   });
 });

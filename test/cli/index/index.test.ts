@@ -182,7 +182,7 @@ describe('gloaming index', () => {
       codes: { words: file, codes: file },
       seed: 1,
       evident_expected_false_hits: 1e-3,
-      aligned_target_count: 2,
+      compared_target_count: 2,
       recalls: { nearest_10: of(0.95), nearest_100: of(0.8), evident: of(evident) },
       strata: [],
       tried: [],

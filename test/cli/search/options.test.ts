@@ -47,7 +47,7 @@ function cardOf(kind: PolicyKind): PolicyCard {
     ...(kind === 'coded' && { codes: { words: file, codes: file } }),
     seed: 1,
     evident_expected_false_hits: 1e-3,
-    aligned_target_count: 1,
+    compared_target_count: 1,
     recalls: recallsOf(1),
     strata: [],
     tried,

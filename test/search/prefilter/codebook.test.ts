@@ -57,7 +57,7 @@ const cardOf = (): PolicyCard => ({
   codes: files,
   seed: 1,
   evident_expected_false_hits: 1e-3,
-  aligned_target_count: 400,
+  compared_target_count: 400,
   recalls: { nearest_10: recall, nearest_100: { ...recall, mean: 0.5 }, evident: null },
   strata: [],
   tried: [],

@@ -1,0 +1,40 @@
+import { sampleDistinct, type Random } from '../random.js';
+
+/** Targets that a query is compared with in full. */
+export interface ComparedTargets {
+  /** Target indices, ascending. */
+  readonly targets: Uint32Array;
+  /** Number of targets that each stands for, itself included. Range: 1 and more */
+  readonly weights: ReadonlyMap<number, number>;
+}
+
+/**
+ * Number of targets at the head of a prefilter's order that are all compared. The largest pool of a codebook policy is
+ * not larger, so that all that this policy retrieves is compared.
+ */
+export const HEAD_COUNT = 4_800;
+/** Number of compared targets of each later part of the order. */
+const PART_COUNT = 2_400;
+
+/**
+ * Chooses the targets that a query is compared with, by the order of the policy's first step. All targets of the head
+ * are compared. Each later part is as long as all targets before it, and equally many of each are drawn. The number of
+ * compared targets therefore grows with the logarithm of the database. Relatives that the policy misses become rare
+ * with the rank, so that the few that each drawn target stands for add little uncertainty.
+ * Shape   order [targets except for the query]
+ * Unit    target indices, best first
+ * Errors  none
+ */
+export function comparedTargets(order: Uint32Array, random: Random): ComparedTargets {
+  const weights = new Map<number, number>();
+  for (let start = 0, end = HEAD_COUNT; start < order.length; start = end, end *= 2) {
+    const part = order.subarray(start, end);
+    const drawn = start === 0 ? part : pick(part, sampleDistinct(part.length, PART_COUNT, random));
+    for (const target of drawn) weights.set(target, part.length / drawn.length);
+  }
+  return { targets: Uint32Array.from(weights.keys()).sort(), weights };
+}
+
+function pick(values: Uint32Array, places: Uint32Array): Uint32Array {
+  return places.map((place) => values[place]);
+}
