@@ -33,6 +33,8 @@ interface Trial {
   /** Numbers of nearest targets to rescore, and numbers of local matches as multiples of them. */
   readonly nearestCounts: readonly number[];
   readonly localShares: readonly number[];
+  /** Most nearest targets of the policy that is chosen. Policies with more of them answer for longer lists only. */
+  readonly chosenMaxCount: number;
   /** Numbers of targets that a codebook leaves; none for a policy without one. */
   readonly poolCounts: readonly number[];
   /** Largest useful number of nearest targets, as a share of the release. */
@@ -46,13 +48,15 @@ const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
   sampled: {
     nearestCounts: [250, 500, 1_000, 2_000, 4_000, 8_000],
     localShares: [1 / 2, 1, 2, 3, 4],
+    chosenMaxCount: Infinity,
     poolCounts: [],
     largestShare: 1 / 8,
     required: { required_recall: REQUIRED_RECALL },
   },
   coded: {
-    nearestCounts: [2, 4, 8, 16].map((factor) => factor * FIRST_STEP),
+    nearestCounts: [2, 4, 8, 16, 32, 64].map((factor) => factor * FIRST_STEP),
     localShares: [0],
+    chosenMaxCount: 16 * FIRST_STEP,
     poolCounts: [300, 450, 600, 900, 1_200, 1_800, 2_400, 3_600, HEAD_COUNT],
     largestShare: 0.064,
     wanted: { nearest: CODED_WANTED_RECALL, evident: CODED_WANTED_EVIDENT_RECALL },
@@ -173,7 +177,8 @@ function costOf({
  * Returns the card of the cheapest policy with the wanted recalls, or with nearly the best measured ones. Without
  * wanted recalls it is that of the cheapest qualified policy, or of the last one.
  */
-function chooseCard(cards: readonly PolicyCard[], { wanted }: Trial): PolicyCard {
+function chooseCard(all: readonly PolicyCard[], { wanted, chosenMaxCount }: Trial): PolicyCard {
+  const cards = all.filter(({ policy }) => policy.nearest_count <= chosenMaxCount);
   const last = cards[cards.length - 1];
   if (wanted === undefined) return cards.find(isQualifiedPolicy) ?? last;
   const nearestOf = ({ recalls }: PolicyCard): number => recalls.nearest_10.mean;
