@@ -7,27 +7,30 @@ import type { KernelOptions } from '../kernels/kernels.js';
 import { openHashedFile, type HashedFile } from '../release/hashed-file.js';
 import type { Release } from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
+import type { QualifyOptions } from './options.js';
 import { trainCentroids, type TrainedCentroids } from './centroids.js';
 
 /** Upper bound of the training rows, which are evenly spaced over the release: sixteen for each centroid. */
 const TRAINING_ROWS = WORD_CHILDREN * CENTROID_COUNT;
 const BLOCK_ROWS = 65_536;
 
+/** Options of a codebook. The residues of the progress are those that have a centroid. */
+type CodebookOptions = KernelOptions & Pick<QualifyOptions, 'onProgress'>;
+
 /**
  * Trains the centroids of a release, assigns a centroid id to each residue, and writes both files beside the release,
  * named by their digests. The files depend only on the release's tokens.
  * Errors  those of the file system; Fault of the kernels; the signal's reason
  */
-export async function writeCodebook(release: Release, options: KernelOptions): Promise<CodebookCard> {
+export async function writeCodebook(release: Release, options: CodebookOptions): Promise<CodebookCard> {
   const folder = calibrationDirectory(release.directory);
   await mkdir(folder, { recursive: true });
   const reader = await openRowReader(release.tokens);
   try {
-    const centroids = await trainCentroids(
-      await trainingRows(release, reader),
-      release.tokens.dimension,
-      options,
-    );
+    const { dimension, residueStarts } = release.tokens;
+    const { onProgress, ...kernelOptions } = options;
+    onProgress?.({ stage: 'codebook', done: 0, total: residueStarts[residueStarts.length - 1] });
+    const centroids = await trainCentroids(await trainingRows(release, reader), dimension, kernelOptions);
     return {
       words: await writeNamed(folder, 'words', (file) => file.write(bytesOf(centroids.children))),
       codes: await writeNamed(folder, 'codes', (file) => codeRows(release, reader, centroids, file, options)),
@@ -59,13 +62,15 @@ async function codeRows(
   reader: RowReader,
   centroids: TrainedCentroids,
   file: HashedFile,
-  options: KernelOptions,
+  { onProgress, ...options }: CodebookOptions,
 ): Promise<void> {
   const { dimension, residueStarts } = tokens;
   const rowCount = residueStarts[residueStarts.length - 1];
   for (let first = 0; first < rowCount; first += BLOCK_ROWS) {
     const rows = await reader.read(first, Math.min(BLOCK_ROWS, rowCount - first));
     await file.write(bytesOf(await assignCentroids({ dimension, ...centroids }, rows, options)));
+    const done = Math.min(first + BLOCK_ROWS, rowCount);
+    onProgress?.({ stage: 'codebook', done, total: rowCount });
   }
 }
 

@@ -35,6 +35,18 @@ export function comparedTargets(order: Uint32Array, random: Random): ComparedTar
   return { targets: Uint32Array.from(weights.keys()).sort(), weights };
 }
 
+/**
+ * Returns how many targets `comparedTargets` chooses.
+ * Range  0..targetCount
+ * @param targetCount  targets except for the query
+ */
+export function comparedCount(targetCount: number): number {
+  let count = Math.min(HEAD_COUNT, targetCount);
+  for (let start = HEAD_COUNT; start < targetCount; start *= 2)
+    count += Math.min(PART_COUNT, targetCount - start, start);
+  return count;
+}
+
 function pick(values: Uint32Array, places: Uint32Array): Uint32Array {
   return places.map((place) => values[place]);
 }

@@ -14,9 +14,9 @@ export interface QualifyOptions {
   readonly onProgress?: (progress: QualifyProgress) => void;
 }
 
-/** Finished queries of a recall measurement. */
+/** Finished residues of a codebook, or finished queries of a recall measurement. */
 export interface QualifyProgress {
-  readonly stage: 'qualify';
+  readonly stage: 'codebook' | 'qualify';
   readonly done: number;
   readonly total: number;
 }

@@ -133,10 +133,11 @@ async function withCodebook({
   engine,
   policy,
   signal,
+  onProgress,
 }: QualifyOptions): Promise<{ readonly engine: SearchEngine; readonly codebook?: PolicyCard['codes'] }> {
   const { release, threads } = engine;
   if (policy !== 'coded') return { engine: { ...engine, codebook: undefined } };
-  const files = await writeCodebook(release, { signal, threads });
+  const files = await writeCodebook(release, { signal, threads, onProgress });
   return {
     engine: { ...engine, codebook: await openCodebookOf(release.directory, files, release) },
     codebook: files,

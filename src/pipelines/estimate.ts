@@ -8,6 +8,7 @@ import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
 import { Refusal } from '../errors.js';
 import { plannedReferencePhases } from '../fit-significance/reference/calibrate.js';
 import { plannedPhases } from '../fit-significance/fit-significance.js';
+import { comparedCount } from '../measure-recall/compared-targets.js';
 import { leastTargets } from '../measure-recall/qualify.js';
 import type { PolicyKind } from '../recall/policy-card.js';
 import { normaliseProtein } from '../sequence/protein.js';
@@ -65,10 +66,11 @@ const USUAL_RATES: Readonly<Record<RateName, number>> = {
   encode: 20_000,
   write: 5_000,
   calibrate: 8_000,
-  qualify: 500_000,
+  codebook: 250_000,
+  qualify: 2e6,
 };
 /** Kinds of work that all threads share. */
-const SHARED: ReadonlySet<RateName> = new Set(['encode', 'calibrate', 'qualify']);
+const SHARED: ReadonlySet<RateName> = new Set(['encode', 'calibrate', 'codebook', 'qualify']);
 /** Queries of a qualification. */
 const QUALIFY_QUERIES = 200;
 /** Bytes of a release for each residue beside its token: letter, self-scores, names and attributes, measured. */
@@ -105,9 +107,17 @@ export function expectedStages(
     stage('write', proteins),
     ...(isCalibrated ? [stage('calibrate', pairsOf(proteins, isByReference))] : []),
     ...(isCalibrated && qualifies && proteins >= leastTargets(policy)
-      ? [stage('qualify', QUALIFY_QUERIES * residues)]
+      ? [
+          ...(policy === 'coded' ? [stage('codebook', residues)] : []),
+          stage('qualify', QUALIFY_QUERIES * comparedResidues({ proteins, residues })),
+        ]
       : []),
   ];
+}
+
+/** Residues that a qualification compares each query with. */
+export function comparedResidues({ proteins, residues }: Pick<BuildExtent, 'proteins' | 'residues'>): number {
+  return (residues * comparedCount(proteins)) / proteins;
 }
 
 /** Work of a calibration in times of one pair. */

@@ -3,8 +3,11 @@ import { join } from 'node:path';
 
 /* Rates of this machine, measured by its own builds: the basis of estimates. */
 
-/** Kinds of measured work. Units of a second: bytes, residues, proteins, pairs; residues of targets × queries. */
-export type RateName = 'digest' | 'read' | 'encode' | 'write' | 'calibrate' | 'qualify';
+/**
+ * Kinds of measured work. Units of a second: bytes twice, residues, proteins, pairs, residues, and residues of compared
+ * targets × queries.
+ */
+export type RateName = 'digest' | 'read' | 'encode' | 'write' | 'calibrate' | 'codebook' | 'qualify';
 
 /** Units per second; a kind that was never measured here is absent. */
 export type MachineRates = Readonly<Partial<Record<RateName, number>>>;

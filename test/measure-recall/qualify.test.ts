@@ -19,7 +19,8 @@ import { verifyEvidence } from '#src/recall/evidence.js';
 import { Fault, Refusal } from '#src/errors.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import { qualifyRelease } from '#src/measure-recall/qualify.js';
-import { comparedTargets } from '#src/measure-recall/compared-targets.js';
+import { comparedCount, comparedTargets } from '#src/measure-recall/compared-targets.js';
+import type { QualifyProgress } from '#src/measure-recall/options.js';
 import { recallOf } from '#src/measure-recall/recall.js';
 import { seededRandom } from '#src/random.js';
 import { openRelease } from '#src/release/open.js';
@@ -133,6 +134,22 @@ describe('qualifyRelease', () => {
     expect(card.recalls.nearest_10.mean).toBeGreaterThan(0.9);
     expect((await qualifyRelease({ engine, queryCount: 4 })).card.compared_target_count).toBe(1_999);
     large.store.close();
+  });
+
+  it('reports the residues of the codebook, then the queries', async () => {
+    const seen: QualifyProgress[] = [];
+    await qualifyRelease({
+      engine,
+      policy: 'coded',
+      queryCount: 4,
+      onProgress: (progress) => seen.push(progress),
+    });
+    const residues = engine.release.tokens.residueStarts.at(-1);
+    expect(seen.map(({ stage, done, total }) => [stage, done, total])).toEqual([
+      ...[0, 65_536, 131_072, residues].map((done) => ['codebook', done, residues]),
+      ['qualify', 0, 4],
+      ['qualify', 4, 4],
+    ]);
   });
 
   it('rejects with the reason of an aborted signal', async () => {
@@ -327,6 +344,13 @@ describe('the targets that a query is compared with', () => {
     const { targets, weights } = comparedTargets(order(7_200), seededRandom(1));
     expect(targets).toEqual(order(7_200).sort());
     expect(new Set(weights.values())).toEqual(new Set([1]));
+  });
+
+  it('are as many as the count of them says', () => {
+    for (const count of [0, 1, 4_800, 4_801, 7_199, 7_201, 9_601, 20_000, 400_000])
+      expect(comparedTargets(order(count), seededRandom(1)).targets, `${count}`).toHaveLength(
+        comparedCount(count),
+      );
   });
 
   it('are those of the best ranks, and as many of each doubling of the rank', () => {

@@ -56,6 +56,16 @@ describe('the expected stages of a build', () => {
     // The approximate policy saves no time in a small database.
     expect(stagesOf({}, 1_999)).not.toContain('qualify');
     expect(stagesOf({}, 2_000)).toContain('qualify');
+    expect(stagesOf({ policy: 'coded' }).slice(-2)).toEqual(['codebook', 'qualify']);
+  });
+
+  it('of a database that is fourteen times as large have a measurement of the policy of twice the time', () => {
+    const msOf = (proteins: number): number =>
+      expectedStages({ ...extent, proteins, residues: 300 * proteins }, {}, 1, ALL).find(
+        ({ stage }) => stage === 'qualify',
+      )!.ms;
+    expect(msOf(400_000) / msOf(28_000)).toBeGreaterThan(1.5);
+    expect(msOf(400_000) / msOf(28_000)).toBeLessThan(2);
   });
 
   it('begin with a guess from the bytes of the input', () => {

@@ -1,12 +1,24 @@
 import type { ApplianceConfig } from '../../config.js';
 import type { BuildOptions } from '../../pipelines/build.js';
-import { expectedStages, guessedExtent, type BuildExtent } from '../../pipelines/estimate.js';
+import {
+  comparedResidues,
+  expectedStages,
+  guessedExtent,
+  type BuildExtent,
+} from '../../pipelines/estimate.js';
 import { inputSize } from '../../pipelines/input.js';
 import { hasReferenceNull } from '../../pipelines/reference-null.js';
 import { readRates, recordRate, type RateName } from '../../pipelines/rates.js';
 import type { WholeWork } from '../terminal/whole-progress.js';
 
-const MEASURED: ReadonlySet<string> = new Set<RateName>(['digest', 'read', 'encode', 'write', 'calibrate']);
+const MEASURED: ReadonlySet<string> = new Set<RateName>([
+  'digest',
+  'read',
+  'encode',
+  'write',
+  'calibrate',
+  'codebook',
+]);
 
 /**
  * Plans the bar of a build from the rates of this machine, and stores the rates that the build measures. Counts of
@@ -54,7 +66,7 @@ export async function wholeBuild(
     },
     onStage(stage, units, ms) {
       if (stage === 'qualify')
-        recordRate(dataFolder, encoderId, { name: stage, units: units * extent.residues, ms });
+        recordRate(dataFolder, encoderId, { name: stage, units: units * comparedResidues(extent), ms });
       else if (MEASURED.has(stage) && (stage !== 'encode' || (isPlain && passes <= 1)))
         recordRate(dataFolder, encoderId, { name: stage as RateName, units, ms });
     },

@@ -44,6 +44,7 @@ const STAGES = {
   write: { label: 'Writing', unit: 'proteins' },
   // All work of a calibration is counted in pairs that would take as long.
   calibrate: { label: 'Calibrating', unit: 'pairs' },
+  codebook: { label: 'Making the codebook', unit: 'residues' },
   qualify: { label: 'Qualifying', unit: 'queries', one: 'query' },
   verify: { label: 'Verifying', unit: 'B' },
   restore: { label: 'Restoring', unit: 'B' },

@@ -34,6 +34,7 @@ const NAMES: Readonly<Partial<Record<ProgressState['stage'], string>>> = {
   compare: 'encoding on the cluster',
   write: 'writing',
   calibrate: 'calibrating for E-values',
+  codebook: 'making the codebook',
   qualify: 'measuring the fast policy',
 };
 /**

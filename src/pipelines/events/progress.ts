@@ -11,6 +11,8 @@ export type PipelineStage =
   | 'write'
   /** Pairs of proteins that would take as long. */
   | 'calibrate'
+  /** Residues. */
+  | 'codebook'
   /** Queries. */
   | 'qualify'
   /** Chunks of queries times partitions of the targets. */
