@@ -1,5 +1,5 @@
 import { countReached, levelOf } from '../../src/fit-significance/walks.js';
-import { jointLogEValue } from '../../src/propagation/joint.js';
+import { jointLogEValue } from '../../src/significance/joint-evalue.js';
 import { walkLogEValue, walkScore, type WalkNull } from '../../src/propagation/null.js';
 import { LARGEST_PROPAGATED_EVALUE } from '../../src/propagation/propagate.js';
 import type { Walk } from '../../src/propagation/walk.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readWalksCard, WALKS_FORMAT, writeWalksCard, type WalksCard } from '#src/propagation/card.js';
-import { jointLogEValue } from '#src/propagation/joint.js';
+import { jointLogEValue } from '#src/significance/joint-evalue.js';
 import { walkLogEValue } from '#src/propagation/null.js';
 import { propagate } from '#src/propagation/propagate.js';
 import { MASS_ONE, type Reached, type WalkHit } from '#src/propagation/walk.js';

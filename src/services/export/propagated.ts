@@ -1,6 +1,6 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { Sort } from '../../contract/search/selection.js';
-import { jointLogEValue } from '../../propagation/joint.js';
+import { jointLogEValue } from '../../significance/joint-evalue.js';
 import { alignedRows, type ColumnRow, type ExportedSearch, type ExportQuery } from './rows.js';
 
 /**

@@ -1,5 +1,6 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { PresentedPropagation } from '../../contract/search/propagation.js';
+import { jointLogEValue } from '../../significance/joint-evalue.js';
 import type { RunRow } from '../../store/tables/runs.js';
 import type { UsageEntry } from '../../store/tables/usage.js';
 import type { ParquetColumn } from './parquet.js';
@@ -12,6 +13,8 @@ export interface CandidateRow {
   /** Absent for a target that only propagation reaches. */
   readonly candidate?: HomologyCandidate;
   readonly hit?: PresentedPropagation['hits'][number];
+  /** Whether the query has propagated hits; only then a joint E-value exists. */
+  readonly isPropagated: boolean;
 }
 
 /** Members that summaries of runs may have, over all run endpoints. */
@@ -86,6 +89,12 @@ const judgement = (name: keyof Judgement & string): ParquetColumn<CandidateRow> 
   read: ({ candidate }) => candidate?.significance.measurements[name],
 });
 
+function jointEValue({ candidate, hit, isPropagated }: CandidateRow): number | undefined {
+  const direct = candidate?.significance.measurements.log_expected_false_hits;
+  const logEValue = isPropagated ? jointLogEValue(direct, hit?.log_expected_false_hits) : Infinity;
+  return logEValue === Infinity ? undefined : Math.exp(logEValue);
+}
+
 export const CANDIDATE_COLUMNS: readonly ParquetColumn<CandidateRow>[] = [
   { name: 'query_index', type: 'int32', read: ({ queryIndex }) => queryIndex },
   { name: 'query_id', type: 'string', read: ({ queryId }) => queryId },
@@ -141,5 +150,6 @@ export const CANDIDATE_COLUMNS: readonly ParquetColumn<CandidateRow>[] = [
   alignment('target_coverage_ratio', 'number'),
   alignment('cigar', 'string'),
   { name: 'propagation_expected_false_hits', type: 'number', read: ({ hit }) => hit?.expected_false_hits },
+  { name: 'propagation_joint_expected_false_hits', type: 'number', read: jointEValue },
   { name: 'propagation_bridge', type: 'string', read: ({ hit }) => hit?.bridge?.target_id },
 ];

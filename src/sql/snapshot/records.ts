@@ -123,24 +123,26 @@ async function* candidatesOf(run: RunRow, table: RunTable): AsyncGenerator<Candi
   const summary = run.summary as RunSummary | undefined;
   const releaseId = summary?.database?.release_id;
   const propagated = new Propagated(summary?.propagation);
+  const single = { queryIndex: 0, releaseId, isPropagated: summary?.propagation !== undefined };
   for (let next = 0; next < run.rowCount;) {
     const block = await table.rows.blockAt(run.id, next);
     if (block === undefined) return;
     for (const row of block.rows as readonly (QueryRow | HomologyCandidate)[]) {
       if (!('candidates' in row)) {
-        yield { queryIndex: 0, releaseId, candidate: row, hit: propagated.take(row) };
+        yield { ...single, candidate: row, hit: propagated.take(row) };
         continue;
       }
       const { query_index: queryIndex, query_id: queryId } = row;
       const ofQuery = new Propagated(row.propagation);
+      const one = { queryIndex, queryId, releaseId, isPropagated: row.propagation !== undefined };
       for (const candidate of row.candidates) {
-        yield { queryIndex, queryId, releaseId, candidate, hit: ofQuery.take(candidate) };
+        yield { ...one, candidate, hit: ofQuery.take(candidate) };
       }
-      for (const hit of ofQuery.rest()) yield { queryIndex, queryId, releaseId, hit };
+      for (const hit of ofQuery.rest()) yield { ...one, hit };
     }
     next = block.firstRow + block.rows.length;
   }
-  for (const hit of propagated.rest()) yield { queryIndex: 0, releaseId, hit };
+  for (const hit of propagated.rest()) yield { ...single, hit };
 }
 
 type PropagatedHit = PresentedPropagation['hits'][number];

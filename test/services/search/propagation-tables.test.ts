@@ -65,15 +65,16 @@ async function exported(input: Json): Promise<{ readonly summary: Json; readonly
   return { summary, path };
 }
 
+const COLUMNS =
+  'query_index, target_id, rank, propagation_expected_false_hits, propagation_bridge, ' +
+  'propagation_joint_expected_false_hits';
+
 type Cell = string | number | null;
 
-/** Target, rank, E-value and bridge of each row of a Parquet file. */
+/** Query, target, rank, E-value of the walk, bridge and joint E-value of each row of a Parquet file. */
 async function readParquet(path: string): Promise<readonly (readonly Cell[])[]> {
   const database = await (await DuckDBInstance.create(':memory:')).connect();
-  const read = await database.runAndReadAll(
-    'select query_index, target_id, rank, propagation_expected_false_hits, propagation_bridge ' +
-      `from read_parquet('${path}')`,
-  );
+  const read = await database.runAndReadAll(`select ${COLUMNS} from read_parquet('${path}')`);
   return read
     .getRows()
     .map((row) => row.map((cell) => (typeof cell === 'bigint' ? Number(cell) : cell) as Cell));
@@ -82,12 +83,19 @@ async function readParquet(path: string): Promise<readonly (readonly Cell[])[]> 
 /** The rows that a table of one answer has: candidates by rank, then the further hits by E-value. */
 function expectedOf({ candidates, propagation }: Json, index: number): readonly (readonly Cell[])[] {
   const hits = new Map<string, Json>(propagation.hits.map((hit: Json) => [hit.target_id, hit]));
-  const cellsOf = (id: string): readonly Cell[] => {
+  const cellsOf = (id: string, direct = Infinity): readonly Cell[] => {
     const hit = hits.get(id);
-    return [hit?.expected_false_hits ?? null, hit?.bridge?.target_id ?? null];
+    // Joint: the smaller of the walk's E-value and ten times the direct one.
+    const joint = Math.min(direct + Math.log(10), hit?.log_expected_false_hits ?? Infinity);
+    return [hit?.expected_false_hits ?? null, hit?.bridge?.target_id ?? null, Math.exp(joint)];
   };
   return [
-    ...candidates.map(({ target, rank }: Json) => [index, target.id, rank, ...cellsOf(target.id)]),
+    ...candidates.map(({ target, rank, significance }: Json) => [
+      index,
+      target.id,
+      rank,
+      ...cellsOf(target.id, significance.measurements.log_expected_false_hits),
+    ]),
     ...propagation.hits
       .filter(({ is_candidate: isCandidate }: Json) => !isCandidate)
       .map((hit: Json) => [index, hit.target_id, null, ...cellsOf(hit.target_id)]),
@@ -150,9 +158,7 @@ describe('SQL', () => {
   it('has the propagated hits among the candidates of a run', async () => {
     const { url } = serving.server;
     const credential = await createCredential({ url }, bench.keys.lab);
-    const sql =
-      'SELECT query_index, target_id, rank, propagation_expected_false_hits, propagation_bridge ' +
-      'FROM candidates WHERE run_id = $1';
+    const sql = `SELECT ${COLUMNS} FROM candidates WHERE run_id = $1`;
     const ask = async (id: string): Promise<ReadonlySet<string>> => {
       const { rows: found } = await askSql({ url }, credential, sql, { parameters: [id] });
       return new Set(found.map((cells) => JSON.stringify(cells)));
