@@ -92,7 +92,7 @@ export function describeTransfer({ from, hasPolicy }: TransferredEvidence): stri
 
 /** Describes a measured policy in a few lines, and whether searches use it. */
 export function describePolicy({ card, stored, elapsedMs }: Qualified): string {
-  const { recalls, policy, required_recall: required } = card;
+  const { recalls, policy, required_recall: required, compared_target_count: compared } = card;
   const instead =
     stored === card
       ? 'searches stay exhaustive'
@@ -105,6 +105,7 @@ export function describePolicy({ card, stored, elapsedMs }: Qualified): string {
     ['card', qualificationId(card)],
     ['candidates', candidatesText(card)],
     ...(policy.pool_count === undefined ? [] : [['pool', `${policy.pool_count} proteins`] as const]),
+    ...(compared === undefined ? [] : [['compared', comparedText(compared)] as const]),
     ['nearest 10', recallText(recalls.nearest_10)],
     ['nearest 100', recallText(recalls.nearest_100)],
     [
@@ -136,6 +137,10 @@ function candidatesText({ policy, codes: codebook }: PolicyCard): string {
 
 function codebookText({ words: centroids, codes: centroidIds }: NonNullable<PolicyCard['codes']>): string {
   return formatQuantity(centroids.size_bytes + centroidIds.size_bytes, 'B');
+}
+
+function comparedText(count: number): string {
+  return `${count.toLocaleString('en')} proteins in full with each query`;
 }
 
 function recallText({ mean, low, high, query_count: queries }: RecallCard): string {
