@@ -1,3 +1,4 @@
+import { assert } from '../errors.js';
 import type { CodebookHits, KernelOptions, MaxSimSums, SweptSums } from '../kernels/kernels.js';
 import type { RescoreCandidates } from '../recall/policy-card.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
@@ -92,7 +93,11 @@ function measuredAmong({ targets, sums, affineScores }: Measured): MeasureTarget
   const places = new Map(Array.from(targets, (target, at) => [target, at]));
   return (wanted) => {
     const of = (values: Int32Array): Int32Array =>
-      Int32Array.from(wanted, (target) => values[places.get(target)!]);
+      Int32Array.from(wanted, (target) => {
+        const place = places.get(target);
+        assert(place !== undefined, 'the hits of the largest pool are compared');
+        return values[place];
+      });
     return Promise.resolve({
       targets: wanted,
       sums: { queryToTarget: of(sums.queryToTarget), targetToQuery: of(sums.targetToQuery) },
