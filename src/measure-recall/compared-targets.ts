@@ -27,11 +27,9 @@ const PART_COUNT = 2_400;
  */
 export function comparedTargets(order: Uint32Array, random: Random): ComparedTargets {
   const weights = new Map<number, number>();
-  for (let start = 0, end = HEAD_COUNT; start < order.length; start = end, end *= 2) {
-    const part = order.subarray(start, end);
-    const drawn = start === 0 ? part : pick(part, sampleDistinct(part.length, PART_COUNT, random));
-    for (const target of drawn) weights.set(target, part.length / drawn.length);
-  }
+  for (const { start, length, drawnCount } of partsOf(order.length))
+    for (const place of sampleDistinct(length, drawnCount, random))
+      weights.set(order[start + place], length / drawnCount);
   return { targets: Uint32Array.from(weights.keys()).sort(), weights };
 }
 
@@ -41,12 +39,21 @@ export function comparedTargets(order: Uint32Array, random: Random): ComparedTar
  * @param targetCount  targets except for the query
  */
 export function comparedCount(targetCount: number): number {
-  let count = Math.min(HEAD_COUNT, targetCount);
-  for (let start = HEAD_COUNT; start < targetCount; start *= 2)
-    count += Math.min(PART_COUNT, targetCount - start, start);
-  return count;
+  return partsOf(targetCount).reduce((sum, { drawnCount }) => sum + drawnCount, 0);
 }
 
-function pick(values: Uint32Array, places: Uint32Array): Uint32Array {
-  return places.map((place) => values[place]);
+/** A part of an order, and how many of its targets are compared: all of the head. */
+interface OrderPart {
+  readonly start: number;
+  readonly length: number;
+  readonly drawnCount: number;
+}
+
+function partsOf(count: number): readonly OrderPart[] {
+  const parts: OrderPart[] = [];
+  for (let start = 0, end = HEAD_COUNT; start < count; start = end, end *= 2) {
+    const length = Math.min(end, count) - start;
+    parts.push({ start, length, drawnCount: start === 0 ? length : Math.min(PART_COUNT, length) });
+  }
+  return parts;
 }

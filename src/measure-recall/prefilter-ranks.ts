@@ -12,7 +12,7 @@ import { openTokenReader, type TokenReader } from '../release/rows/token-reader.
 import { EVIDENT_EXPECTED_FALSE_HITS, type RescoreCandidates } from '../recall/policy-card.js';
 import { seededRandom } from '../random.js';
 import { comparedTargets } from './compared-targets.js';
-import { orderOfSweep, rescoredByRank } from './rescored-by-rank.js';
+import { mergedOrder, ordersOfSweep, rescoredByRank } from './rescored-by-rank.js';
 import { orderOfHits, rescoredInSteps, type IsRescored } from './rescored-in-steps.js';
 import type { QualifyOptions } from './options.js';
 
@@ -170,9 +170,10 @@ async function takeFirstStep(
   const swept = await backend.sweep(store, sampled, undefined, excessFloor(release), options);
   return async (at) => {
     const query = queries[at];
+    const orders = await ordersOfSweep(query, swept[at], engine);
     return {
-      order: await orderOfSweep(query, swept[at], query.target, engine),
-      rescoredBy: () => rescoredByRank(query, swept[at], query.target, candidates, engine, options),
+      order: mergedOrder(orders, query.target),
+      rescoredBy: () => rescoredByRank(query, orders, query.target, candidates, engine, options),
     };
   };
 }

@@ -16,22 +16,29 @@ interface OrderRanks {
 type Orders = Awaited<ReturnType<typeof bestOf>>;
 
 /**
- * Orders all targets except for one by the better of their ranks in the two orders of a sweep.
- * Shape   [targets of the release − 1]
+ * Ranks all targets in both orders of the first sweep of the sampled policy.
+ * Shape   each order [targets of the release], without targets that have no excess in the second
  * Unit    target indices, best first
  * Errors  none
  * @param coarse  sums of all targets with the rows of the first sweep
  */
-export async function orderOfSweep(
+export function ordersOfSweep(
   { tokens }: EncodedQuery,
   coarse: SweptSums,
-  self: number,
   { release }: SearchEngine,
-): Promise<Uint32Array> {
+): Promise<Orders> {
   const { count } = release.targets;
-  const rowCount = Math.min(tokens.length, COARSE_ROWS);
   const all = { nearestCount: count, localCount: count };
-  const { nearest, local } = await bestOf(coarse, undefined, rowCount, all, release);
+  return bestOf(coarse, undefined, Math.min(tokens.length, COARSE_ROWS), all, release);
+}
+
+/**
+ * Orders all targets except for one by the better of their ranks in both orders.
+ * Shape   [targets of the release − 1]
+ * Unit    target indices, best first
+ * Errors  none
+ */
+export function mergedOrder({ nearest, local }: Orders, self: number): Uint32Array {
   // Targets without excess are only in the first order.
   const merged = nearest.flatMap((target, at) => (at < local.length ? [target, local[at]] : [target]));
   const others = new Set(merged);
@@ -44,11 +51,12 @@ export async function orderOfSweep(
  * Shape   a function of the target, then of the counts of a policy
  * Errors  Fault of the kernels; the signal's reason
  * Cost    one sweep of the most targets that any policy leaves
+ * @param orders      of the first sweep
  * @param candidates  counts of the policies that are asked about
  */
 export async function rescoredByRank(
   { tokens }: EncodedQuery,
-  coarse: SweptSums,
+  orders: Orders,
   self: number,
   candidates: readonly RescoreCandidates[],
   { release, backend, store }: SearchEngine,
@@ -59,8 +67,11 @@ export async function rescoredByRank(
     nearestCount: Math.max(...counts.map(({ nearestCount }) => nearestCount)),
     localCount: Math.max(...counts.map(({ localCount }) => localCount)),
   };
-  const rowCount = Math.min(tokens.length, COARSE_ROWS);
-  const left = await bestOf(coarse, undefined, rowCount, withSelf(prefilterCountsOf(largest)), release);
+  const most = withSelf(prefilterCountsOf(largest));
+  const left = {
+    nearest: orders.nearest.slice(0, most.nearestCount),
+    local: orders.local.slice(0, most.localCount),
+  };
   const hits = ascending(left);
   const sampled = sampleTokens(tokens, FINE_ROWS);
   const [swept] = await backend.sweep(store, [sampled], hits, excessFloor(release), options);

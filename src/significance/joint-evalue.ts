@@ -12,3 +12,13 @@ const DIRECT_FACTOR = 10;
 export function jointLogEValue(direct: number | undefined, walk: number | undefined): number {
   return Math.min((direct ?? Infinity) + Math.log(DIRECT_FACTOR), walk ?? Infinity);
 }
+
+/**
+ * Returns the joint E-value of a target by both comparisons (`jointLogEValue`).
+ * Unit    targets; the arguments are natural logarithms
+ * Range   undefined if neither comparison lists the target
+ */
+export function jointEValue(direct: number | undefined, walk: number | undefined): number | undefined {
+  const logEValue = jointLogEValue(direct, walk);
+  return logEValue === Infinity ? undefined : Math.exp(logEValue);
+}

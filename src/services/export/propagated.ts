@@ -1,6 +1,6 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { Sort } from '../../contract/search/selection.js';
-import { jointLogEValue } from '../../significance/joint-evalue.js';
+import { jointEValue, jointLogEValue } from '../../significance/joint-evalue.js';
 import { alignedRows, type ColumnRow, type ExportedSearch, type ExportQuery } from './rows.js';
 
 /**
@@ -29,16 +29,15 @@ const BY_EVALUE: Sort = 'evalue';
 const WITHOUT_EVALUE = Number.MAX_VALUE;
 
 function orderOf(row: ColumnRow): number {
-  return Math.min(jointLogEValueOf(row), WITHOUT_EVALUE);
+  return Math.min(jointLogEValue(...logEValuesOf(row)), WITHOUT_EVALUE);
 }
 
 /** The joint E-value of a row, by which such lists are ordered; undefined without propagation or any E-value. */
 export function jointEValueOf(row: ColumnRow): number | undefined {
-  const logEValue = row.query.propagated === undefined ? Infinity : jointLogEValueOf(row);
-  return logEValue === Infinity ? undefined : Math.exp(logEValue);
+  return row.query.propagated === undefined ? undefined : jointEValue(...logEValuesOf(row));
 }
 
-function jointLogEValueOf({ candidate, hit }: ColumnRow): number {
-  const direct = candidate?.significance.measurements.log_expected_false_hits;
-  return jointLogEValue(direct, hit?.log_expected_false_hits);
+/** ln of the direct E-value of a row, and of that of its walk. */
+function logEValuesOf({ candidate, hit }: ColumnRow): [number | undefined, number | undefined] {
+  return [candidate?.significance.measurements.log_expected_false_hits, hit?.log_expected_false_hits];
 }

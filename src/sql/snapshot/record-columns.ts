@@ -1,6 +1,6 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { PresentedPropagation } from '../../contract/search/propagation.js';
-import { jointLogEValue } from '../../significance/joint-evalue.js';
+import { jointEValue } from '../../significance/joint-evalue.js';
 import type { RunRow } from '../../store/tables/runs.js';
 import type { UsageEntry } from '../../store/tables/usage.js';
 import type { ParquetColumn } from './parquet.js';
@@ -89,10 +89,9 @@ const judgement = (name: keyof Judgement & string): ParquetColumn<CandidateRow> 
   read: ({ candidate }) => candidate?.significance.measurements[name],
 });
 
-function jointEValue({ candidate, hit, isPropagated }: CandidateRow): number | undefined {
+function jointEValueOf({ candidate, hit, isPropagated }: CandidateRow): number | undefined {
   const direct = candidate?.significance.measurements.log_expected_false_hits;
-  const logEValue = isPropagated ? jointLogEValue(direct, hit?.log_expected_false_hits) : Infinity;
-  return logEValue === Infinity ? undefined : Math.exp(logEValue);
+  return isPropagated ? jointEValue(direct, hit?.log_expected_false_hits) : undefined;
 }
 
 export const CANDIDATE_COLUMNS: readonly ParquetColumn<CandidateRow>[] = [
@@ -150,6 +149,6 @@ export const CANDIDATE_COLUMNS: readonly ParquetColumn<CandidateRow>[] = [
   alignment('target_coverage_ratio', 'number'),
   alignment('cigar', 'string'),
   { name: 'propagation_expected_false_hits', type: 'number', read: ({ hit }) => hit?.expected_false_hits },
-  { name: 'propagation_joint_expected_false_hits', type: 'number', read: jointEValue },
+  { name: 'propagation_joint_expected_false_hits', type: 'number', read: jointEValueOf },
   { name: 'propagation_bridge', type: 'string', read: ({ hit }) => hit?.bridge?.target_id },
 ];
