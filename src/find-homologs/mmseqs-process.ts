@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { Fault, Refusal } from '../errors.js';
 import { MEBIBYTE_BYTES } from '../limits.js';
-import { signalGroup } from '../processes.js';
+import type { FindOptions } from '../homologs/finder.js';
+import { lowerGroup, signalGroup } from '../processes.js';
 
 /** Time limit of one mmseqs process. Unit: ms */
 const CHILD_MAX_MS = 12 * 60 * 60 * 1000;
@@ -31,12 +32,13 @@ const INTERRUPTIONS = ['SIGINT', 'SIGTERM'] as const;
  */
 export async function runMmseqs(
   args: readonly string[],
-  { signal }: { readonly signal?: AbortSignal },
+  { signal, isLowPriority = false }: FindOptions,
 ): Promise<string> {
   signal?.throwIfAborted();
   // A search is a script that starts processes. Its own process group lets all of them be killed before its folder is
   // removed.
   const child = spawn('mmseqs', args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  if (isLowPriority) lowerGroup(child);
   const ending = new Promise<number | null>((resolve, reject) => {
     child.on('error', (cause: NodeJS.ErrnoException) => reject(cause.code === 'ENOENT' ? missing() : cause));
     child.on('close', resolve);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Fault } from '../errors.js';
 import { cropOf, type FoundHomolog } from '../homologs/homolog-set.js';
-import type { HomologQuery, ListHomologs, HomologFinder } from '../homologs/finder.js';
+import type { FindOptions, HomologQuery, ListHomologs, HomologFinder } from '../homologs/finder.js';
 import type { HomologRules } from '../homologs/rules.js';
 import { listHomologs, selectRounds } from '../homologs/select.js';
 import { GIBIBYTE_BYTES } from '../limits.js';
@@ -44,11 +44,11 @@ export function mmseqsHomologs(
   const searchRounds = async (
     proteins: readonly HomologQuery[],
     maxHits: number,
-    signal: AbortSignal | undefined,
+    options: FindOptions,
   ): Promise<readonly (readonly FoundHomolog[][])[]> => {
     const folder = await mkdtemp(join(tmpdir(), 'gloaming-mmseqs-'));
     try {
-      const place = { folder, threads, signal };
+      const place = { folder, threads, options };
       const tables = await searchHomologSource(proteins, homologSource, { ...rules, maxHits }, place);
       const rounds: (readonly FoundHomolog[][])[] = [];
       for (const [at, table] of tables.entries())
@@ -60,8 +60,8 @@ export function mmseqsHomologs(
   };
   return {
     batchProteins: BATCH_PROTEINS,
-    async find(proteins, { signal } = {}) {
-      const rounds = await searchRounds(proteins, MAX_HITS, signal);
+    async find(proteins, options = {}) {
+      const rounds = await searchRounds(proteins, MAX_HITS, options);
       return proteins.map(({ sequence }, index) =>
         selectRounds(
           sequence,
@@ -70,8 +70,8 @@ export function mmseqsHomologs(
         ),
       );
     },
-    async list(sequence, limit, { signal } = {}) {
-      const rounds = await searchRounds([{ sequence }], limit, signal);
+    async list(sequence, limit, options = {}) {
+      const rounds = await searchRounds([{ sequence }], limit, options);
       return listHomologs(
         rounds.flatMap(([hits]) => hits),
         rules,
@@ -83,7 +83,7 @@ export function mmseqsHomologs(
 interface Workplace {
   readonly folder: string;
   readonly threads: number;
-  readonly signal?: AbortSignal;
+  readonly options: FindOptions;
 }
 
 interface SearchRules extends Pick<HomologRules, 'maxEValue' | 'minCoverage'> {
@@ -99,7 +99,7 @@ async function searchHomologSource(
   proteins: readonly HomologQuery[],
   { database, rounds, version }: MmseqsSource,
   { maxEValue, minCoverage, maxHits }: SearchRules,
-  { folder, threads, signal }: Workplace,
+  { folder, threads, options }: Workplace,
 ): Promise<readonly string[]> {
   const path = (name: string): string => join(folder, name);
   const common = ['--threads', String(Math.max(1, threads)), '-v', '1'];
@@ -112,22 +112,21 @@ async function searchHomologSource(
     await mkdir(scratch);
     const files = [path(queries), index?.[kind] ?? database, path(result), scratch];
     const mapped = index === undefined ? [] : ['--db-load-mode', MAPPED];
-    await runMmseqs(['search', ...files, ...hits, ...cover, ...memory, ...mapped, ...common], { signal });
+    await runMmseqs(['search', ...files, ...hits, ...cover, ...memory, ...mapped, ...common], options);
   };
   const fasta = proteins.map(({ sequence }, index) => `>q${index}\n${sequence}\n`).join('');
   await writeFile(path('queries.fasta'), fasta);
-  await runMmseqs(['createdb', path('queries.fasta'), path('queries'), '-v', '1'], { signal });
+  await runMmseqs(['createdb', path('queries.fasta'), path('queries'), '-v', '1'], options);
   const tables: string[] = [];
   for (let round = 1, queries = 'queries'; ; round += 1) {
     const [result, table, profiles] = [`result${round}`, `table${round}.tsv`, `profiles${round}`];
     await search(queries, result, round === 1 ? 'sequences' : 'profiles');
     const files = [path(queries), database, path(result)];
-    await runMmseqs(['convertalis', ...files, path(table), '--format-output', MMSEQS_COLUMNS, ...common], {
-      signal,
-    });
+    const columns = ['--format-output', MMSEQS_COLUMNS];
+    await runMmseqs(['convertalis', ...files, path(table), ...columns, ...common], options);
     tables.push(path(table));
     if (round >= rounds) return tables;
-    await runMmseqs(['result2profile', ...files, path(profiles), ...common], { signal });
+    await runMmseqs(['result2profile', ...files, path(profiles), ...common], options);
     queries = profiles;
   }
 }

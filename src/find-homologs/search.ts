@@ -1,4 +1,9 @@
-import { withoutHomologs, type HomologFinder, type SelectedHomologSet } from '../homologs/finder.js';
+import {
+  withoutHomologs,
+  type FindOptions,
+  type HomologFinder,
+  type SelectedHomologSet,
+} from '../homologs/finder.js';
 import type { FoundHomolog } from '../homologs/homolog-set.js';
 import type { HomologRules } from '../homologs/rules.js';
 import { listHomologs, selectHomologs } from '../homologs/select.js';
@@ -27,10 +32,10 @@ const BATCH_PROTEINS = 32;
 export function searchedHomologs(open: () => Promise<SearchEngine>, rules: HomologRules): HomologFinder {
   return {
     batchProteins: BATCH_PROTEINS,
-    async find(proteins, { signal } = {}) {
+    async find(proteins, options = {}) {
       const homologSource = await open();
       const sequences = proteins.map(({ sequence }) => sequence);
-      const results = await searchAligned(sequences, { limit: CANDIDATES, ...rules }, homologSource, signal);
+      const results = await searchAligned(sequences, { limit: CANDIDATES, ...rules }, homologSource, options);
       const reader = await openRowReader(homologSource.release.tokens);
       try {
         const homologSets: SelectedHomologSet[] = [];
@@ -43,9 +48,9 @@ export function searchedHomologs(open: () => Promise<SearchEngine>, rules: Homol
         await reader.close();
       }
     },
-    async list(sequence, limit, { signal } = {}) {
+    async list(sequence, limit, options = {}) {
       const homologSource = await open();
-      const [{ candidates }] = await searchAligned([sequence], { limit, ...rules }, homologSource, signal);
+      const [{ candidates }] = await searchAligned([sequence], { limit, ...rules }, homologSource, options);
       const hits = candidates.flatMap((candidate) => homologOf(candidate, homologSource.release) ?? []);
       return listHomologs(hits, rules);
     },
@@ -56,7 +61,7 @@ function searchAligned(
   sequences: readonly string[],
   { limit, maxEValue }: { readonly limit: number } & Pick<HomologRules, 'maxEValue'>,
   homologSource: SearchEngine,
-  signal: AbortSignal | undefined,
+  { signal, isLowPriority }: FindOptions,
 ): Promise<readonly SearchResult[]> {
   const settings = {
     targetSpace: unfilteredSpace(homologSource.release),
@@ -67,7 +72,7 @@ function searchAligned(
     significance: 'if_available',
   } as const;
   const queries = sequences.map((sequence) => ({ sequence, normalizationId: NORMALIZATION_ID }));
-  return searchMany(queries, settings, homologSource, signal);
+  return searchMany(queries, settings, { ...homologSource, isLowPriority }, signal);
 }
 
 /** A homolog with the index of its target in the searched release. */

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { FindOptions } from '../homologs/finder.js';
 import { extendedCigar, type FoundHomolog, type Homolog, type HomologSet } from '../homologs/homolog-set.js';
 import { HOMOLOG_RULES, type HomologRules } from '../homologs/rules.js';
 import { MSA_MAX_ROUNDS } from '../limits.js';
@@ -29,7 +30,7 @@ interface ListRules extends Pick<HomologRules, 'maxEValue' | 'minCoverage'> {
 
 interface Workplace {
   readonly threads: number;
-  readonly signal?: AbortSignal;
+  readonly options: FindOptions;
 }
 
 /**
@@ -99,10 +100,10 @@ async function searchByProfile(
   { database, version }: Pick<MmseqsSource, 'database' | 'version'>,
   { maxEValue, minCoverage, limit }: ListRules,
   isKnown: (hit: FoundHomolog) => boolean,
-  { folder, round, threads, signal }: Workplace & { readonly folder: string; readonly round: number },
+  { folder, round, threads, options }: Workplace & { readonly folder: string; readonly round: number },
 ): Promise<RoundHits> {
   const path = (name: string): string => join(folder, name);
-  const run = (...words: readonly string[]): Promise<string> => runMmseqs([...words, '-v', '1'], { signal });
+  const run = (...words: readonly string[]): Promise<string> => runMmseqs([...words, '-v', '1'], options);
   const common = ['--threads', String(Math.max(1, threads))];
   const index = version === undefined ? undefined : await findKeptIndex(database, version);
   const target = index?.profiles ?? database;

@@ -1,5 +1,6 @@
 import type { ApplianceConfig } from '../config.js';
 import { Refusal } from '../errors.js';
+import type { FindOptions } from '../homologs/finder.js';
 import type { FoundHomolog, Homolog } from '../homologs/homolog-set.js';
 import type { HomologRules } from '../homologs/rules.js';
 import { findHomologSource, homologSourceDatabase } from './homolog-sources.js';
@@ -20,7 +21,7 @@ export interface SourceQuery {
 export type ListSourceRows = (
   query: SourceQuery,
   limit: number,
-  options?: { readonly signal?: AbortSignal },
+  options?: FindOptions,
 ) => Promise<readonly FoundHomolog[]>;
 
 /**
@@ -34,8 +35,8 @@ export async function openHomologRows(
 ): Promise<ListSourceRows> {
   const { version } = await requireSource(name, indexesFolder, `There is no homolog source ${name}. `);
   const source = { database: homologSourceDatabase(indexesFolder, name), version };
-  return ({ sequence, homologs = [] }, limit, { signal } = {}) =>
-    listByProfiles({ sequence, homologs }, source, { ...rules, limit }, { threads, signal });
+  return ({ sequence, homologs = [] }, limit, options = {}) =>
+    listByProfiles({ sequence, homologs }, source, { ...rules, limit }, { threads, options });
 }
 
 /** Errors  Refusal `background_not_found` with the given sentence; `tool_missing` */

@@ -20,15 +20,19 @@ export interface SelectedHomologSet extends HomologSet {
   readonly profile?: GivenProfile;
 }
 
+/** How homologs are searched. */
+export interface FindOptions {
+  readonly signal?: AbortSignal;
+  /** Whether other work of the machine goes first. */
+  readonly isLowPriority?: boolean;
+}
+
 /** Finds homologs of proteins. The homologs of a protein do not depend on the other proteins of a call. */
 export interface HomologFinder {
   /** Recommended number of proteins per call. ≥ 1. */
   readonly batchProteins: number;
   /** Returns one homolog set for each protein, in order. Errors  those of the implementation; the signal's reason */
-  find(
-    proteins: readonly HomologQuery[],
-    options?: { readonly signal?: AbortSignal },
-  ): Promise<readonly SelectedHomologSet[]>;
+  find(proteins: readonly HomologQuery[], options?: FindOptions): Promise<readonly SelectedHomologSet[]>;
   /**
    * Lists all homologs of one protein in ascending order of E-value, near copies included. A finder that cannot search
    * omits this method.
@@ -41,7 +45,7 @@ export interface HomologFinder {
 export type ListHomologs = (
   sequence: string,
   limit: number,
-  options?: { readonly signal?: AbortSignal },
+  options?: FindOptions,
 ) => Promise<readonly FoundHomolog[]>;
 
 /** Returns a homolog set that contains only the protein itself. */

@@ -1,5 +1,5 @@
 import type { QueryTokens } from '../kernels/kernels.js';
-import type { ListHomologs } from './finder.js';
+import type { FindOptions, ListHomologs } from './finder.js';
 import type { ProfileTokenForm } from './tokens.js';
 
 /** Profile tokens of a query, and the number of homologs in its profile. */
@@ -16,10 +16,7 @@ export interface ProfileEncoder {
    * Errors  Refusal `relatives_unavailable` where the homolog source is missing or has changed; those of finder and
    *         encoder
    */
-  encode(
-    sequences: readonly string[],
-    options?: { readonly signal?: AbortSignal },
-  ): Promise<readonly EncodedProfile[]>;
+  encode(sequences: readonly string[], options?: FindOptions): Promise<readonly EncodedProfile[]>;
   /** The finder's list of all homologs of a query. Errors  as encode */
   readonly list?: ListHomologs;
 }

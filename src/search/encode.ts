@@ -13,7 +13,11 @@ import type { EncodedQuery, ProteinQuery, QueryRange, SearchEngine, SearchReques
 export async function encode(
   queries: readonly ProteinQuery[],
   { relatives: homologs }: Pick<SearchRequest, 'relatives'>,
-  { encoder, profileEncoder }: Pick<SearchEngine, 'encoder' | 'profileEncoder'>,
+  {
+    encoder,
+    profileEncoder,
+    isLowPriority,
+  }: Pick<SearchEngine, 'encoder' | 'profileEncoder' | 'isLowPriority'>,
   options: { readonly signal?: AbortSignal },
 ): Promise<readonly EncodedQuery[]> {
   const families = queries.flatMap(({ homologSet }) => homologSet ?? []);
@@ -34,7 +38,7 @@ export async function encode(
     return queries.map((query, index) => ({ ...query, tokens: tokens[index], relatives: none }));
   }
   const startedMs = performance.now();
-  const encoded = await profileEncoder.encode(sequences, options);
+  const encoded = await profileEncoder.encode(sequences, { ...options, isLowPriority });
   const elapsedMs = performance.now() - startedMs;
   return queries.map((query, index) => {
     const { tokens, homologs: count } = encoded[index];

@@ -72,15 +72,16 @@ export function homologsRuns({ catalog, engines, config }: HomologsRunDependenci
       const { signal } = context;
       // The release may have been deleted or made private meanwhile.
       const { manifest } = catalog.release(releaseId, context.organizationId);
-      const engine = await engines.open(releaseId);
+      const engine = { ...(await engines.open(releaseId)), isLowPriority: true };
+      const options = { signal, isLowPriority: true };
       const inRounds =
         rounds > 1 ? await listByRounds(query, { ...LISTED_RULES, rounds, limit }, engine, signal) : [];
       const lists: (readonly FoundHomolog[])[] = rounds > 1 ? [inRounds] : [];
-      const own = await engine.profileEncoder?.list?.(query.sequence, limit, { signal });
+      const own = await engine.profileEncoder?.list?.(query.sequence, limit, options);
       if (own !== undefined) lists.push(own);
       if (source !== undefined) {
         const list = await openSource(config, source);
-        lists.push(await list({ sequence: query.sequence, homologs: inRounds }, limit, { signal }));
+        lists.push(await list({ sequence: query.sequence, homologs: inRounds }, limit, options));
       }
       if (lists.length === 0) throw withoutHomologs(slug);
       const homologs = mergeLists(lists);
