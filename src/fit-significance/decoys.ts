@@ -88,6 +88,7 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
     promiscuity: decoyPromiscuity + sample.promiscuities[index],
     classBias: 0,
     repeats: 0,
+    composition: 0,
     cysteines: pairCysteines(decoyCysteines, sample.cysteines[index]),
   });
   const scoreOf = (index: number, affineScore: number, profileScore: number): PairScore => {

@@ -119,6 +119,7 @@ export function withPromiscuities(
       promiscuity: promiscuities[firsts[pair]] + promiscuities[seconds[pair]],
       classBias: 0,
       repeats: 0,
+      composition: 0,
       cysteines: pairCysteines(cysteines[firsts[pair]], cysteines[seconds[pair]]),
     };
   };

@@ -1,7 +1,7 @@
 import type { MaxSimSums } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
 import type { Calibration } from '../significance/calibration.js';
-import { countCysteines, type CysteineCount } from '../significance/cysteines.js';
+import { compositionOf, type Composition } from '../significance/composition.js';
 import { createHubnessTable, hubnessContribution, type ProteinHubness } from '../significance/hubness.js';
 import {
   momentsOfPair,
@@ -25,7 +25,7 @@ export interface ProteinCovariates {
   readonly classBias: number;
   /** `repeatShareOf` (pairs/repeats.ts); 0 if the null does not use it. */
   readonly repeatShare: number;
-  readonly cysteines: CysteineCount;
+  readonly composition: Composition;
 }
 
 /**
@@ -50,7 +50,7 @@ export function covariatesOf(
     promiscuity: momentSum(calibration.promiscuity, projected),
     classBias: classBiasOf(calibration.classBias, projected),
     repeatShare,
-    cysteines: countCysteines(sequence),
+    composition: compositionOf(sequence),
   };
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT, type CalibrationCard } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control.js';
-import { countCysteines, pairCysteines } from '../significance/cysteines.js';
+import { compositionOf, pairComposition } from '../significance/composition.js';
 import { familyWiseProbability, qValues } from '../significance/false-discovery.js';
 import { momentForm, pairMoments, proteinMoments } from '../significance/moments.js';
 import { targetClassBias, targetMomentSum } from '../significance/moment-weights.js';
@@ -267,7 +267,7 @@ function placeCandidate(
   calibration: Calibration,
 ): Place | UnsupportedReason {
   const { card, bins, moments, pairNull, hubnesses, promiscuity: model, classBias: bias } = calibration;
-  const { length: queryLength, projected, hubness, promiscuity, classBias, repeatShare, cysteines } = own;
+  const { length: queryLength, projected, hubness, promiscuity, classBias, repeatShare, composition } = own;
   const targetLength = targets.length(targetIndex);
   if (targetLength < card.supported.target_minimum_residues) return 'target_too_short';
   if (targetLength > card.supported.target_maximum_residues) return 'target_too_long';
@@ -291,10 +291,7 @@ function placeCandidate(
     promiscuity: promiscuity + targetMomentSum(model, moments, targetIndex),
     classBias: classBias + targetClassBias(bias, moments, targetIndex),
     repeats: repeatExcess(calibration.repeats, repeatShare, calibration.repeatShares?.[targetIndex] ?? 0),
-    cysteines:
-      pairNull.cysteines.weight === 0
-        ? undefined
-        : pairCysteines(cysteines, countCysteines(targets.sequence(targetIndex))),
+    ...pairComposition(composition, compositionOf(targets.sequence(targetIndex))),
   };
   const score = { affineScore: affine.rawScore, meanClosestCosine: 1 - maxsim.bidirectional, profileScore };
   return { targetIndex, bin, pair, score, coordinate: tailCoordinate(pairNull, pair, score) };

@@ -4,7 +4,7 @@ import { sourceOf } from '../kernels/stretch-tokens.js';
 import { judgeTail, type Calibration } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate, reversed } from '../significance/control.js';
-import { pairCysteines } from '../significance/cysteines.js';
+import { pairComposition } from '../significance/composition.js';
 import { hubnessesOf } from '../significance/hubness.js';
 import { momentForm, momentsOfPair, proteinMoments } from '../significance/moments.js';
 import { controlCoordinate, tailCoordinate, type PairScore } from '../significance/pair-null.js';
@@ -97,7 +97,7 @@ export function openStretches(
         promiscuity: own.promiscuity + others.promiscuity,
         classBias: own.classBias + others.classBias,
         repeats: repeatExcess(calibration.repeats, own.repeatShare, others.repeatShare),
-        cysteines: pairCysteines(own.cysteines, others.cysteines),
+        ...pairComposition(own.composition, others.composition),
       };
       const scoreOf = (affineScore: number): PairScore => {
         return { affineScore, meanClosestCosine: 1 - bidirectional, profileScore: 0 };

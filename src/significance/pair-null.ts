@@ -1,3 +1,4 @@
+import { compositionExcess, type CompositionModel } from './composition.js';
 import { cysteineExcess, type PairCysteines } from './cysteines.js';
 import type { PairMoments } from './moments.js';
 
@@ -21,6 +22,8 @@ export interface NullPair extends PairShape {
   readonly classBias: number;
   /** What the repeats of both proteins take off the coordinate (repeats.ts); 0 while a null is fitted. */
   readonly repeats: number;
+  /** `composition` of both proteins (composition.ts); 0 while a null is fitted. Unit: nats. */
+  readonly composition: number;
   /** Cysteines of both proteins; absent from a pair whose scores gain nothing by them. */
   readonly cysteines: PairCysteines | undefined;
 }
@@ -75,6 +78,7 @@ export interface HubnessScales {
  *                     + weight · bits of the profile score beyond chance (`profileEvidence`)
  *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + share · moments))
  *                     − class bias − repeats − cysteine weight · cysteine excess (cysteines.ts)
+ *                     − composition excess (composition.ts)
  *   moments         = mean slope · m + spread slope · s
  *
  * The sum is a high quantile of the evidence of unrelated pairs with the same covariates, fitted by quantile
@@ -96,6 +100,8 @@ export interface PairNull extends HubnessScales {
   readonly rate: RateModel;
   readonly scores: ScoreWeights;
   readonly cysteines: CysteineWeight;
+  /** Absent from nulls with profiles, from those that were fitted to a release, and from earlier versions. */
+  readonly composition?: CompositionModel;
 }
 
 /** How cysteines lower the coordinate of a pair. */
@@ -294,12 +300,12 @@ export function tailCoordinate(model: PairNull, pair: NullPair, score: PairScore
 }
 
 /**
- * Returns the tail coordinate of the reversed-query control of a pair. Cysteines and repeats do not lower it: a lower
- * control would take less off the coordinate of the pair, and they would have no effect.
+ * Returns the tail coordinate of the reversed-query control of a pair. Composition, cysteines and repeats do not lower
+ * it: a lower control would take less off the coordinate of the pair, and they would have no effect.
  * Unit  mean excesses over the fitted quantile
  */
 export function controlCoordinate(model: PairNull, pair: NullPair, score: PairScore): number {
-  return tailCoordinate(model, { ...pair, repeats: 0, cysteines: undefined }, score);
+  return tailCoordinate(model, { ...pair, repeats: 0, composition: 0, cysteines: undefined }, score);
 }
 
 /**
@@ -310,7 +316,8 @@ export function excessCoordinate(model: PairNull, pair: NullPair, evidence: numb
   nullTerms(pair, model, scratch);
   const excess = evidence - expectedOf(model.weights, scratch);
   const scale = model.scale * Math.exp(rateSlope(model.rate, scratch, slopeTerms(model)));
-  const coordinate = excess / scale - pair.classBias - pair.repeats;
+  const ofComposition = compositionExcess(model.composition, pair);
+  const coordinate = excess / scale - pair.classBias - pair.repeats - ofComposition;
   const { weight, usualShare } = model.cysteines;
   if (pair.cysteines === undefined || weight === 0) return coordinate;
   return coordinate - weight * cysteineExcess(pair.cysteines, usualShare);

@@ -134,6 +134,10 @@ export function pairNullOf({ pair_null: model }: Pick<CalibrationCard, 'pair_nul
       shortFactor: model.short_factor ?? 1,
     },
     scores: { scorePerCosine: model.score_per_cosine, profileScore: model.profiles?.score_weight ?? 0 },
+    composition: model.composition && {
+      weight: model.composition.weight,
+      usualGain: model.composition.usual_gain,
+    },
     cysteines: {
       weight: model.cysteine_weight ?? 0,
       usualShare: model.usual_cysteine_share ?? USUAL_CYSTEINE_SHARE,

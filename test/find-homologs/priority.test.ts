@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runMmseqs } from '#src/find-homologs/mmseqs-process.js';
 
 const HAS_GROUPS = existsSync('/proc/self/autogroup');
-/** Prints the priority of a process that it starts, and that of the session, once the first is lower than at the start. */
+/** Prints the priority of a process that it starts, and that of the session, once the first one is lower. */
 const SCRIPT = `#!/bin/sh
 for attempt in $(seq "$1"); do
   if [ "$(nice)" -gt "$2" ]; then break; fi

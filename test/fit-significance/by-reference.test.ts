@@ -336,7 +336,7 @@ async function searchFirst(
   const calibration = await calibrationOf(release);
   const results = await withStore(release, (store) =>
     searchMany(
-      queries.map(({ length }) => ({ sequence: lettersOf('A'.repeat(length)), normalizationId: 'test' })),
+      queries.map(({ length }) => ({ sequence: lettersOf('X'.repeat(length)), normalizationId: 'test' })),
       {
         targetSpace: unfilteredSpace(release),
         limit: release.targets.count,

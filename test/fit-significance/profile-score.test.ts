@@ -38,7 +38,7 @@ function pairAt(pair: number): NullPair {
     classBias: 0,
     repeats: 0,
   };
-  const others = { logEffective: Math.log(10), cysteines: undefined };
+  const others = { logEffective: Math.log(10), composition: 0, cysteines: undefined };
   return { queryLength, targetLength, ...others, ...moments, ...hubnesses };
 }
 

@@ -25,7 +25,7 @@ export function randomProteins(count: number, seed: number) {
   const [lengths, components] = [seededRandom(seed), seededRandom(seed + 1_000)];
   const targets = Array.from({ length: count }, (_, index) => ({
     id: `p${index}`,
-    sequence: 'A'.repeat(60 + lengths.below(101)),
+    sequence: 'X'.repeat(60 + lengths.below(101)),
   }));
   return { targets, dimension: DIMENSION, token: (): number => components.below(79) - 39 };
 }

@@ -77,7 +77,7 @@ function withRepeats(count: number, seed: number) {
   // Half of such a protein is as long as the shortest protein of the reference null.
   const targets = Array.from({ length: count }, (_, at) => ({
     id: `p${at}`,
-    sequence: 'A'.repeat(125 + components.below(31)),
+    sequence: 'X'.repeat(125 + components.below(31)),
   }));
   const parts = targets.map(({ sequence }, at) => {
     const row = (): number[] => Array.from({ length: DIMENSION }, () => components.below(79) - 39);
@@ -99,7 +99,7 @@ async function search(by: Calibration) {
     Promise.resolve(sequences.map(({ length }) => byLength.get(length)!));
   const results = await withStore(release, (store) =>
     searchMany(
-      tokens.map(({ length }) => ({ sequence: 'A'.repeat(length), normalizationId: 'test' })),
+      tokens.map(({ length }) => ({ sequence: 'X'.repeat(length), normalizationId: 'test' })),
       {
         targetSpace: unfilteredSpace(release),
         limit: COUNT,

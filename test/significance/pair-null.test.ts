@@ -38,7 +38,15 @@ function pairWith(meanCosine: number, cosineSpread: number): NullPair {
     repeats: 0,
   };
   const lengths = { queryLength: Math.E, targetLength: 100 };
-  return { ...lengths, meanCosine, cosineSpread, ...ofProfiles, ...hubnesses, cysteines: undefined };
+  return {
+    ...lengths,
+    meanCosine,
+    cosineSpread,
+    ...ofProfiles,
+    ...hubnesses,
+    composition: 0,
+    cysteines: undefined,
+  };
 }
 
 const EVIDENCE = 6;
@@ -76,6 +84,19 @@ test('repeats lower the coordinate of a pair, and not that of its control', () =
   const coordinate = tailCoordinate(model, plain, score);
   expect(tailCoordinate(model, { ...plain, repeats: 1.3 }, score)).toBeCloseTo(coordinate - 1.3, 12);
   expect(controlCoordinate(model, { ...plain, repeats: 1.3 }, score)).toBe(coordinate);
+});
+
+test('like compositions lower the coordinate of a pair, and not that of its control', () => {
+  const plain = nullWith(1);
+  const model = { ...plain, composition: { weight: 0.7, usualGain: 0.5 } };
+  const score: PairScore = { affineScore: 8, meanClosestCosine: 0.5, profileScore: 0 };
+  const pairOf = (composition: number): NullPair => ({ ...pairWith(0, 0), composition });
+  const coordinate = tailCoordinate(plain, pairOf(2), score);
+  // The shorter protein has e residues, the longer one 100.
+  const gain = (2 * Math.E) / (100 * Math.E) ** 0.25;
+  expect(tailCoordinate(model, pairOf(2), score)).toBeCloseTo(coordinate - 0.7 * (gain - 0.5), 12);
+  expect(tailCoordinate(model, pairOf(-3), score)).toBe(coordinate);
+  expect(controlCoordinate(model, pairOf(2), score)).toBe(coordinate);
 });
 
 test('promiscuity moves the threshold, and slows the tail only above its mean', () => {

@@ -4,7 +4,7 @@ import { maxsimDistances } from '../../search/rank.js';
 import { stratumOf, type Bin } from '../../significance/calibration.js';
 import type { ExceedanceCard, HoldoutStatus, ReferenceUseCard } from '../../significance/card.js';
 import { CHANCE_COORDINATE } from '../../significance/control.js';
-import { countCysteines, pairCysteines } from '../../significance/cysteines.js';
+import { compositionOf, pairComposition } from '../../significance/composition.js';
 import { hubnessesOf } from '../../significance/hubness.js';
 import { chanceDistance, kolmogorovDistance } from '../../significance/kolmogorov.js';
 import { momentForm, pairMoments, projectMoments, proteinMoments } from '../../significance/moments.js';
@@ -121,7 +121,7 @@ async function scoreLevelPairs(
   const promiscuityAt = Array.from(proteins, (target) => targetMomentSum(promiscuity, moments, target));
   const classBiasAt = Array.from(proteins, (target) => targetClassBias(classBias, moments, target));
   const lengthAt = Array.from(proteins, (target) => release.targets.length(target));
-  const cysteinesAt = Array.from(proteins, (target) => countCysteines(release.targets.sequence(target)));
+  const compositionAt = Array.from(proteins, (target) => compositionOf(release.targets.sequence(target)));
   const repeatsAt = Array.from(proteins, (target) => repeatShares?.[target] ?? 0);
   const stratumAt = lengthAt.map((length) => stratumOf(length, card.stratum_edges));
   const pairs: LevelPair[] = [];
@@ -158,7 +158,7 @@ async function scoreLevelPairs(
           promiscuity: ownPromiscuity + promiscuityAt[at],
           classBias: ownClassBias + classBiasAt[at],
           repeats: repeatExcess(repeats, repeatsAt[position], repeatsAt[at]),
-          cysteines: pairCysteines(cysteinesAt[position], cysteinesAt[at]),
+          ...pairComposition(compositionAt[position], compositionAt[at]),
         };
         const score = {
           affineScore: measures.scores[row],

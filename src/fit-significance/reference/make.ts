@@ -14,6 +14,7 @@ import { referenceBytes } from '../../significance/reference-set.js';
 import type { Release } from '../../release/release.js';
 import { openTokenReader } from '../../release/rows/token-reader.js';
 import type { CalibrateOptions } from '../options.js';
+import { compositionCard } from './composition.js';
 import { repeatCard, repeatModel } from './repeats.js';
 
 /**
@@ -65,7 +66,11 @@ export async function writeReferenceNull(
     sample: card.sample,
     supported: card.supported,
     stratum_edges: card.stratum_edges,
-    pair_null: { ...card.pair_null, repeats: repeatCard(repeatModel(hasProfiles)) },
+    pair_null: {
+      ...card.pair_null,
+      ...(!hasProfiles && { composition: compositionCard() }),
+      repeats: repeatCard(repeatModel(hasProfiles)),
+    },
     bias,
     bins: card.bins,
     populations: card.populations,
