@@ -18,9 +18,21 @@ export function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'
   }
 }
 
-/** Steps of nice(1) below the process that starts it. Each step gives a tenth less of a contended core. */
-const LOWER_BY = 10;
 const LOWEST_PRIORITY = 19;
+/** Steps by which a group is lowered. */
+const GROUP_STEPS = 10;
+
+/**
+ * Lowers the priority of a process below that of this one. It may be this process itself.
+ * @param steps  of nice(1). Each gives a tenth less of a contended core
+ * Returns the new priority, 19 at most
+ * Errors  those of the system, such as one without priorities
+ */
+export function lowerPriority(pid: number, steps: number): number {
+  const priority = Math.min(LOWEST_PRIORITY, getPriority() + steps);
+  setPriority(pid, priority);
+  return priority;
+}
 
 /**
  * Lowers the priority of a process spawned `detached`, of its session, and of all that it starts later, so that their
@@ -30,8 +42,7 @@ const LOWEST_PRIORITY = 19;
 export function lowerGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
-    const priority = Math.min(LOWEST_PRIORITY, getPriority() + LOWER_BY);
-    setPriority(pid, priority);
+    const priority = lowerPriority(pid, GROUP_STEPS);
     // Linux may share the time among sessions first, whatever the priorities of their processes.
     writeFileSync(`/proc/${pid}/autogroup`, String(priority));
   } catch {

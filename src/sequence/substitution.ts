@@ -26,7 +26,7 @@ export const BLOSUM62: readonly (readonly number[])[] = [
 ];
 
 /** Number of letter indices. The index is the low five bits of a character, the same for upper and lower case. */
-const LETTER_COUNT = 32;
+export const LETTER_COUNT = 32;
 
 /**
  * Returns BLOSUM62 × weight by query and target letter; 0 for letters that are not amino acids.

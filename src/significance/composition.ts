@@ -1,5 +1,5 @@
 import { BACKGROUND } from '../sequence/residue-scales.js';
-import { AMINO_ACIDS } from '../sequence/substitution.js';
+import { AMINO_ACIDS, LETTER_COUNT } from '../sequence/substitution.js';
 import { pairCysteines, type CysteineCount, type PairCysteines } from './cysteines.js';
 
 /*
@@ -39,8 +39,6 @@ export interface CompositionModel {
   readonly usualGain: number;
 }
 
-/** Number of letter indices; the index is the low five bits of a character. */
-const LETTER_COUNT = 32;
 const indexOf = (letter: string): number => letter.charCodeAt(0) % LETTER_COUNT;
 const LETTERS = Uint8Array.from(AMINO_ACIDS, indexOf);
 const CYSTEINE = indexOf('C');

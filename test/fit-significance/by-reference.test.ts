@@ -15,8 +15,6 @@ import { manifestText, releaseId } from '#src/release/manifest.js';
 import { openRelease } from '#src/release/open.js';
 import { openTokenReader } from '#src/release/rows/token-reader.js';
 import type { Release } from '#src/release/release.js';
-import { unfilteredSpace } from '#src/release/filter/target-space.js';
-import { searchMany } from '#src/search/search.js';
 import type { Candidate, SearchEngine } from '#src/search/search-types.js';
 import {
   REFERENCE_FORMAT,
@@ -32,13 +30,14 @@ import {
 } from '#src/significance/reference-null.js';
 import { openCalibration } from '#src/significance/sidecar.js';
 import { makeRelease } from '../release/make-release.js';
-import { fakeEncoder } from '../tools/fake-encoder.js';
 import {
   DIMENSION,
   partsOf,
   randomProteins,
   randomReference,
+  searchAll,
   supportedOf,
+  unrelatedTokens,
   withStore,
 } from './random-releases.js';
 
@@ -325,27 +324,13 @@ async function searchFirst(
       return queries;
     }
     // Reversed queries have random tokens, which depend on nothing but the length.
-    return sequences.map(({ length }) => {
-      const random = seededRandom(length);
-      return {
-        values: Int8Array.from({ length: length * DIMENSION }, () => random.below(79) - 39),
-        length,
-      };
-    });
+    return sequences.map(({ length }) => unrelatedTokens(length));
   };
   const calibration = await calibrationOf(release);
-  const results = await withStore(release, (store) =>
-    searchMany(
-      queries.map(({ length }) => ({ sequence: lettersOf('X'.repeat(length)), normalizationId: 'test' })),
-      {
-        targetSpace: unfilteredSpace(release),
-        limit: release.targets.count,
-        evidence: 'candidate_measurement',
-        guarantee: 'exhaustive',
-        significance: 'required',
-      },
-      { ...partsOf(release, store), calibration, encoder: { ...fakeEncoder(), encode } },
-    ),
+  return searchAll(
+    release,
+    queries.map(({ length }) => lettersOf('X'.repeat(length))),
+    calibration,
+    encode,
   );
-  return results.map(({ candidates }) => candidates);
 }

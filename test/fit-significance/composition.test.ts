@@ -2,27 +2,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { calibrateByReference } from '#src/fit-significance/reference/calibrate.js';
-import { compositionCard } from '#src/fit-significance/reference/composition.js';
-import type { QueryTokens } from '#src/kernels/kernels.js';
-import { seededRandom } from '#src/random.js';
-import { unfilteredSpace } from '#src/release/filter/target-space.js';
+import { COMPOSITION_CARD } from '#src/fit-significance/reference/composition.js';
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { openTokenReader } from '#src/release/rows/token-reader.js';
-import { searchMany } from '#src/search/search.js';
 import type { Calibration } from '#src/significance/calibration.js';
 import { compositionExcess, compositionOf, pairComposition } from '#src/significance/composition.js';
-import { openCalibration } from '#src/significance/sidecar.js';
 import { makeRelease } from '../release/make-release.js';
-import { fakeEncoder } from '../tools/fake-encoder.js';
 import {
-  DIMENSION,
-  partsOf,
+  calibratedBy,
   randomProteins,
   randomReference,
+  searchAll,
   supportedOf,
-  withStore,
+  unrelatedTokens,
 } from './random-releases.js';
 
 /* Real kernels over random tokens. A quarter of each even protein is leucine; the others have no letters. */
@@ -40,21 +33,16 @@ let calibration: Calibration;
 beforeAll(async () => {
   const { card, reference } = await randomReference(folder, join(folder, 'encoder'));
   expect(card.pair_null.composition).toBeUndefined();
-  expect(reference.card.pair_null.composition).toEqual(compositionCard());
+  expect(reference.card.pair_null.composition).toEqual(COMPOSITION_CARD);
   const targets = content.targets.map(({ id }, at) => ({ id, sequence: sequences[at] }));
   release = await openRelease(await makeRelease(folder, { ...content, targets }));
-  const outcome = await withStore(release, (store) =>
-    calibrateByReference(partsOf(release, store), reference),
-  );
-  expect(outcome.kind).toBe('calibrated');
-  const { id, directory } = release;
-  calibration = (await openCalibration(directory, { id, targetCount: COUNT }))!;
+  calibration = await calibratedBy(release, reference);
 }, 60_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
 it('is named by the card of a release', () => {
   expect(calibration.card.conditioning_context_id).toMatch(/composition/);
-  expect(calibration.card.pair_null.composition).toEqual(compositionCard());
+  expect(calibration.card.pair_null.composition).toEqual(COMPOSITION_CARD);
 });
 
 it('lowers the bit score of pairs of like composition by their excess, and that of no others', async () => {
@@ -94,12 +82,6 @@ function richIn(letter: string, sequence: string): string {
   return Array.from(sequence, (_, at) => (at % 4 === 0 ? letter : 'GASTVEDKRN'[at % 10])).join('');
 }
 
-/** Tokens of a reversed query, which depend on nothing but the length. */
-function unrelated(length: number): QueryTokens {
-  const random = seededRandom(length);
-  return { values: Int8Array.from({ length: length * DIMENSION }, () => random.below(79) - 39), length };
-}
-
 /** Searches the release exhaustively with its own first proteins. */
 async function search(by: Calibration) {
   const reader = await openTokenReader(release);
@@ -107,20 +89,7 @@ async function search(by: Calibration) {
   await reader.close();
   const encode = (given: readonly string[]) =>
     Promise.resolve(
-      given.map((sequence) => tokens[sequences.indexOf(sequence)] ?? unrelated(sequence.length)),
+      given.map((sequence) => tokens[sequences.indexOf(sequence)] ?? unrelatedTokens(sequence.length)),
     );
-  const results = await withStore(release, (store) =>
-    searchMany(
-      tokens.map((_, at) => ({ sequence: sequences[at], normalizationId: 'test' })),
-      {
-        targetSpace: unfilteredSpace(release),
-        limit: COUNT,
-        evidence: 'candidate_measurement',
-        guarantee: 'exhaustive',
-        significance: 'required',
-      },
-      { ...partsOf(release, store), calibration: by, encoder: { ...fakeEncoder(), encode } },
-    ),
-  );
-  return results.map(({ candidates }) => candidates);
+  return searchAll(release, sequences.slice(0, QUERIES), by, encode);
 }

@@ -2,19 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { calibrateByReference } from '#src/fit-significance/reference/calibrate.js';
 import { repeatModel } from '#src/fit-significance/reference/repeats.js';
 import { seededRandom } from '#src/random.js';
-import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { openTokenReader } from '#src/release/rows/token-reader.js';
-import { searchMany } from '#src/search/search.js';
 import type { Calibration } from '#src/significance/calibration.js';
-import { openCalibration } from '#src/significance/sidecar.js';
 import { makeRelease } from '../release/make-release.js';
-import { fakeEncoder } from '../tools/fake-encoder.js';
-import { DIMENSION, partsOf, randomReference, supportedOf, withStore } from './random-releases.js';
+import { calibratedBy, DIMENSION, randomReference, searchAll, supportedOf } from './random-releases.js';
 
 /* Real kernels over proteins with random tokens. Every second protein is one stretch twice. */
 
@@ -29,12 +24,7 @@ beforeAll(async () => {
   const { card, reference } = await randomReference(folder, join(folder, 'encoder'));
   expect(card.pair_null.repeats).toBeUndefined();
   release = await openRelease(await makeRelease(folder, withRepeats(COUNT, 2)));
-  const outcome = await withStore(release, (store) =>
-    calibrateByReference(partsOf(release, store), reference),
-  );
-  expect(outcome.kind).toBe('calibrated');
-  const { id, directory } = release;
-  calibration = (await openCalibration(directory, { id, targetCount: COUNT }))!;
+  calibration = await calibratedBy(release, reference);
 }, 60_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -97,18 +87,10 @@ async function search(by: Calibration) {
   const byLength = new Map(tokens.map((own) => [own.length, own]));
   const encode = (sequences: readonly string[]) =>
     Promise.resolve(sequences.map(({ length }) => byLength.get(length)!));
-  const results = await withStore(release, (store) =>
-    searchMany(
-      tokens.map(({ length }) => ({ sequence: 'X'.repeat(length), normalizationId: 'test' })),
-      {
-        targetSpace: unfilteredSpace(release),
-        limit: COUNT,
-        evidence: 'candidate_measurement',
-        guarantee: 'exhaustive',
-        significance: 'required',
-      },
-      { ...partsOf(release, store), calibration: by, encoder: { ...fakeEncoder(), encode } },
-    ),
+  return searchAll(
+    release,
+    tokens.map(({ length }) => 'X'.repeat(length)),
+    by,
+    encode,
   );
-  return results.map(({ candidates }) => candidates);
 }

@@ -5,9 +5,4 @@ import type { CalibrationCard } from '../../significance/card.js';
  * of training folds. A quantile regression on the composition of natural pairs lowers most pairs too little: domains of
  * different alpha/beta folds then find three times the claimed hits.
  */
-const COMPOSITION = { weight: 0.7, usual_gain: 1 } as const;
-
-/** Returns the model as a card has it. */
-export function compositionCard(): CalibrationCard['pair_null']['composition'] {
-  return COMPOSITION;
-}
+export const COMPOSITION_CARD: CalibrationCard['pair_null']['composition'] = { weight: 0.7, usual_gain: 1 };

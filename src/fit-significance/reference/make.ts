@@ -14,7 +14,7 @@ import { referenceBytes } from '../../significance/reference-set.js';
 import type { Release } from '../../release/release.js';
 import { openTokenReader } from '../../release/rows/token-reader.js';
 import type { CalibrateOptions } from '../options.js';
-import { compositionCard } from './composition.js';
+import { COMPOSITION_CARD } from './composition.js';
 import { repeatCard, repeatModel } from './repeats.js';
 
 /**
@@ -68,7 +68,7 @@ export async function writeReferenceNull(
     stratum_edges: card.stratum_edges,
     pair_null: {
       ...card.pair_null,
-      ...(!hasProfiles && { composition: compositionCard() }),
+      ...(!hasProfiles && { composition: COMPOSITION_CARD }),
       repeats: repeatCard(repeatModel(hasProfiles)),
     },
     bias,

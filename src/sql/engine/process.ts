@@ -1,13 +1,12 @@
 import { writeFileSync } from 'node:fs';
-import { getPriority, setPriority } from 'node:os';
+import { lowerPriority } from '../../processes.js';
 import { statementFailure } from './failure.js';
 import type { EngineAnswer, EngineAnswers, EngineCall, EngineRequest } from './messages.js';
 import { Statements } from './statements.js';
 import { openTables } from './open-tables.js';
 
-/** In steps of nice(1). Each step gives a tenth less of a contended core. */
+/** In steps of nice(1). */
 const LOWER_BY = 5;
-const LOWEST_PRIORITY = 19;
 
 /* Entry point of the process of one organization's engine. A crash ends this process only, not the server. */
 
@@ -54,7 +53,7 @@ function offerToEnd(): void {
 /** Lowers the priority of this process, whose threads could fill all cores, so that the server answers beside it. */
 function giveWay(): void {
   try {
-    setPriority(Math.min(LOWEST_PRIORITY, getPriority() + LOWER_BY));
+    lowerPriority(process.pid, LOWER_BY);
   } catch {
     // A system without priorities runs it as it is.
   }
