@@ -39,6 +39,7 @@ describe.each([
   ['gloaming-1', FLOAT_TOLERANCE],
   ['gloaming-3', FLOAT_TOLERANCE],
   ['gloaming-4', BYTES_TOLERANCE],
+  ['gloaming-5', BYTES_TOLERANCE],
 ])('%s', (id, tolerance) => {
   beforeAll(async () => {
     const directory = join(ROOT, 'indexes/encoders', id);

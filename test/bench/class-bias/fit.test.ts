@@ -25,16 +25,21 @@ function poisson(mean: number): number {
   return count;
 }
 
-it('finds half of the ratio of each query from its counts, by the moments that it depends on', () => {
+it('finds two fifths of the ratio of each query from its counts, by the moments that it depends on', () => {
   const counts = moments.map((of) => poisson(CLAIMED * ratioOf(of)));
   const bias = fitClassBias({ moments, counts, claimed: CLAIMED, dimension: 2 });
-  expect(bias.meanWeights).toEqual([expect.closeTo(FIRST / 2, 1), expect.closeTo(0, 1)]);
-  expect(bias.sketchWeights).toEqual([expect.closeTo(THIRD / 2, 1), expect.closeTo(0, 1)]);
+  const { meanWeights, sketchWeights } = bias;
+  // The ridge penalty takes a tenth off.
+  for (const share of [meanWeights[0] / FIRST, sketchWeights[0] / THIRD]) {
+    expect(share).toBeGreaterThan(0.4 * 0.87);
+    expect(share).toBeLessThan(0.4);
+  }
+  for (const weight of [meanWeights[1], sketchWeights[1]]) expect(weight).toBeCloseTo(0, 1);
   const proteins = moments.map((of) => ({ mean: of.subarray(0, 2), sketch: of.subarray(2) }));
   const sums = proteins.map((protein) => momentSum(bias, protein));
   expect(sums.reduce((sum, each) => sum + each + bias.offset, 0) / QUERIES).toBeCloseTo(0, 1);
   const biases = proteins.map((protein) => classBiasOf(bias, protein));
-  expect(Math.min(...biases)).toBe(-0.1);
+  expect(Math.min(...biases)).toBe(-0.32);
   // One query in a hundred is held back at the largest bias.
   const bounded = biases.filter((each) => each === bias.largest).length;
   expect(bounded / QUERIES).toBeCloseTo(0.01, 2);

@@ -58,7 +58,7 @@ describe('the encoders', () => {
   it('that are missing are listed with their users and with the installed ones', async () => {
     const [chosen, needed] = await examineEncoders(configOf({ encoder: 'esm2' }), [release('prot-t5')]);
     const there =
-      'there are baseline-1, gloaming-1, gloaming-3, gloaming-4, and gloaming encoder add brings others';
+      'there are baseline-1, gloaming-1, gloaming-3, gloaming-4, gloaming-5, and gloaming encoder add brings others';
     expect(chosen).toMatchObject({
       state: 'warning',
       message: `builds cannot take the encoder esm2: it is not installed; ${there}`,

@@ -59,10 +59,10 @@ def recorded(modules, examples):
 
 
 class Teaching:
-    """The teacher's vectors on the student's axes, [n, length, 64], by one launch where there is a GPU."""
+    """The teacher's vectors, [n, length, 64], by one launch where there is a GPU."""
 
-    def __init__(self, teacher, rotation, kind, clean, clean_mask):
-        self.teacher, self.rotation, self.kind = teacher, rotation, kind
+    def __init__(self, teacher, kind, clean, clean_mask):
+        self.teacher, self.kind = teacher, kind
         self.graph = None
         if not clean.is_cuda:
             return
@@ -84,7 +84,7 @@ class Teaching:
 
     @torch.no_grad()
     def compute(self, clean, mask):
-        return self.teacher(clean, mask, self.kind) @ self.rotation
+        return self.teacher(clean, mask, self.kind)
 
     def __call__(self, clean, mask):
         if self.graph is None:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Trains a teacher, then teaches gloaming-3 further, within a time: train.py PACKED FIRST.pt OUT [--seconds S] [...]
+"""Trains teachers, then teaches gloaming-3 further, within a time: train.py PACKED FIRST.pt OUT [--seconds S] [...]
 
-PACKED is what pack.py wrote, FIRST.pt the student's first weights, of unpack_encoder.py. OUT receives teacher-0.pt
-and teacher-1.pt, the teacher's weights in bytes, and student.pt, some states of the student. Files are written whole.
+PACKED is what pack.py wrote, FIRST.pt the student's first weights, of unpack_encoder.py. OUT receives two files a
+teacher, its weights in bytes, and student.pt, some states of the student. Files are written whole.
 """
 import argparse
 import pathlib
@@ -11,11 +11,12 @@ import torch
 
 import graphed
 from drawing import Proteins
+from ensemble import Ensemble, natural_sequences
 from flanked import FlankedDrawer
 from optimise import rate_factor
 from outputs import halves, plain, write_whole
 from retrieval import held_out_figures
-from run_stages import axes, copy_of, load_student
+from run_stages import copy_of, load_student
 from stages import TAUGHT_WEIGHTS, TEACHER_WEIGHTS, Trained, set_up, timer
 from teacher import Heads, Teacher
 from teacher_bytes import rows_in_bytes
@@ -38,10 +39,12 @@ def main():
         f"alignments {arrays['counts'].tolist()}, held out {int(proteins.held_out.sum())}")
     first = load_student(args.first, device)
     ask(clock, "gloaming-3, which knows these folds' teacher", first, proteins, kind, args)
-    if args.own_teacher:
-        teacher = first
-    else:
-        teacher = train_teacher(proteins, args, clock, kind, args.seconds * args.teacher_share)
+    teachers = [] if args.teachers else [first]
+    begin, end = clock(), args.seconds * args.teacher_share
+    for at in range(args.teachers):
+        until = begin + (end - begin) * (at + 1) / args.teachers
+        teachers.append(train_teacher(at, proteins, args, clock, kind, until))
+    teacher = together(teachers, first, proteins, kind, args, clock)
     train_student(proteins, args, clock, kind, teacher, first, seconds_of(args))
     say(clock, "training is over")
 
@@ -54,14 +57,15 @@ def read_arguments():
     ap.add_argument("--teacher-share", type=float, default=0.47, help="of the time")
     ap.add_argument("--seed", type=int, default=11)
     ap.add_argument("--crop", type=int, default=192)
-    ap.add_argument("--width", type=int, default=448, help="of the teacher")
-    ap.add_argument("--layers", type=int, default=12, help="of the teacher")
-    ap.add_argument("--teacher-batch", default="48,96,24,160", help="labelled, natural pairs, singles, plain")
+    ap.add_argument("--width", type=int, default=384, help="of the teacher")
+    ap.add_argument("--layers", type=int, default=10, help="of the teacher")
+    ap.add_argument("--teacher-batch", default="40,96,24,160", help="labelled, natural pairs, singles, plain")
     ap.add_argument("--student-batch", default="32,64,16,96")
     ap.add_argument("--teacher-flanked", type=float, default=0.3, help="share of the teacher's flanked crops")
     ap.add_argument("--student-flanked", type=float, default=0.5)
     ap.add_argument("--ask-every", type=float, default=40, help="seconds between held-out figures")
-    ap.add_argument("--own-teacher", action="store_true", help="gloaming-3 as it is teaches, and no teacher is trained")
+    ap.add_argument("--teachers", type=int, default=1, help="to train; without any gloaming-3 as it is teaches")
+    ap.add_argument("--with-first", action="store_true", help="gloaming-3 as it is teaches beside the others")
     ap.add_argument("--tiny", action="store_true", help="few queries, to try the script")
     return ap.parse_args()
 
@@ -135,16 +139,28 @@ class Loop:
         self.trained.settle(means)
 
 
-def train_teacher(proteins, args, clock, kind, until):
+def together(teachers, first, proteins, kind, args, clock):
+    """One teacher of all, on the axes of `first`."""
+    sequences = natural_sequences(proteins, 10 if args.tiny else 400)
+    members = [*teachers, first] if args.with_first else teachers
+    teacher = Ensemble(members, first, sequences, proteins.device, kind).eval()
+    say(clock, f"{len(members)} teach together; kept share of their second moment {teacher.share:.4f}")
+    ask(clock, "all teachers together", teacher, proteins, kind, args)
+    return teacher
+
+
+def train_teacher(number, proteins, args, clock, kind, until):
     device = proteins.device
-    dilations = ((1, 2, 4, 8, 16, 1) * 4)[: args.layers - 1] + (1,)
+    torch.manual_seed(args.seed + 100 * number)
+    dilations = ((1, 2, 4, 8, 16) * 4)[: args.layers - 1] + (1,)
     model = Teacher(width=args.width, dilations=dilations).to(device)
     say(clock, f"teacher: {sum(p.numel() for p in model.parameters())} parameters")
-    weights = {**TEACHER_WEIGHTS, "natural": 0.8}
-    trained = Trained("teacher", model, Heads(args.width).to(device), weights, 0.02, 2e-3, 0.02, 0.08)
+    heads = Heads(args.width).to(device)
+    trained = Trained(f"teacher {number}", model, heads, TEACHER_WEIGHTS, 0.02, 2e-3, 0.02, 0.08)
     batch = [int(count) for count in args.teacher_batch.split(",")]
     drawer = FlankedDrawer(
-        proteins, *batch, args.crop, seed=args.seed, share=args.teacher_flanked, remote_count=args.remote
+        proteins, *batch, args.crop, seed=args.seed + 100 * number, share=args.teacher_flanked,
+        remote_count=args.remote,
     )
     loop = Loop(trained, drawer, clock, kind, until, False)
     best, best_value, asked = None, -1.0, clock()
@@ -152,28 +168,28 @@ def train_teacher(proteins, args, clock, kind, until):
         loop.step()
         if clock() - asked > args.ask_every or (clock() >= until and trained.step):
             averaged = trained.averaged()
-            values = ask(clock, f"teacher step {trained.step}", averaged, proteins, kind, args)
+            values = ask(clock, f"{trained.name} step {trained.step}", averaged, proteins, kind, args)
             value = values["superfamily"] + 0.5 * (values["family"] + values["cR@10"]) + values["SEPQ1"]
             if best is None or value >= best_value - 0.005:
                 best, best_value = averaged, value
                 say(clock, f"step {trained.step} is to teach")
             asked = clock()
-    write_teacher(best, args.out)
+    write_teacher(best, args.out, number)
     return best
 
 
-def write_teacher(model, folder):
+def write_teacher(model, folder, number):
     """Two files of about half the weights each, a byte a weight, as teacher_bytes.py stores them."""
     weights = {name: rows_in_bytes(weight.float().cpu()) for name, weight in model.state_dict().items()}
     names = sorted(weights)
     for part in range(2):
         chosen = {name: weights[name] for name in names[part::2]}
-        write_whole(dict(settings=plain(model.settings), about={}, weights=chosen), folder / f"teacher-{part}.pt")
+        state = dict(settings=plain(model.settings), about={}, weights=chosen)
+        write_whole(state, folder / f"teacher-{number}-{part}.pt")
 
 
 def train_student(proteins, args, clock, kind, teacher, first, until):
     device = proteins.device
-    rotation = axes(teacher, first, proteins, kind, 10 if args.tiny else 400)
     student = copy_of(first, DROPOUT)
     heads = Heads(student.settings["width"]).to(device)
     trained = Trained("student", student, heads, TAUGHT_WEIGHTS, 0.012, 1.2e-3, 0.01, 0.06)
@@ -183,7 +199,7 @@ def train_student(proteins, args, clock, kind, teacher, first, until):
         remote_count=args.remote, clean_share=0.6,
     )
     drawn = drawer.draw()
-    teaching = graphed.Teaching(teacher, rotation, kind, drawn.clean, drawn.clean_mask)
+    teaching = graphed.Teaching(teacher, kind, drawn.clean, drawn.clean_mask)
     loop = Loop(trained, drawer, clock, kind, until, True)
     states, asked = [], clock()
     while clock() < until:
