@@ -10,7 +10,7 @@ class Ensemble(nn.Module):
     """Unit vectors per residue, [n, length, 64] of ids [n, length], on the axes of `reference`.
 
     The members' vectors stand side by side, and the 64 directions in which they vary most are kept. No other 64 are
-    nearer to the mean of the members' cosines. `ids`, the residues of some natural proteins, choose the directions.
+    nearer to the mean of the members' cosines. `sequences`, tokens of some natural proteins, choose the directions.
     """
 
     def __init__(self, members, reference, sequences, device, kind):
