@@ -119,15 +119,18 @@ def copy_of(student, dropout):
     return copy
 
 
+def natural_sequences(proteins, count):
+    """Tokens of `count` natural proteins, the same ones in every run."""
+    generator = torch.Generator().manual_seed(2)
+    at = torch.randint(proteins.labelled_count, proteins.clean_end, (count,), generator=generator)
+    bounds = [(int(proteins.offsets[place]), int(proteins.offsets[place + 1])) for place in at.tolist()]
+    return [proteins.tokens[begin:end].cpu().numpy() for begin, end in bounds]
+
+
 @torch.no_grad()
 def axes(teacher, first, proteins, kind, count):
     """The rotation that brings the teacher's vectors nearest to gloaming-1's, by `count` natural proteins."""
-    generator = torch.Generator().manual_seed(2)
-    at = torch.randint(proteins.labelled_count, proteins.clean_end, (count,), generator=generator)
-    sequences = []
-    for place in at.tolist():
-        begin, end = int(proteins.offsets[place]), int(proteins.offsets[place + 1])
-        sequences.append(proteins.tokens[begin:end].cpu().numpy())
+    sequences = natural_sequences(proteins, count)
     ours = torch.cat(encode_all(teacher, sequences, proteins.device, kind)).double().cpu()
     theirs = torch.cat(encode_all(first, sequences, proteins.device, kind)).double().cpu()
     u, _, v = torch.linalg.svd(ours.t() @ theirs)

@@ -29,11 +29,3 @@ class Ensemble(nn.Module):
     def forward(self, ids, mask, kind=torch.float32):
         beside = torch.cat([member(ids, mask, kind) for member in self.members], 2)
         return F.normalize(beside @ self.axes, dim=2, eps=1e-6)
-
-
-def natural_sequences(proteins, count):
-    """Tokens of `count` natural proteins, the same ones in every run."""
-    generator = torch.Generator().manual_seed(2)
-    at = torch.randint(proteins.labelled_count, proteins.clean_end, (count,), generator=generator)
-    bounds = [(int(proteins.offsets[place]), int(proteins.offsets[place + 1])) for place in at.tolist()]
-    return [proteins.tokens[begin:end].cpu().numpy() for begin, end in bounds]

@@ -11,12 +11,12 @@ import torch
 
 import graphed
 from drawing import Proteins
-from ensemble import Ensemble, natural_sequences
+from ensemble import Ensemble
 from flanked import FlankedDrawer
 from optimise import rate_factor
 from outputs import halves, plain, write_whole
 from retrieval import held_out_figures
-from run_stages import copy_of, load_student
+from run_stages import copy_of, load_student, natural_sequences
 from stages import TAUGHT_WEIGHTS, TEACHER_WEIGHTS, Trained, set_up, timer
 from teacher import Heads, Teacher
 from teacher_bytes import rows_in_bytes
@@ -39,7 +39,7 @@ def main():
         f"alignments {arrays['counts'].tolist()}, held out {int(proteins.held_out.sum())}")
     first = load_student(args.first, device)
     ask(clock, "gloaming-3, which knows these folds' teacher", first, proteins, kind, args)
-    teachers = [] if args.teachers else [first]
+    teachers = []
     begin, end = clock(), args.seconds * args.teacher_share
     for at in range(args.teachers):
         until = begin + (end - begin) * (at + 1) / args.teachers
@@ -142,7 +142,7 @@ class Loop:
 def together(teachers, first, proteins, kind, args, clock):
     """One teacher of all, on the axes of `first`."""
     sequences = natural_sequences(proteins, 10 if args.tiny else 400)
-    members = [*teachers, first] if args.with_first else teachers
+    members = [*teachers, first] if args.with_first or not teachers else teachers
     teacher = Ensemble(members, first, sequences, proteins.device, kind).eval()
     say(clock, f"{len(members)} teach together; kept share of their second moment {teacher.share:.4f}")
     ask(clock, "all teachers together", teacher, proteins, kind, args)
