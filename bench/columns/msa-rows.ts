@@ -14,6 +14,7 @@ import { foundInRounds, listFromSource } from '../msa/source.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { isOnPath } from '../tools/homology-peers.js';
 import { readProteins, writeFasta, type BenchProtein } from '../tools/proteins.js';
+import { alignWithHhblits } from './hhblits.js';
 import { cigarColumns, recovery, type Columns, type ReferencePair } from './references.js';
 
 /*
@@ -24,6 +25,7 @@ import { cigarColumns, recovery, type Columns, type ReferencePair } from './refe
  *   rounds_3                ours, among the proteins of the references
  *   rounds_3_with_source    with the rows of a homolog source of all proteins
  *   mmseqs_3, jackhmmer_3   among all proteins
+ *   hhblits_3               among clusters of all proteins (hhblits.ts)
  */
 
 const execute = promisify(execFile);
@@ -86,6 +88,9 @@ export async function measureRows(
   const deep = await alignWithJackhmmer(queries, all, folder);
   if (deep === undefined) console.log('jackhmmer skipped: apt-get install hmmer');
   else ways['jackhmmer_3'] = deep;
+  const ofClusters = await alignWithHhblits(queries, all, { ...RULES, rounds: ROUNDS }, folder);
+  if (ofClusters === undefined) console.log('hhblits skipped: apt-get install mmseqs2 hhsuite');
+  else ways['hhblits_3'] = ofClusters;
   return { queries: queries.length, proteins: all.length, ...report(chosen, queries, ways) };
 }
 

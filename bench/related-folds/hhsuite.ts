@@ -103,7 +103,7 @@ export function profilePath(folder: string, id: string): string {
 }
 
 /** Reads an mmseqs database of A3M files. Returns the texts by the first word of the first header. */
-async function readAlignments(path: string): Promise<ReadonlyMap<string, string>> {
+export async function readAlignments(path: string): Promise<ReadonlyMap<string, string>> {
   const data = await readFile(path);
   const texts = new Map<string, string>();
   for (const line of (await readFile(`${path}.index`, 'utf8')).split('\n').filter(Boolean)) {
@@ -139,29 +139,32 @@ export async function writeDatabase(
   const ordered = [...domains].sort(
     (a, b) => b.sequence.length - a.sequence.length || (a.id < b.id ? -1 : 1),
   );
-  await writeEntries(`${prefix}_cs219`, ordered, ({ sequence }) => Buffer.from('A'.repeat(sequence.length)));
-  const texts = new Map<string, Buffer>();
-  for (const { id } of ordered) texts.set(id, await readFile(profilePath(profiles, id)));
-  await writeEntries(`${prefix}_hhm`, ordered, ({ id }) => texts.get(id)!);
-  await writeEntries(`${prefix}_a3m`, ordered, ({ id, sequence }) => Buffer.from(`>${id}\n${sequence}\n`));
+  const states = ordered.map(({ id, sequence }) => [id, Buffer.from('A'.repeat(sequence.length))] as const);
+  await writeEntries(`${prefix}_cs219`, states);
+  const texts: Entry[] = [];
+  for (const { id } of ordered) texts.push([id, await readFile(profilePath(profiles, id))]);
+  await writeEntries(`${prefix}_hhm`, texts);
+  const rows = ordered.map(({ id, sequence }) => [id, Buffer.from(`>${id}\n${sequence}\n`)] as const);
+  await writeEntries(`${prefix}_a3m`, rows);
   return prefix;
 }
+
+/** Name and content of an entry of an ffindex. */
+export type Entry = readonly [name: string, content: Buffer];
 
 /**
  * Writes an ffindex: entries that end with a zero byte, in the order of the list, and their places by name, because
  * readers look names up by bisection.
+ * @param path  without its endings
+ * Errors  those of the file system
  */
-async function writeEntries(
-  path: string,
-  domains: readonly BenchProtein[],
-  contentOf: (domain: BenchProtein) => Buffer,
-): Promise<void> {
+export async function writeEntries(path: string, entries: readonly Entry[]): Promise<void> {
   const [parts, places]: [Buffer[], string[]] = [[], []];
   let offset = 0;
-  for (const domain of domains) {
-    const entry = Buffer.concat([contentOf(domain), Buffer.from([0])]);
+  for (const [name, content] of entries) {
+    const entry = Buffer.concat([content, Buffer.from([0])]);
     parts.push(entry);
-    places.push(`${domain.id}\t${offset}\t${entry.length}\n`);
+    places.push(`${name}\t${offset}\t${entry.length}\n`);
     offset += entry.length;
   }
   await writeFile(`${path}.ffdata`, Buffer.concat(parts));
