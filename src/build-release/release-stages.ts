@@ -152,6 +152,7 @@ export function describeHomologs({
       max_identity: rules.maxIdentity,
       profile_count: rules.profileCount,
       vector_count: rules.vectorCount,
+      ...(rules.areEndsCut ? { weak_ends: 'cut' } : {}),
     },
     encoder_dimension: form.encoderDimension,
     profile_share: form.profileShare,

@@ -8,7 +8,9 @@ import { cropOf, type FoundHomolog } from '../homologs/homolog-set.js';
 import type { FindOptions, HomologQuery, ListHomologs, HomologFinder } from '../homologs/finder.js';
 import type { HomologRules } from '../homologs/rules.js';
 import { listHomologs, selectRounds } from '../homologs/select.js';
+import { blosumScores, profileScores, withoutWeakEnds } from '../homologs/weak-ends.js';
 import { GIBIBYTE_BYTES } from '../limits.js';
+import { writeKeptStretches, type KeptStretch } from './kept-stretches.js';
 import { findKeptIndex, type KeptIndex } from './kept-index.js';
 import { MEMORY_LIMIT, runMmseqs, SENSITIVITY } from './mmseqs-process.js';
 
@@ -49,11 +51,7 @@ export function mmseqsHomologs(
     const folder = await mkdtemp(join(tmpdir(), 'gloaming-mmseqs-'));
     try {
       const place = { folder, threads, options };
-      const tables = await searchHomologSource(proteins, homologSource, { ...rules, maxHits }, place);
-      const rounds: (readonly FoundHomolog[][])[] = [];
-      for (const [at, table] of tables.entries())
-        rounds.push(await readTable(table, proteins.length, at + 1));
-      return rounds;
+      return await searchHomologSource(proteins, homologSource, { ...rules, maxHits }, place);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -66,7 +64,8 @@ export function mmseqsHomologs(
         selectRounds(
           sequence,
           rounds.map((hits) => hits[index]),
-          rules,
+          // mmseqs has measured the coverage with the weak ends.
+          { ...rules, minCoverage: 0 },
         ),
       );
     },
@@ -86,21 +85,21 @@ interface Workplace {
   readonly options: FindOptions;
 }
 
-interface SearchRules extends Pick<HomologRules, 'maxEValue' | 'minCoverage'> {
+interface SearchRules extends Pick<HomologRules, 'maxEValue' | 'minCoverage' | 'areEndsCut'> {
   readonly maxHits: number;
 }
 
 /**
- * Runs the searches and returns the path of each round's table of hits. Queries are named by their index, so that no id
- * can be read as a file or an option.
+ * Runs the searches and returns each round's hits. Queries are named by their index, so that no id can be read as a
+ * file or an option.
  * Errors  those of runMmseqs; errors of the file system
  */
 async function searchHomologSource(
   proteins: readonly HomologQuery[],
   { database, rounds, version }: MmseqsSource,
-  { maxEValue, minCoverage, maxHits }: SearchRules,
+  { maxEValue, minCoverage, areEndsCut, maxHits }: SearchRules,
   { folder, threads, options }: Workplace,
-): Promise<readonly string[]> {
+): Promise<readonly (readonly FoundHomolog[][])[]> {
   const path = (name: string): string => join(folder, name);
   const common = ['--threads', String(Math.max(1, threads)), '-v', '1'];
   const hits = ['-s', SENSITIVITY, '-e', String(maxEValue), '--max-seqs', String(maxHits)];
@@ -117,18 +116,42 @@ async function searchHomologSource(
   const fasta = proteins.map(({ sequence }, index) => `>q${index}\n${sequence}\n`).join('');
   await writeFile(path('queries.fasta'), fasta);
   await runMmseqs(['createdb', path('queries.fasta'), path('queries'), '-v', '1'], options);
-  const tables: string[] = [];
+  const found: (readonly FoundHomolog[][])[] = [];
   for (let round = 1, queries = 'queries'; ; round += 1) {
-    const [result, table, profiles] = [`result${round}`, `table${round}.tsv`, `profiles${round}`];
+    const [result, table, kept, profiles] = ['result', 'table.tsv', 'kept', 'profiles'].map(
+      (name) => `${round}-${name}`,
+    );
     await search(queries, result, round === 1 ? 'sequences' : 'profiles');
     const files = [path(queries), database, path(result)];
     const columns = ['--format-output', MMSEQS_COLUMNS];
     await runMmseqs(['convertalis', ...files, path(table), ...columns, ...common], options);
-    tables.push(path(table));
-    if (round >= rounds) return tables;
-    await runMmseqs(['result2profile', ...files, path(profiles), ...common], options);
+    const listed = await readTable(path(table), proteins.length, round);
+    const before = found.at(-1);
+    const stretches = proteins.map(({ sequence }, at) =>
+      areEndsCut ? keptStretches(sequence, listed[at], before?.[at]) : listed[at].map(whole),
+    );
+    found.push(stretches.map((ofQuery) => ofQuery.flatMap((stretch) => stretch.kept ?? [])));
+    if (round >= rounds) return found;
+    if (areEndsCut) await writeKeptStretches(path(result), path('queries.lookup'), path(kept), stretches);
+    const ofProfiles = [path(queries), database, path(areEndsCut ? kept : result), path(profiles)];
+    await runMmseqs(['result2profile', ...ofProfiles, ...common], options);
     queries = profiles;
   }
+}
+
+function whole(found: FoundHomolog): KeptStretch {
+  return { found, kept: found };
+}
+
+/** @param before  hits of the round that the query's profile was made of; undefined in the first round */
+function keptStretches(
+  sequence: string,
+  hits: readonly FoundHomolog[],
+  before: readonly FoundHomolog[] | undefined,
+): readonly KeptStretch[] {
+  const scores =
+    before === undefined ? blosumScores(sequence) : profileScores({ sequence, homologs: before });
+  return hits.map((found) => ({ found, kept: withoutWeakEnds(found, sequence, scores) }));
 }
 
 /** Columns of a table of hits, in the notation of `mmseqs convertalis`. */

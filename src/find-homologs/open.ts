@@ -130,5 +130,6 @@ function rulesOf({ rules }: HomologsManifest): HomologRules {
     maxIdentity: rules.max_identity,
     profileCount: rules.profile_count,
     vectorCount: rules.vector_count,
+    areEndsCut: rules.weak_ends === 'cut',
   };
 }

@@ -10,6 +10,8 @@ export interface HomologRules {
   readonly profileCount: number;
   /** Largest number of homologs whose token vectors are averaged. */
   readonly vectorCount: number;
+  /** Whether alignments lose their weak ends (weak-ends.ts) before they enter a profile. Only mmseqs's do. */
+  readonly areEndsCut: boolean;
 }
 
 export const HOMOLOG_RULES: HomologRules = Object.freeze({
@@ -18,6 +20,7 @@ export const HOMOLOG_RULES: HomologRules = Object.freeze({
   maxIdentity: 0.9,
   profileCount: 64,
   vectorCount: 16,
+  areEndsCut: false,
 });
 
 /**
@@ -26,4 +29,8 @@ export const HOMOLOG_RULES: HomologRules = Object.freeze({
  * domains: false hits at E = .001 were 24 times their expected number with 1e-3, and 4.4 times with 1e-5. Superfamily
  * sensitivity was .246 and .223, at one error per query .267 and .259.
  */
-export const ROUNDS_RULES: HomologRules = Object.freeze({ ...HOMOLOG_RULES, maxEValue: 1e-5 });
+export const ROUNDS_RULES: HomologRules = Object.freeze({
+  ...HOMOLOG_RULES,
+  maxEValue: 1e-5,
+  areEndsCut: true,
+});

@@ -51,6 +51,8 @@ export interface HomologsManifest {
     readonly max_identity: number;
     readonly profile_count: number;
     readonly vector_count: number;
+    /** `cut` where alignments lost their weak ends (homologs/weak-ends.ts); absent from earlier versions. */
+    readonly weak_ends?: 'cut';
   };
   /** Components of the encoder's vectors, and the share of a token's squared length that its profile has. */
   readonly encoder_dimension: number;

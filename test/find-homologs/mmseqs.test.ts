@@ -13,7 +13,7 @@ import { withoutDescriptors } from '../services/predictor/without-descriptors.js
 import { mmseqsVersion } from '#src/find-homologs/mmseqs-process.js';
 import { mmseqsHomologs, parseMmseqsLine } from '#src/find-homologs/mmseqs.js';
 import { BACKGROUND } from '#src/sequence/residue-scales.js';
-import { AMINO_ACIDS } from '#src/sequence/substitution.js';
+import { AMINO_ACIDS, BLOSUM62 } from '#src/sequence/substitution.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-mmseqs-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -36,6 +36,12 @@ function randomProtein(length: number): string {
 
 function mutated(protein: string, share: number): string {
   return [...protein].map((letter) => (random.below(1_000) < share * 1_000 ? draw() : letter)).join('');
+}
+
+/** A letter that BLOSUM62 scores with −1. */
+function unlike(letter: string): string {
+  const scores = BLOSUM62[AMINO_ACIDS.indexOf(letter)];
+  return AMINO_ACIDS[scores.indexOf(-1)];
 }
 
 const members = (protein: string, name: string): [string, string][] =>
@@ -150,4 +156,41 @@ describe.skipIf((await mmseqsVersion()) === undefined)('homologs by mmseqs (Debi
     );
     await expect(finder.find([{ sequence: mine }], { signal: stopping })).rejects.toThrow('timeout');
   });
+
+  it(
+    'lose what is alike by chance beside a domain if the rules say so, and reach into it otherwise',
+    { timeout: 120_000 },
+    async () => {
+      // The homologs have the domain, and beside it, behind a gap, a stretch that resembles the rest of the protein a
+      // little. In the second round each of them confirms the others.
+      const domain = randomProtein(120);
+      // Each third letter is kept, which BLOSUM62 scores with 5: in all 24, less than the gap and 22.
+      const rest = [...randomProtein(60)]
+        .map((letter, at) => (at % 3 === 0 ? 'EKQRT'[at % 5] : letter))
+        .join('');
+      const beside = [...rest.slice(0, 24)]
+        .map((letter, at) => (at % 3 === 0 ? letter : unlike(letter)))
+        .join('');
+      const homologs = Array.from({ length: 12 }, (_, at): [string, string] => [
+        `half${at}`,
+        mutated(domain, 0.3) + randomProtein(2) + mutated(beside, 0.05) + randomProtein(80),
+      ]);
+      const path = join(folder, 'halves.fasta');
+      writeFileSync(path, homologs.map(([id, sequence]) => `>${id}\n${sequence}\n`).join(''));
+      await addHomologSource(folder, 'halves', [path]);
+      const source = { database: homologSourceDatabase(folder, 'halves'), rounds: 2 };
+      const sequence = domain + rest;
+      const endsOf = async (areEndsCut: boolean): Promise<readonly number[]> => {
+        const [{ homologs: found }] = await mmseqsHomologs(source, { ...HOMOLOG_RULES, areEndsCut }, 2).find([
+          { sequence },
+        ]);
+        return found.map(({ start, coverage }) => Math.round(start + coverage * sequence.length));
+      };
+      const [whole, cut] = [await endsOf(false), await endsOf(true)];
+      expect(whole.length).toBeGreaterThan(8);
+      expect(whole.filter((end) => end > 138).length).toBeGreaterThan(2);
+      expect(cut.length).toBe(whole.length);
+      expect(cut.filter((end) => end > 138)).toEqual([]);
+    },
+  );
 });
