@@ -52,7 +52,7 @@ describe('the encoders', () => {
 
   it('are good if the encoders of builds and databases are installed', async () => {
     const findings = await examineEncoders(configOf(), [release('baseline-1')]);
-    expect(findings).toEqual([{ topic: 'encoder', state: 'good', message: 'gloaming-4 is installed' }]);
+    expect(findings).toEqual([{ topic: 'encoder', state: 'good', message: 'gloaming-5 is installed' }]);
   });
 
   it('that are missing are listed with their users and with the installed ones', async () => {
