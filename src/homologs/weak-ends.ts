@@ -21,9 +21,9 @@ export interface EndScores {
 const OF_SEQUENCES = { gap: 11, leastFall: 11, leastGain: 22 };
 /**
  * The profiles of mmseqs have gap costs by column, which take 6 to 10 off the rows of remote homologs. These rows are
- * short stretches between gaps, so that stricter bounds would leave little of them.
+ * short stretches between gaps, of which stricter bounds leave little.
  */
-const OF_PROFILES = { gap: 6, leastFall: 22, leastGain: 16 };
+const OF_PROFILES = { gap: 6, leastFall: 22, leastGain: 8 };
 /** Score of a pair with a letter that is no amino acid, as BLOSUM62 has it. */
 const UNKNOWN_SCORE = -1;
 
