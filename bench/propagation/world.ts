@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Appliance } from '../../src/appliance.js';
 import { loadedRelease, openMeasuringEngine, withEvidence } from '../../src/engine/open-engine.js';
+import { assert } from '../../src/errors.js';
 import { scanReleases } from '../../src/release/catalog.js';
 import { openRelease } from '../../src/release/open.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
@@ -15,7 +16,7 @@ export type WorldKind = 'plain' | HomologSourceKind;
 
 /**
  * Opens the calibrated release of the domains. A release of this kind that is in the folder is used as it is, such as
- * one of the relatives bench. It may have further domains, which are not searched.
+ * one of the relatives bench. It has the domains in the order of the list. It may have others, which are not searched.
  * Errors  those of the build, of mmseqs and of the calibration
  */
 export async function openWorld(
@@ -26,8 +27,13 @@ export async function openWorld(
   data: string,
 ): Promise<Members> {
   const engine = await openEngine(appliance, targets, kind, folder, data);
-  const members = targets.map(({ id }) => engine.release.targets.find(id)!);
-  return { engine, targets: Uint32Array.from(members).sort() };
+  const members = Uint32Array.from(targets, ({ id }) => engine.release.targets.find(id)!);
+  // Hits are places among the members, and labels those of the list.
+  assert(
+    members.every((target, at) => at === 0 || target > members[at - 1]),
+    'the release has the domains in the order of the list',
+  );
+  return { engine, targets: members };
 }
 
 async function openEngine(
