@@ -21,7 +21,7 @@ const STATES = ['-f', '-x', '0.3', '-c', '4', '-I', 'a3m', '-b'];
 const MAX_OUTPUT_BYTES = 1 << 28;
 /** Where Debian puts HH-suite's data and programs. Its script `cstranslate` (3.3.0+ds-7+b2) finds no program. */
 const DATA = process.env.HHLIB ?? '/usr/share/hhsuite';
-const TRANSLATORS = ['/usr/libexec/hhsuite/cstranslate-plain', 'cstranslate'];
+const DEBIAN_TRANSLATOR = '/usr/libexec/hhsuite/cstranslate-plain';
 
 type Bounds = Pick<Rules, 'maxEvalue' | 'minCoverage' | 'rounds'>;
 
@@ -36,11 +36,9 @@ export async function alignWithHhblits(
   { maxEvalue, minCoverage, rounds }: Bounds,
   folder: string,
 ): Promise<readonly ReadonlyMap<string, Columns>[] | undefined> {
-  const translator = TRANSLATORS.find((program) => !program.startsWith('/') || existsSync(program))!;
-  const areThere = await Promise.all(['mmseqs', 'hhblits'].map(isOnPath));
-  if (areThere.includes(false) || !(translator.startsWith('/') || (await isOnPath(translator)))) {
-    return undefined;
-  }
+  const translator = existsSync(DEBIAN_TRANSLATOR) ? DEBIAN_TRANSLATOR : 'cstranslate';
+  const areThere = await Promise.all(['mmseqs', 'hhblits', translator].map(isOnPath));
+  if (areThere.includes(false)) return undefined;
   const place = join(folder, 'hhblits');
   await mkdir(place, { recursive: true });
   const at = (name: string): string => join(place, name);

@@ -1,7 +1,9 @@
 import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Fault } from '../errors.js';
+import { runLengths } from '../homologs/aligned-row.js';
 import type { FoundHomolog } from '../homologs/homolog-set.js';
+import { cigarRuns } from '../sequence/cigar.js';
 
 /*
  * A database of alignments that mmseqs wrote, with shorter alignments: the next round makes its profiles of these. Each
@@ -73,28 +75,17 @@ function keptLine(cells: readonly string[], { found, kept }: KeptStretch, result
   if (places[0] !== found.start || places[1] !== found.targetStart) throw different(result);
   if (kept === undefined) return '';
   if (kept === found) return `${cells.join('\t')}\n`;
-  const cigar = kept.cigar.replaceAll(/[=X]/g, 'M');
-  const steps = [...cigar.matchAll(/(\d+)([MID])/g)];
-  const lengthWithout = (gap: string): number =>
-    steps.reduce((sum, [, digits, kind]) => sum + (kind === gap ? 0 : Number(digits)), 0);
+  const pairsAndGaps = cigarRuns(kept.cigar).map(({ operation, length }) =>
+    (operation === '=' || operation === 'X' ? 'M' : operation).repeat(length),
+  );
+  const steps = pairsAndGaps.join('');
   const shorter = [...cells];
   shorter[QUERY_START] = String(kept.start);
-  shorter[QUERY_END] = String(kept.start + lengthWithout('D') - 1);
+  shorter[QUERY_END] = String(kept.start + steps.replaceAll('D', '').length - 1);
   shorter[TARGET_START] = String(kept.targetStart);
-  shorter[TARGET_END] = String(kept.targetStart + lengthWithout('I') - 1);
-  shorter[CIGAR] = merged(steps);
+  shorter[TARGET_END] = String(kept.targetStart + steps.replaceAll('I', '').length - 1);
+  shorter[CIGAR] = runLengths(steps);
   return `${shorter.join('\t')}\n`;
-}
-
-/** Returns a CIGAR whose neighbouring runs have different operations. */
-function merged(steps: readonly RegExpExecArray[]): string {
-  const runs: { readonly kind: string; length: number }[] = [];
-  for (const [, digits, kind] of steps) {
-    const last = runs.at(-1);
-    if (last?.kind === kind) last.length += Number(digits);
-    else runs.push({ kind, length: Number(digits) });
-  }
-  return runs.map(({ kind, length }) => `${length}${kind}`).join('');
 }
 
 function different(result: string): Fault {

@@ -59,8 +59,8 @@ export function overProtein(
   return { id: row.id, eValue: 0, identity, coverage, round: 1, residues, start, residueStart: 0, cigar };
 }
 
-/** `MMMD` → `3M1D` */
-function runLengths(operations: string): string {
+/** Returns the CIGAR of a text with a letter for each step: `MMMD` → `3M1D`. */
+export function runLengths(operations: string): string {
   let text = '';
   for (let start = 0, at = 1; at <= operations.length; at += 1) {
     if (operations[at] === operations[start]) continue;
