@@ -1,5 +1,5 @@
 import { Fault } from '../errors.js';
-import { CigarWriter } from '../sequence/cigar.js';
+import { alignedRuns, CigarWriter } from '../sequence/cigar.js';
 
 /*
  * A protein and its homologs as every finder returns them: pairwise alignments to the protein. Sequence weights,
@@ -117,15 +117,14 @@ export function extendedCigar(homolog: Homolog, sequence: string): string {
   const { residues } = homolog;
   let [queryAt, at] = [homolog.start, homolog.residueStart];
   const written = new CigarWriter();
-  for (const [, digits, kind] of homolog.cigar.matchAll(/(\d*)([MXID=])/g)) {
-    const length = digits === '' ? 1 : Number(digits);
-    if (kind === 'I' || kind === 'D') {
-      written.gap(kind, length);
-      if (kind === 'I') queryAt += length;
+  for (const { operation, length } of alignedRuns(homolog.cigar)) {
+    if (operation === 'M') {
+      for (let step = 0; step < length; step += 1) written.pair(sequence[queryAt++], residues[at++]);
+    } else {
+      written.gap(operation, length);
+      if (operation === 'I') queryAt += length;
       else at += length;
-      continue;
     }
-    for (let step = 0; step < length; step += 1) written.pair(sequence[queryAt++], residues[at++]);
   }
   return written.toString();
 }

@@ -1,8 +1,8 @@
-import { CigarWriter } from '../sequence/cigar.js';
+import { alignedRuns, cigarRuns, type CigarRun } from '../sequence/cigar.js';
 import { BACKGROUND } from '../sequence/residue-scales.js';
 import { BLOSUM62 } from '../sequence/substitution.js';
 import { alignHomologSet, CODES, NO_AMINO_ACID } from './alignment.js';
-import type { FoundHomolog, HomologSet } from './homolog-set.js';
+import { extendedCigar, type FoundHomolog, type HomologSet } from './homolog-set.js';
 import { homologProfile } from './profile.js';
 
 /** Scores by which a search aligned a homolog. Unit: half a bit */
@@ -107,9 +107,7 @@ function stepsOf(
 ): Step[] {
   const steps: Step[] = [];
   let [column, at] = [start, residueStart];
-  for (const [, digits, kind] of cigar.matchAll(/(\d*)([MXID=])/g)) {
-    const operation = kind === 'I' || kind === 'D' ? kind : 'M';
-    const length = digits === '' ? 1 : Number(digits);
+  for (const { operation, length } of alignedRuns(cigar)) {
     for (let step = 0; step < length; step += 1) {
       const ofGap = step === 0 ? -gap : 0;
       steps.push({ operation, score: operation === 'M' ? scoreOf(column, residues[at]) : ofGap });
@@ -134,17 +132,20 @@ function weakCount(steps: readonly Step[], { leastGain, leastFall }: EndScores):
 
 /** Returns the homolog with these steps, and their coverage and identity. */
 function measured(homolog: FoundHomolog, steps: readonly Step[], sequence: string): FoundHomolog {
-  const written = new CigarWriter();
-  let [column, at, pairs, identical] = [homolog.start, homolog.residueStart, 0, 0];
-  for (const { operation } of steps) {
-    if (operation === 'M') {
-      pairs += 1;
-      if (sequence[column] === homolog.residues[at]) identical += 1;
-      written.pair(sequence[column], homolog.residues[at]);
-    } else written.gap(operation, 1);
-    if (operation !== 'D') column += 1;
-    if (operation !== 'I') at += 1;
-  }
-  const coverage = (column - homolog.start) / sequence.length;
-  return { ...homolog, cigar: written.toString(), coverage, identity: identical / pairs };
+  const cigar = extendedCigar(
+    { ...homolog, cigar: steps.map(({ operation }) => operation).join('') },
+    sequence,
+  );
+  const runs = cigarRuns(cigar);
+  const identical = lengthOf(runs, ['=']);
+  return {
+    ...homolog,
+    cigar,
+    coverage: lengthOf(runs, ['=', 'X', 'I']) / sequence.length,
+    identity: identical / (identical + lengthOf(runs, ['X'])),
+  };
+}
+
+function lengthOf(runs: readonly CigarRun[], operations: readonly CigarRun['operation'][]): number {
+  return runs.reduce((sum, { operation, length }) => sum + (operations.includes(operation) ? length : 0), 0);
 }

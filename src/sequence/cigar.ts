@@ -15,6 +15,20 @@ export function cigarRuns(cigar: string): CigarRun[] {
   }));
 }
 
+/** A run of residue pairs (`M`), or of residues beside a gap. */
+export interface AlignedRun {
+  readonly operation: 'M' | 'I' | 'D';
+  readonly length: number;
+}
+
+/** Parses a CIGAR of any program: `=` and `X` are pairs, too, and a run without a number has one residue. */
+export function alignedRuns(cigar: string): AlignedRun[] {
+  return [...cigar.matchAll(/(\d*)([MXID=])/g)].map(([, digits, kind]) => ({
+    operation: kind === 'I' || kind === 'D' ? kind : 'M',
+    length: digits === '' ? 1 : Number(digits),
+  }));
+}
+
 /**
  * Returns the sequence identity: identical residues ÷ alignment columns, gap columns included.
  * Range  0..1; 0 for an empty CIGAR
