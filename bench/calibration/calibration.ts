@@ -12,6 +12,7 @@ import { searchMany } from '../../src/search/search.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { candidateScores, logEValueOf } from '../tools/candidate-scores.js';
+import { membraneGroup } from '../tools/membrane.js';
 import { quartileOf, readLabels, windowEntropy, type DomainLabel } from '../tools/labels.js';
 import { isInstalled, PEERS } from '../tools/homology-peers.js';
 import { benchProteins } from './proteins.js';
@@ -193,6 +194,7 @@ async function tallyWhole(
     const strata = [
       'all',
       `query class ${label.structuralClass}`,
+      `query with ${membraneGroup(query.sequence)}`,
       `query length quartile ${quartileOf(query.sequence.length, queryLengths) + 1}`,
       ...(windowEntropy(query.sequence) <= lowest ? ['low-complexity query'] : []),
     ];

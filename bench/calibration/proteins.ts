@@ -9,15 +9,16 @@ import { normaliseProtein } from '../../src/sequence/protein.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { logEValueOf } from '../tools/candidate-scores.js';
 import type { DomainLabel } from '../tools/labels.js';
+import { membraneGroup } from '../tools/membrane.js';
 import type { BenchProtein } from '../tools/proteins.js';
 import { findConnections, type Connections, type NamedProtein } from './connections.js';
 import { eachResult, wholeTargets } from './decoys.js';
 import { createTally, curatedName, type Tally } from './tally.js';
 
 /*
- * Measures how accurate E-values of natural multi-domain proteins are, by length. A hit of a natural query is false if
- * no evidence of homology connects the pair (connections.ts). The curated rows also leave out pairs with domains of
- * related folds (tools/truth.ts). Every hit of a reversed query is false.
+ * Measures how accurate E-values of natural multi-domain proteins are, by length and by membrane helices. A hit of a
+ * natural query is false if no evidence of homology connects the pair (connections.ts). The curated rows also leave out
+ * pairs with domains of related folds (tools/truth.ts). Every hit of a reversed query is false.
  *
  *   npm run bench -- calibration --proteins [queries per band] [targets] [folder to keep the database in]
  */
@@ -117,7 +118,8 @@ async function tallyNatural(
     const connected = new Set([...tools, ...folds, ...names]);
     const sizes = { tools: tools.size, folds: folds.size, names: names.size, any: connected.size };
     for (const kind of Object.keys(sizes) as (keyof typeof sizes)[]) connectedCounts[kind] += sizes[kind];
-    const strata = [ALL, `natural, ${bandOf(query.sequence.length)}`];
+    const { sequence } = query;
+    const strata = [ALL, `natural, ${bandOf(sequence.length)}`, `natural, ${membraneGroup(sequence)}`];
     const related = connections.related(id);
     const share = (targets.length - connected.size) / targets.length;
     const curatedShare = (targets.length - new Set([...connected, ...related]).size) / targets.length;

@@ -100,7 +100,7 @@ export interface PairNull extends HubnessScales {
   readonly rate: RateModel;
   readonly scores: ScoreWeights;
   readonly cysteines: CysteineWeight;
-  /** Absent from nulls with profiles, from those that were fitted to a release, and from earlier versions. */
+  /** Absent from nulls that were fitted to a release, and from earlier versions. */
   readonly composition?: CompositionModel;
 }
 

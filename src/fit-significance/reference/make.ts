@@ -68,7 +68,7 @@ export async function writeReferenceNull(
     stratum_edges: card.stratum_edges,
     pair_null: {
       ...card.pair_null,
-      ...(!hasProfiles && { composition: COMPOSITION_CARD }),
+      composition: COMPOSITION_CARD,
       repeats: repeatCard(repeatModel(hasProfiles)),
     },
     bias,
