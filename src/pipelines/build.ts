@@ -112,7 +112,7 @@ async function buildOne(session: Session, homologs: BuildHomologs | undefined): 
   const report = await buildRelease(releaseOptions);
   const { release } = report;
 
-  if (await isWithoutHomologs(session, report)) return buildOne(session, undefined);
+  if (await removeWithoutHomologs(session, report)) return buildOne(session, undefined);
   // A release without homologs that existed before does not become the default again: it is only the source to search.
   const isSource = isOfItself(options) && homologs === undefined;
   if (!isSource || table.release(release.id, slug) === undefined) {
@@ -268,10 +268,10 @@ async function encodeInShards(
 }
 
 /**
- * Whether no protein of a new release has a homolog in its source; removes such a release. Profiles without homologs
- * score domains less well: superfamily share .059, and .076 by the encoder's own tokens.
+ * Removes a new release in which no protein has a homolog in its source, and returns whether it did. Profiles without
+ * homologs score domains less well: superfamily share .059, and .076 by the encoder's own tokens.
  */
-async function isWithoutHomologs(
+async function removeWithoutHomologs(
   { catalog, options, events }: Session,
   { release }: BuildReport,
 ): Promise<boolean> {

@@ -118,12 +118,24 @@ export function selectReleases(catalog: IndexCatalog, selector: string): readonl
     ({ slug, id }) => slug === selector || (selector.startsWith('dbr_') && id.startsWith(selector)),
   );
   if (matching.length > 0) return matching;
-  const slugs = [...new Set(all.map(({ slug }) => slug))];
-  throw new Refusal(
-    'database_not_found',
-    `There is no database or release ${JSON.stringify(selector)}; ` +
-      (slugs.length === 0 ? 'none is built yet.' : `databases: ${slugs.join(', ')}.`),
+  throw databaseNotFound(
+    selector,
+    all.map(({ slug }) => slug),
   );
+}
+
+/** Refusal of a name that no database or release has. @param slugs  of all databases; repeats count once */
+export function databaseNotFound(name: string, slugs: readonly string[]): Refusal {
+  return new Refusal(
+    'database_not_found',
+    `No database or release is called ${JSON.stringify(name)}. ${existingDatabases(slugs)}`,
+  );
+}
+
+/** Says which databases there are. */
+export function existingDatabases(slugs: readonly string[]): string {
+  if (slugs.length === 0) return 'There is none yet: build one with "gloaming index build".';
+  return `There are: ${[...new Set(slugs)].join(', ')}.`;
 }
 
 /**

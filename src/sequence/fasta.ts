@@ -152,13 +152,18 @@ function splitHeader(bytes: Buffer, place: FastaPlace): { header: string; text: 
   return { header, text: end < 0 ? '' : bytes.toString('latin1', end + 1) };
 }
 
+/** Letters by which text is taken for a sequence without a header. */
+const TOLD_LETTERS = 30;
+
 function refuseStart(text: string, place: FastaPlace): Refusal {
   const before = text.slice(0, text.search(/\S/));
   const line = place.line + before.split('\n').length - 1;
+  const isSequence = /^\s*[A-Za-z]+\s*$/.test(text.slice(0, TOLD_LETTERS));
   return new Refusal(
     'invalid_fasta',
     `${place.file}, line ${line}: a FASTA record starts with ">", but this line starts with ` +
-      `${JSON.stringify(text.trim().slice(0, 20))}.`,
+      `${JSON.stringify(text.trim().slice(0, 20))}.` +
+      (isSequence ? ' Put a line with a name before the sequence, such as ">query".' : ''),
     { file: place.file, line },
   );
 }

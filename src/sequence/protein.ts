@@ -58,9 +58,8 @@ export function normaliseProtein(text: string): NormalisedProtein {
 
 /**
  * Returns whether upper-case text is DNA or RNA. It must have at least 20 letters, all of them IUPAC nucleotide codes.
- * At
- * least 95 % must be A, C, G, T, U or N, and at least half not N. At least three bases must have a share of 5 % each:
- * proteins of two such letters exist, such as antifreeze glycoproteins (A and T) and silk (A and G).
+ * At least 95 % must be A, C, G, T, U or N, and at least half not N. At least three bases must have a share of 5 %
+ * each: proteins of two such letters exist, such as antifreeze glycoproteins (A and T) and silk (A and G).
  */
 export function isNucleotide(letters: string): boolean {
   if (letters.length < NUCLEOTIDE_MIN_LETTERS || /[^ACGTUNRYKMSWBDHV]/.test(letters)) return false;
@@ -98,7 +97,7 @@ function refuseCharacter(letters: string, index: number): Refusal {
     `The sequence has ${shown} at position ${index + 1}; expected are the letters of amino acids. ` +
       (isGap
         ? 'It looks like a row of an alignment: remove its gaps.'
-        : 'Give the bare sequence, without numbering, header or punctuation.'),
+        : 'Leave out numbers and punctuation.'),
     { position: index + 1, character: code },
   );
 }

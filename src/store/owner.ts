@@ -1,10 +1,11 @@
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
 import { holdLock, isAlive, processIdentity, type ProcessIdentity } from '../processes.js';
 import { prepareDataFolder } from './prepare.js';
 
 const OWNER_FILE = 'server.lock';
+const ADDRESS_FILE = 'server.url';
 /** Length of a lock that was overwritten in place: room for every pid and start time. */
 const OVERWRITTEN_BYTES = 64;
 
@@ -29,6 +30,32 @@ export async function ownDataFolder(dataFolder: string): Promise<() => Promise<v
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
     overwrite(path, refuse);
     return () => Promise.resolve();
+  }
+}
+
+/**
+ * Notes the address of the server of a data folder for the commands beside it. Its port may be named by its own
+ * environment alone. Returns a function that removes the note.
+ * Errors  none
+ */
+export function noteAddress(dataFolder: string, url: string): () => void {
+  const path = join(dataFolder, ADDRESS_FILE);
+  try {
+    writeFileSync(path, url);
+  } catch {
+    // A full disk has no room for the note. Commands then take the address of their own settings.
+  }
+  return () => rmSync(path, { force: true });
+}
+
+/** Returns the address of the server that runs on a data folder; undefined if none does. */
+export function servedAddress(dataFolder: string): string | undefined {
+  try {
+    const owner = JSON.parse(readFileSync(join(dataFolder, OWNER_FILE), 'utf8')) as ProcessIdentity;
+    return isAlive(owner) ? readFileSync(join(dataFolder, ADDRESS_FILE), 'utf8') : undefined;
+  } catch {
+    // There is no lock and no note, or they are being written.
+    return undefined;
   }
 }
 

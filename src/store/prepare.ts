@@ -73,9 +73,15 @@ export function problemOfControlFile(dataFolder: string): string | undefined {
   return companion && `it is empty or missing, and ${join(dataFolder, companion)} exists`;
 }
 
+/** Errors  Refusal `data_folder_not_writable` if the folder is closed to this user */
 export function isControlStateEmpty(dataFolder: string): boolean {
   const file = join(dataFolder, CONTROL_FOLDER, CONTROL_FILE);
-  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  try {
+    return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === 'EACCES' ? ofAnotherUser(dataFolder) : error;
+  }
 }
 
 /** Files and folders that other users may read, each with the mode that it should have. */
@@ -103,6 +109,14 @@ export function damaged(dataFolder: string, why: string): Refusal {
   );
 }
 
+function ofAnotherUser(dataFolder: string): Refusal {
+  return new Refusal(
+    'data_folder_not_writable',
+    `${dataFolder} belongs to another user: run the command as that user, or name folders of your own by ` +
+      'GLOAMING_DATA and GLOAMING_INDEXES.',
+  );
+}
+
 function notWritable(dataFolder: string, code: string): Refusal {
   return new Refusal(
     'data_folder_not_writable',
@@ -112,5 +126,10 @@ function notWritable(dataFolder: string, code: string): Refusal {
 }
 
 function childrenOf(folder: string): readonly string[] {
-  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
+  if (!existsSync(folder)) return [];
+  try {
+    return readdirSync(folder).map((name) => join(folder, name));
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'EACCES' ? ofAnotherUser(folder) : error;
+  }
 }

@@ -1,8 +1,10 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
@@ -40,6 +42,25 @@ const context = {
 test('the compiled program runs by its own name, as npm links it', () => {
   expect(execFileSync(PROGRAM, ['--version'], { encoding: 'utf8' }).trim()).toMatch(/^\d+\.\d+\.\d+/);
 });
+
+test.each(['stdout', 'stderr'] as const)(
+  'a command whose %s is closed by its reader ends without a stack trace',
+  async (closed) => {
+    const child = spawn(process.execPath, [PROGRAM, closed === 'stdout' ? 'doctor' : 'no-such-command'], {
+      env: {
+        ...process.env,
+        GLOAMING_INDEXES: join(folder, 'indexes'),
+        GLOAMING_DATA: join(folder, 'data'),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = once(child, 'exit');
+    child[closed].destroy();
+    const open = closed === 'stdout' ? child.stderr : child.stdout;
+    const [said, [code]] = await Promise.all([text(open), ended]);
+    expect([said, code]).toEqual(['', closed === 'stdout' ? 0 : 1]);
+  },
+);
 
 describe('the modules that a command line loads', () => {
   /** Loaded files of the program and of packages. Packages have one entry. */

@@ -11,6 +11,7 @@ export interface ServedConsole {
   readonly key: string;
   /** Token of a link that signs the operator in. */
   readonly link: string;
+  readonly ids: readonly string[];
   readonly sequences: readonly string[];
   /** A taxon above some of the proteins, and the organisms below it. */
   readonly clade: Clade;
@@ -94,6 +95,7 @@ export async function serveConsole(
     url,
     key,
     link,
+    ids: demo.proteins.map(({ id }) => id),
     sequences,
     clade: cladeOf(demo),
     environment,

@@ -113,6 +113,7 @@ describe('reading FASTA', () => {
     expect((await refusal(input(`MKV\n${'MKV\n'.repeat(400_000)}`))).message).toContain(
       'given.fasta, line 1: a',
     );
+    expect((await refusal(input('MKVLAAGIVG\n'))).message).toContain('such as ">query"');
     expect((await refusal(fastaFile(join(folder, 'none.fasta')))).code).toBe('file_not_found');
     expect((await refusal(fastaFile(folder))).message).toContain('is a folder');
   });

@@ -90,8 +90,7 @@ describe('a compressed file', () => {
     expect((await refusal(unpack(pieces(damaged, 4096), 'x'))).code).toBe('invalid_compression');
   });
 
-  it('that needs a larger window than the default is refused', async () => {
-    if (present.length < 2) return;
+  it.skipIf(missing.length > 0)('that needs a larger window than the default is refused', async () => {
     const asking = packed('zstd', TEXT, '--no-content-size');
     // The second byte after the magic number is the window: 2 GiB of it.
     asking[5] = (31 - 10) << 3;
@@ -100,8 +99,7 @@ describe('a compressed file', () => {
     expect((await refusal(unpack(pieces(xz, 64), 'huge.xz'))).message).toMatch(/memory/i);
   });
 
-  it('stops its program when the reader stops', async () => {
-    if (!present.includes('zstd')) return;
+  it.skipIf(missing.includes('zstd'))('stops its program when the reader stops', async () => {
     const path = join(folder, 'zeros');
     writeFileSync(path, packed('zstd', Buffer.alloc(1 << 24)));
     for await (const chunk of readUnpackedFile(path)) {

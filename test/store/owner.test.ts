@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { processIdentity } from '#src/processes.js';
-import { ownDataFolder } from '#src/store/owner.js';
+import { noteAddress, ownDataFolder, servedAddress } from '#src/store/owner.js';
 import { PROGRAM } from '../tools/paths.js';
 import { CAN_MOUNT, mountSmallDisk } from './small-disk.js';
 
@@ -19,6 +19,17 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('the owner of a data folder', () => {
+  it('notes its address for commands, which ignore that of an ended server', async () => {
+    const disown = await ownDataFolder(folder);
+    expect(servedAddress(folder)).toBeUndefined();
+    const forget = noteAddress(folder, 'http://127.0.0.1:4242');
+    expect(servedAddress(folder)).toBe('http://127.0.0.1:4242');
+    await disown();
+    expect(servedAddress(folder)).toBeUndefined();
+    forget();
+    expect(existsSync(join(folder, 'server.url'))).toBe(false);
+  });
+
   it('is one process, until that process closes the folder', async () => {
     const disown = await ownDataFolder(folder);
     await expect(ownDataFolder(folder)).rejects.toMatchObject({

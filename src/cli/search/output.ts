@@ -1,7 +1,9 @@
-import { createWriteStream, statSync } from 'node:fs';
+import { createWriteStream, existsSync, statSync } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
 import { rawStream } from '../terminal/printed.js';
 import { ANSI_STYLE, PLAIN_STYLE, type Layout, type SearchOutput } from './report.js';
@@ -52,6 +54,8 @@ export async function writeOutput(
     });
     return;
   }
+  if (!existsSync(dirname(path)))
+    throw new Refusal('file_not_found', `The folder of ${path} does not exist: make ${dirname(path)} first.`);
   const isSpecial = await stat(path).then(
     (status) => !status.isFile(),
     () => false,

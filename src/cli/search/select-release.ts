@@ -1,4 +1,5 @@
 import { Refusal } from '../../errors.js';
+import { databaseNotFound, existingDatabases } from '../../pipelines/catalog.js';
 import type { ReleaseManifest } from '../../release/release.js';
 import type { SearchedDatabase } from '../../services/search/present-search.js';
 import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
@@ -21,11 +22,7 @@ export function selectRelease(
     return { releaseId, databaseId: database.id, slug: database.slug };
   }
   const slugs = table.databases().map(({ slug }) => slug);
-  const hint =
-    slugs.length === 0
-      ? 'There is none yet: build one with "gloaming index build".'
-      : `There are: ${slugs.join(', ')}.`;
   throw name === undefined
-    ? new Refusal('default_database_not_set', `Name a database with --database. ${hint}`)
-    : new Refusal('database_not_found', `No database or release is called "${name}". ${hint}`);
+    ? new Refusal('default_database_not_set', `Name a database with --database. ${existingDatabases(slugs)}`)
+    : databaseNotFound(name, slugs);
 }

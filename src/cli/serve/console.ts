@@ -3,6 +3,7 @@ import { loadConfig, type ApplianceConfig } from '../../config.js';
 import { Keys } from '../../services/keys.js';
 import { Sessions } from '../../services/console/sessions.js';
 import { openControlStore } from '../../store/control-store.js';
+import { servedAddress } from '../../store/owner.js';
 import { ApiKeyTable } from '../../store/tables/api-keys.js';
 import { SessionTable } from '../../store/tables/sessions.js';
 import { realWorld } from '../../world.js';
@@ -20,13 +21,20 @@ export function register(program: Command, context: CommandContext): void {
     .action(({ organization }: { organization: string }) => printLink(context, organization));
 }
 
-async function printLink({ environment, stdout }: CommandContext, organization: string): Promise<void> {
+async function printLink(
+  { environment, stdout, stderr }: CommandContext,
+  organization: string,
+): Promise<void> {
   const config = loadConfig(environment);
+  const served = servedAddress(config.dataFolder);
+  if (served === undefined)
+    stderr.write(`No server runs on ${config.dataFolder}. The link works when "gloaming serve" does.\n`);
   const store = openControlStore(config.dataFolder);
   try {
     const keys = new Keys(new ApiKeyTable(store), realWorld.now);
     const sessions = new Sessions(new SessionTable(store), keys, realWorld, config.isConsoleOpen);
-    stdout.write(`${consoleUrl(config, config.port)}#/enter/${await sessions.newLink(organization)}\n`);
+    const url = served === undefined ? consoleUrl(config, config.port) : consoleOf(served);
+    stdout.write(`${url}#/enter/${await sessions.newLink(organization)}\n`);
   } finally {
     await store.close();
   }
@@ -34,5 +42,9 @@ async function printLink({ environment, stdout }: CommandContext, organization: 
 
 /** URL of the console for a browser on this machine, or by the public address. @param port at which it listens */
 export function consoleUrl(config: ApplianceConfig, port: number | string): string {
-  return `${serverUrl(config, port)}/console/`;
+  return consoleOf(serverUrl(config, port));
+}
+
+function consoleOf(server: string): string {
+  return `${server}/console/`;
 }

@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import { openAppliance, type Appliance } from '../../appliance.js';
 import { loadConfig, type ApplianceConfig } from '../../config.js';
 import type { CommandContext } from '../terminal/command.js';
+import { serverUrl } from '../terminal/server-url.js';
 import { adoptReleases } from '../../pipelines/catalog.js';
-import { ownDataFolder } from '../../store/owner.js';
+import { noteAddress, ownDataFolder } from '../../store/owner.js';
 import { checkAddresses } from './address.js';
 import { buildFirstDatabase } from './first-database.js';
 import { calibrateDemoLater, isDemoUncalibrated } from './later-calibration.js';
@@ -103,6 +104,7 @@ async function serveAppliance(
   try {
     await serving.prepare(appliance);
     const server = await serve(appliance, createServerLog(config, context));
+    const forgetAddress = noteAddress(config.dataFolder, serverUrl(config, new URL(server.url).port));
     try {
       // A service manager may stop the server as soon as it is announced.
       const stopped = untilStopped();
@@ -111,6 +113,7 @@ async function serveAppliance(
       context.stdout.write('Stopping: requests in progress finish first.\n');
     } finally {
       serving.onStop();
+      forgetAddress();
       await server.stop(STOP_GRACE_MS);
     }
   } finally {

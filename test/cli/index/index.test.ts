@@ -67,7 +67,7 @@ describe('gloaming index', () => {
     expect(printed).toMatch(/^disk +.*B, and .* of work files meanwhile$/m);
     expect(printed).toMatch(/^memory +.* to build, .* to search$/m);
     expect(printed).toContain('Nothing was built.');
-    await expect(index('fields', 'estimated')).rejects.toThrow('no database or release');
+    await expect(index('fields', 'estimated')).rejects.toThrow('No database or release');
     await expect(build(join(folder, 'absent.fasta'), 'estimated', '--estimate')).rejects.toThrow(
       'absent.fasta',
     );
@@ -266,6 +266,6 @@ describe('gloaming index', () => {
     expect(await index('list')).not.toMatch(/^bad /m);
     await expect(index('build', ALPHA, '--name', 'UPPER')).rejects.toThrow('cannot name a database');
     await expect(build(ALPHA, 'x', '--taxonomy', 'only-nodes')).rejects.toThrow('nodes.dmp,names.dmp');
-    await expect(index('default', 'nowhere')).rejects.toThrow('no database or release "nowhere"');
+    await expect(index('default', 'nowhere')).rejects.toThrow('No database or release is called "nowhere"');
   });
 });

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openAppliance } from '#src/appliance.js';
 import { loadConfig } from '#src/config.js';
@@ -86,9 +87,24 @@ it(
     await once(createInterface({ input: third.stdout }), 'line');
     const lock = join(environment.GLOAMING_DATA, 'server.lock');
     expect(JSON.parse(readFileSync(lock, 'utf8'))).toMatchObject({ pid: third.pid });
+    // Another shell has other settings than the server.
+    const link = (): Promise<{ readonly stdout: string; readonly stderr: string }> =>
+      promisify(execFile)(process.execPath, [MAIN, 'console'], {
+        env: { ...process.env, ...environment, GLOAMING_PORT: '1' },
+      });
+    const url = readFileSync(join(environment.GLOAMING_DATA, 'server.url'), 'utf8');
+    expect(await link()).toEqual({
+      stdout: expect.stringMatching(new RegExp(`^${url}/console/#/enter/`)),
+      stderr: '',
+    });
+    expect((await fetch(`${url}/health`)).status).toBe(200);
     third.kill('SIGTERM');
     await once(third, 'exit');
     expect(existsSync(lock)).toBe(false);
+    expect(await link()).toEqual({
+      stdout: expect.stringMatching(/:1\/console\/#\/enter\//),
+      stderr: expect.stringMatching(/^No server runs on [^\n]*\n$/),
+    });
   },
 );
 
