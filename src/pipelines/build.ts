@@ -111,6 +111,7 @@ async function buildOne(session: Session, homologs: BuildHomologs | undefined): 
   if (pending !== undefined) return { kind: 'divided', ...pending };
   const report = await buildRelease(releaseOptions);
   const { release } = report;
+  const larger = options.isDefault ? largerRelease(table, slug, release) : undefined;
 
   if (await removeWithoutHomologs(session, report)) return buildOne(session, undefined);
   // A release without homologs that existed before does not become the default again: it is only the source to search.
@@ -118,7 +119,8 @@ async function buildOne(session: Session, homologs: BuildHomologs | undefined): 
   if (!isSource || table.release(release.id, slug) === undefined) {
     await publishBuilt(catalog, { ...release, slug }, options);
   }
-  events.onNotice?.({ kind: 'built', report, isServerDefault: table.defaultDatabase()?.slug === slug });
+  const isServerDefault = table.defaultDatabase()?.slug === slug;
+  events.onNotice?.({ kind: 'built', report, isServerDefault, ...(larger && { larger }) });
 
   const workplace = { config, encoder };
   if (options.calibrates) await calibrateBuilt(catalog, { ...release, slug }, workplace, events);
@@ -126,6 +128,21 @@ async function buildOne(session: Session, homologs: BuildHomologs | undefined): 
     await qualifyBuilt(table, { ...release, slug }, workplace, options.policy, events);
   }
   return { kind: 'published', release };
+}
+
+/** Share of the proteins of the earlier release below which a build says how to go back to it. */
+const LEAST_KEPT_SHARE = 0.9;
+
+/** A build of fewer proteins may be a mistake. Returns the default release of the database if it has many more. */
+function largerRelease(
+  table: IndexCatalog['table'],
+  slug: string,
+  { manifest }: Pick<FoundRelease, 'manifest'>,
+): { readonly id: string; readonly proteins: number } | undefined {
+  const id = table.database(slug)?.defaultReleaseId;
+  const proteins = (id === undefined ? undefined : table.release(id, slug))?.manifest.counts.targets;
+  if (id === undefined || proteins === undefined) return undefined;
+  return manifest.counts.targets < LEAST_KEPT_SHARE * proteins ? { id, proteins } : undefined;
 }
 
 /** Open values of a build, shared by the releases that it builds. */

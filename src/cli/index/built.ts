@@ -1,10 +1,14 @@
-import type { BuildReport } from '../../pipelines/events/notices.js';
+import type { BuildReport, Notice } from '../../pipelines/events/notices.js';
 import type { HomologSource, HomologsManifest } from '../../release/release.js';
 import { formatDuration, formatQuantity, formatRate } from '../terminal/progress.js';
 import { shortId } from '../../pipelines/catalog.js';
 
 /** Describes a built release in a dozen lines. */
-export function describeBuild(report: BuildReport, isServerDefault: boolean): string {
+export function describeBuild({
+  report,
+  isServerDefault,
+  larger,
+}: Extract<Notice, { readonly kind: 'built' }>): string {
   const { release, replaced, notes } = report;
   const { slug, id, manifest, directory } = release;
   const { counts, encoder, relatives: homologs } = manifest;
@@ -22,12 +26,23 @@ export function describeBuild(report: BuildReport, isServerDefault: boolean): st
     ...(report.encodedResidues === 0 ? [] : [['encoded', describeEncoding(report)] as const]),
     ...(report.reusedResidues === 0 ? [] : [['reused', describeReuse(report)] as const]),
     ...notes.map((note) => ['note', note] as const),
+    ...(larger === undefined ? [] : describeLarger(slug, larger)),
   ];
   const head = report.isKnown ? `${slug} is this release already; nothing was built.` : `Built ${slug}.`;
   const lines = facts.map(([name, value]) => `  ${name.padEnd(16)}  ${value}`);
   const option = isServerDefault ? '' : ` --database ${slug}`;
   const isDefault = isServerDefault ? `Searches that name no database search ${slug}.\n` : '';
   return `${head}\n${lines.join('\n')}\n\nSearch it:  gloaming search query.fasta${option}\n${isDefault}`;
+}
+
+function describeLarger(
+  slug: string,
+  { id, proteins }: { readonly id: string; readonly proteins: number },
+): readonly (readonly [string, string])[] {
+  return [
+    ['before', `${proteins.toLocaleString('en')} proteins in ${shortId(id)}, which stays`],
+    ['to go back', `gloaming index default ${slug} --release ${shortId(id)}`],
+  ];
 }
 
 function describeEncoding({ encodedResidues, encodeMs }: BuildReport): string {

@@ -26,7 +26,7 @@ export function noticeText(notice: Notice): NoticeText {
     case 'job_submitted':
       return toError(`Job ${notice.job}: ${notice.taskCount} tasks.\n`);
     case 'built':
-      return toOutput(describeBuild(notice.report, notice.isServerDefault));
+      return toOutput(describeBuild(notice));
     case 'calibration_planned':
       return toError(describePhases(notice.phases));
     case 'calibrated':

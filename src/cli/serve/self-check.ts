@@ -37,7 +37,7 @@ export async function checkByExample(
   if (
     value.candidates.every(({ significance }) => significance.measurements.expected_false_hits === undefined)
   ) {
-    return `${subject}, ${took}. E-values follow in some minutes: the demo is being calibrated.`;
+    return `${subject}, ${took}. E-values follow within a minute: the demo is being calibrated.`;
   }
   const homologs = value.candidates.filter(({ target, significance }) => {
     const e = significance.measurements.expected_false_hits;

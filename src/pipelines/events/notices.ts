@@ -26,7 +26,13 @@ export type Notice =
   /** No protein has a homolog in the source: the release is built without homologs. */
   | { readonly kind: 'homologs_absent'; readonly slug: string; readonly homologSource: HomologSource }
   | { readonly kind: 'job_submitted'; readonly job: string; readonly taskCount: number }
-  | { readonly kind: 'built'; readonly report: BuildReport; readonly isServerDefault: boolean }
+  | {
+      readonly kind: 'built';
+      readonly report: BuildReport;
+      readonly isServerDefault: boolean;
+      /** The default release of the database until now, if the new one lacks a tenth of its proteins or more. */
+      readonly larger?: { readonly id: string; readonly proteins: number };
+    }
   | { readonly kind: 'calibration_planned'; readonly phases: readonly CalibratePhase[] }
   | { readonly kind: 'reference_contradicted' }
   | ({ readonly kind: 'calibrated' } & Calibrated)

@@ -240,7 +240,8 @@ function requireFormat(run: RunRow, described: Described, format: ExportFormat, 
   if (format.isOfOneQuery && isBatch(run) && input.query_index === undefined)
     throw notPossible(
       'query_index',
-      'A3M holds the alignment of one query: name one of the batch with query_index, or ask for all_queries.',
+      'A3M holds the alignment of one query: name one of the batch with query_index (--query-index), or ask for ' +
+        'all_queries (--all-queries).',
     );
 }
 

@@ -168,6 +168,18 @@ describe('gloaming index', () => {
     expect(await index('list')).toMatch(new RegExp(`${before.slice(0, 16)}.*default release`));
   });
 
+  it('says how to go back where the new release has fewer proteins', async () => {
+    await build(ALPHA, 'shrunk');
+    const one = fasta('one.fasta', '>a one\nMKVLAWYDE\n');
+    const report = await build(one, 'shrunk');
+    expect(report).toMatch(/before +2 proteins in dbr_[0-9a-f]+, which stays/);
+    const [command] = /gloaming index default shrunk --release dbr_[0-9a-f]+/.exec(report)!;
+    await index(...command.split(' ').slice(2));
+    expect(await index('list')).toMatch(/^shrunk .* 2 .*default release/m);
+    expect(await build(ALPHA, 'shrunk')).not.toContain('which stays');
+    await index('remove', 'shrunk', '--yes');
+  });
+
   it('reports the measured losses of a release with a codebook policy', async () => {
     const [release] = readdirSync(join(indexes, 'beta'));
     const directory = join(indexes, 'beta', release);

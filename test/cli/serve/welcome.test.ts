@@ -61,7 +61,7 @@ describe('a first start', () => {
   });
 
   it('does not wait for its own calibration, and announces that E-values follow', async () => {
-    expect(await printed(false)).toContain('E-values follow in some minutes');
+    expect(await printed(false)).toContain('E-values follow within a minute');
   });
 
   it('prints a link that signs one browser in, once', async () => {
