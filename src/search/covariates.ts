@@ -1,7 +1,7 @@
 import type { MaxSimSums } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
 import type { Calibration } from '../significance/calibration.js';
-import { compositionOf, type Composition } from '../significance/composition.js';
+import { compositionOf } from '../significance/composition.js';
 import { createHubnessTable, hubnessContribution, type ProteinHubness } from '../significance/hubness.js';
 import {
   momentsOfPair,
@@ -11,21 +11,14 @@ import {
   type ProjectedMoments,
   type ProteinMoments,
 } from '../significance/moments.js';
+import type { NullProtein } from '../significance/null-pair.js';
 import { classBiasOf, momentSum } from '../significance/moment-weights.js';
 import { referenceSetSize as sizeOfReferenceSet } from '../significance/reference-set.js';
 import { maxsimDistances } from './rank.js';
 
 /** Covariates of one protein in the null model. */
-export interface ProteinCovariates {
-  /** Unit: residues. */
-  readonly length: number;
+export interface ProteinCovariates extends NullProtein {
   readonly projected: ProjectedMoments;
-  readonly hubness: ProteinHubness;
-  readonly promiscuity: number;
-  readonly classBias: number;
-  /** `repeatShareOf` (pairs/repeats.ts); 0 if the null does not use it. */
-  readonly repeatShare: number;
-  readonly composition: Composition;
 }
 
 /**

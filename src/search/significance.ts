@@ -8,19 +8,18 @@ import {
 } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT, type CalibrationCard } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control.js';
-import { compositionOf, pairComposition } from '../significance/composition.js';
+import { compositionOf } from '../significance/composition.js';
 import { familyWiseProbability, qValues } from '../significance/false-discovery.js';
 import { momentForm, pairMoments, proteinMoments } from '../significance/moments.js';
 import { targetClassBias, targetMomentSum } from '../significance/moment-weights.js';
 import { homologyProbability } from '../significance/probability.js';
-import { repeatExcess } from '../significance/repeats.js';
 import {
   controlCoordinate,
   tailCoordinate,
   type NullPair,
   type PairScore,
 } from '../significance/pair-null.js';
-import { hubnessesOf } from '../significance/hubness.js';
+import { nullPairOf } from '../significance/null-pair.js';
 import { assert } from '../errors.js';
 import type { KernelOptions, MaxSimSums } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
@@ -266,33 +265,23 @@ function placeCandidate(
   { targets }: Release,
   calibration: Calibration,
 ): Place | UnsupportedReason {
-  const { card, bins, moments, pairNull, hubnesses, promiscuity: model, classBias: bias } = calibration;
-  const { length: queryLength, projected, hubness, promiscuity, classBias, repeatShare, composition } = own;
-  const targetLength = targets.length(targetIndex);
-  if (targetLength < card.supported.target_minimum_residues) return 'target_too_short';
-  if (targetLength > card.supported.target_maximum_residues) return 'target_too_long';
+  const { card, bins, moments, pairNull, hubnesses, promiscuity, classBias, repeats, repeatShares } =
+    calibration;
+  const length = targets.length(targetIndex);
+  if (length < card.supported.target_minimum_residues) return 'target_too_short';
+  if (length > card.supported.target_maximum_residues) return 'target_too_long';
   if (affine.rawScore === 0) return 'no_affine_score';
-  const bin = binOf(bins, card, queryLength, targetLength);
+  const bin = binOf(bins, card, own.length, length);
   if (bin.card.status !== 'qualified') return bin.card.status;
-  const { meanCosine, cosineSpread, logProfileMean, logProfileSpread, logEffective } = pairMoments(
-    projected,
-    moments,
-    targetIndex,
-  );
-  const pair = {
-    queryLength,
-    targetLength,
-    meanCosine,
-    cosineSpread,
-    logProfileMean,
-    logProfileSpread,
-    logEffective,
-    ...hubnessesOf(hubness, hubnesses(targetIndex)),
-    promiscuity: promiscuity + targetMomentSum(model, moments, targetIndex),
-    classBias: classBias + targetClassBias(bias, moments, targetIndex),
-    repeats: repeatExcess(calibration.repeats, repeatShare, calibration.repeatShares?.[targetIndex] ?? 0),
-    ...pairComposition(composition, compositionOf(targets.sequence(targetIndex))),
+  const target = {
+    length,
+    hubness: hubnesses(targetIndex),
+    promiscuity: targetMomentSum(promiscuity, moments, targetIndex),
+    classBias: targetClassBias(classBias, moments, targetIndex),
+    repeatShare: repeatShares?.[targetIndex] ?? 0,
+    composition: compositionOf(targets.sequence(targetIndex)),
   };
+  const pair = nullPairOf(pairMoments(own.projected, moments, targetIndex), own, target, repeats);
   const score = { affineScore: affine.rawScore, meanClosestCosine: 1 - maxsim.bidirectional, profileScore };
   return { targetIndex, bin, pair, score, coordinate: tailCoordinate(pairNull, pair, score) };
 }

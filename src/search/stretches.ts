@@ -4,11 +4,9 @@ import { sourceOf } from '../kernels/stretch-tokens.js';
 import { judgeTail, type Calibration } from '../significance/calibration.js';
 import { UNCONTROLLED_FORMAT } from '../significance/card.js';
 import { CHANCE_COORDINATE, controlledCoordinate, reversed } from '../significance/control.js';
-import { pairComposition } from '../significance/composition.js';
-import { hubnessesOf } from '../significance/hubness.js';
 import { momentForm, momentsOfPair, proteinMoments } from '../significance/moments.js';
+import { nullPairOf } from '../significance/null-pair.js';
 import { controlCoordinate, tailCoordinate, type PairScore } from '../significance/pair-null.js';
-import { repeatExcess } from '../significance/repeats.js';
 import { affineParameters, pathParameters, type AlignedProtein } from './pairs/affine.js';
 import { pairScores, withoutWeakEnds } from './pairs/ends.js';
 import { repeatShareFor } from './pairs/repeats.js';
@@ -89,16 +87,8 @@ export function openStretches(
       const [sums] = await backend.maxsim(store, [query.tokens], undefined, options);
       const ofTarget = { queryToTarget: sums.queryToTarget[0], targetToQuery: sums.targetToQuery[0] };
       const { bidirectional } = maxsimDistances(ofTarget, own.length, others.length, inverseStep);
-      const pair = {
-        queryLength: own.length,
-        targetLength: others.length,
-        ...momentsOfPair(own.projected, others.projected),
-        ...hubnessesOf(own.hubness, others.hubness),
-        promiscuity: own.promiscuity + others.promiscuity,
-        classBias: own.classBias + others.classBias,
-        repeats: repeatExcess(calibration.repeats, own.repeatShare, others.repeatShare),
-        ...pairComposition(own.composition, others.composition),
-      };
+      const moments = momentsOfPair(own.projected, others.projected);
+      const pair = nullPairOf(moments, own, others, calibration.repeats);
       const scoreOf = (affineScore: number): PairScore => {
         return { affineScore, meanClosestCosine: 1 - bidirectional, profileScore: 0 };
       };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrateRelease } from '#src/fit-significance/fit-significance.js';
 import { calibrateByReference, isOfReference } from '#src/fit-significance/reference/calibrate.js';
+import { COMPOSITION_CARD } from '#src/fit-significance/reference/composition.js';
 import { writeReferenceNull } from '#src/fit-significance/reference/make.js';
 import { openTokenReader } from '#src/release/rows/token-reader.js';
 import { PROFILED_FORMAT } from '#src/significance/card.js';
@@ -180,7 +181,12 @@ describe(`the calibration of a release with profiles (seed ${SEED})`, () => {
     expect(outcome.kind).toBe('calibrated');
     const identity = { id: release.id, targetCount: COUNT };
     const byReference = (await openCalibration(release.directory, identity))!;
-    expect(byReference.pairNull).toEqual(calibration.pairNull);
+    const { composition, ...fitted } = byReference.pairNull;
+    expect({ ...fitted, composition: undefined }).toEqual(calibration.pairNull);
+    expect(composition).toEqual({
+      weight: COMPOSITION_CARD!.weight,
+      usualGain: COMPOSITION_CARD!.usual_gain,
+    });
     // The release is the sample of the null.
     expect(Math.abs(byReference.card.reference!.log_level)).toBeLessThan(0.2);
   });

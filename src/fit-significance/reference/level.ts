@@ -4,10 +4,10 @@ import { maxsimDistances } from '../../search/rank.js';
 import { stratumOf, type Bin } from '../../significance/calibration.js';
 import type { ExceedanceCard, HoldoutStatus, ReferenceUseCard } from '../../significance/card.js';
 import { CHANCE_COORDINATE } from '../../significance/control.js';
-import { compositionOf, pairComposition } from '../../significance/composition.js';
-import { hubnessesOf } from '../../significance/hubness.js';
+import { compositionOf } from '../../significance/composition.js';
 import { chanceDistance, kolmogorovDistance } from '../../significance/kolmogorov.js';
 import { momentForm, pairMoments, projectMoments, proteinMoments } from '../../significance/moments.js';
+import { nullPairOf, type NullProtein } from '../../significance/null-pair.js';
 import { tailCoordinate } from '../../significance/pair-null.js';
 import {
   classBiasOf,
@@ -16,7 +16,6 @@ import {
   targetMomentSum,
 } from '../../significance/moment-weights.js';
 import type { ReferenceNull } from '../../significance/reference-null.js';
-import { repeatExcess } from '../../significance/repeats.js';
 import { tailLogProbability } from '../../significance/tail-model.js';
 import { independentCountOf } from '../bins.js';
 import { runPhase } from '../checkpoints.js';
@@ -117,13 +116,15 @@ async function scoreLevelPairs(
   const { release, reader, backend, store, checkpoints, signal, threads } = access;
   const form = momentForm(release.manifest);
   const { proteins, partnerCount } = plan;
-  const hubnessAt = Array.from(proteins, (target) => hubnesses.of(target));
-  const promiscuityAt = Array.from(proteins, (target) => targetMomentSum(promiscuity, moments, target));
-  const classBiasAt = Array.from(proteins, (target) => targetClassBias(classBias, moments, target));
-  const lengthAt = Array.from(proteins, (target) => release.targets.length(target));
-  const compositionAt = Array.from(proteins, (target) => compositionOf(release.targets.sequence(target)));
-  const repeatsAt = Array.from(proteins, (target) => repeatShares?.[target] ?? 0);
-  const stratumAt = lengthAt.map((length) => stratumOf(length, card.stratum_edges));
+  const covariates = Array.from(proteins, (target): NullProtein => ({
+    length: release.targets.length(target),
+    hubness: hubnesses.of(target),
+    promiscuity: targetMomentSum(promiscuity, moments, target),
+    classBias: targetClassBias(classBias, moments, target),
+    repeatShare: repeatShares?.[target] ?? 0,
+    composition: compositionOf(release.targets.sequence(target)),
+  }));
+  const stratumAt = covariates.map(({ length }) => stratumOf(length, card.stratum_edges));
   const pairs: LevelPair[] = [];
   await runPhase(checkpoints, {
     name: 'pairs',
@@ -133,12 +134,15 @@ async function scoreLevelPairs(
       signal?.throwIfAborted();
       const tokens = await reader.read(proteins[position]);
       const own = projectMoments(proteinMoments(tokens, form), moments.basis, moments.rank);
-      const ownPromiscuity = momentSum(promiscuity, own);
-      const ownClassBias = classBiasOf(classBias, own);
+      const query = {
+        ...covariates[position],
+        promiscuity: momentSum(promiscuity, own),
+        classBias: classBiasOf(classBias, own),
+      };
       const partners = partnersOf(plan, position);
       const ascending = partners.map((at) => proteins[at]).sort();
-      const query = { sequence: release.targets.sequence(proteins[position]), tokens };
-      const parameters = affineParameters(release, query, ascending);
+      const sequence = release.targets.sequence(proteins[position]);
+      const parameters = affineParameters(release, { sequence, tokens }, ascending);
       const measures = await backend.measure(store, tokens, ascending, parameters, { signal, threads });
       const ofProfiles = await profileScores(store, tokens, ascending, backend, { signal, threads });
       const rowOf = new Map(Array.from(ascending, (target, row) => [target, row]));
@@ -149,17 +153,13 @@ async function scoreLevelPairs(
           queryToTarget: measures.queryToTarget[row],
           targetToQuery: measures.targetToQuery[row],
         };
-        const { bidirectional } = maxsimDistances(sums, tokens.length, lengthAt[at], form.inverseStep);
-        const pair = {
-          queryLength: tokens.length,
-          targetLength: lengthAt[at],
-          ...pairMoments(own, moments, target),
-          ...hubnessesOf(hubnessAt[position], hubnessAt[at]),
-          promiscuity: ownPromiscuity + promiscuityAt[at],
-          classBias: ownClassBias + classBiasAt[at],
-          repeats: repeatExcess(repeats, repeatsAt[position], repeatsAt[at]),
-          ...pairComposition(compositionAt[position], compositionAt[at]),
-        };
+        const { bidirectional } = maxsimDistances(
+          sums,
+          tokens.length,
+          covariates[at].length,
+          form.inverseStep,
+        );
+        const pair = nullPairOf(pairMoments(own, moments, target), query, covariates[at], repeats);
         const score = {
           affineScore: measures.scores[row],
           meanClosestCosine: 1 - bidirectional,
