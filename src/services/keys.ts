@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { assert, Refusal } from '../errors.js';
 import { USUAL_SCOPE, type KeyScope } from '../contract/grammar/key-scopes.js';
+import { OPEN_ORGANIZATION } from '../limits.js';
 import type { ApiKeyRow, ApiKeyTable } from '../store/tables/api-keys.js';
 import { realWorld, type World } from '../world.js';
 import type { Principal } from './context.js';
@@ -71,7 +72,10 @@ export class Keys {
     this.#table.noteUse(short, now).catch(() => undefined);
   }
 
-  /** Creates a key. The key itself is returned here only. Errors  those of the disk */
+  /**
+   * Creates a key. The key itself is returned here only.
+   * Errors  Refusal `invalid_organization` for a malformed or reserved name; those of the disk
+   */
   async create(
     name: string,
     organizationId: string,
@@ -81,6 +85,13 @@ export class Keys {
       throw new Refusal(
         'invalid_organization',
         `An organization is named by 1 to 63 lower-case letters, digits, "-" or "_", not "${organizationId}".`,
+      );
+    }
+    // Visitors of the console without a key share this organization. Its bounds and its replay rule are theirs.
+    if (organizationId === OPEN_ORGANIZATION) {
+      throw new Refusal(
+        'invalid_organization',
+        `The organization "${OPEN_ORGANIZATION}" is reserved for console visitors without a key; name another.`,
       );
     }
     for (let attempt = 0; attempt < CREATE_MAX_TRIES; attempt += 1) {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OPEN_ORGANIZATION } from '#src/limits.js';
 import { Keys } from '#src/services/keys.js';
 import { ApiKeyTable } from '#src/store/tables/api-keys.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
@@ -72,6 +73,14 @@ describe('API keys', () => {
       expect(() => keys.authenticate(wrong), JSON.stringify(wrong)).toThrow(/malformed, unknown or revoked/);
     }
     expect(keys.authenticate(other).organizationId).toBe('lab');
+  });
+
+  it('are refused for the organization of console visitors without a key', async () => {
+    await expect(keys.create('pipeline', OPEN_ORGANIZATION)).rejects.toMatchObject({
+      code: 'invalid_organization',
+      message: expect.stringContaining('"console-open" is reserved'),
+    });
+    expect(keys.list()).toEqual([]);
   });
 
   it('are never in the store', async () => {
