@@ -82,8 +82,9 @@ function stateOf({ revokedAt, expiresAt }: ApiKeyRow, now: string): string {
 function dateOf(text: string): string {
   const days = /^(\d{1,5})d$/.exec(text)?.[1];
   const at = days === undefined ? Date.parse(`${text}T23:59:59Z`) : Date.now() + Number(days) * DAY_MS;
-  const isDate = days !== undefined || /^\d{4}-\d{2}-\d{2}$/.test(text);
-  if (isDate && at > Date.now()) return new Date(at).toISOString();
+  // Date.parse takes 2027-02-30 as 2027-03-02, so the date is compared with the text.
+  const isDate = (): boolean => days !== undefined || new Date(at).toISOString().slice(0, 10) === text;
+  if (at > Date.now() && isDate()) return new Date(at).toISOString();
   throw new InvalidArgumentError('Expected is a date to come, such as 2027-06-30, or days, such as 90d.');
 }
 

@@ -34,6 +34,8 @@ describe('gloaming keys', () => {
     ['--scope', 'root', /Allowed choices are search, submit, manage, admin/],
     ['--expires', '2020-01-01', /Expected is a date to come/],
     ['--expires', 'soon', /Expected is a date to come/],
+    ['--expires', '2099-02-30', /Expected is a date to come/],
+    ['--expires', '2099-6-30', /Expected is a date to come/],
     ['--expires', '0d', /Expected is a date to come/],
   ])('refuses %s %s', async (option, value, why) => {
     await expect(keys('create', 'x', option, value)).rejects.toThrow(why);
