@@ -2,6 +2,7 @@ import { Refusal } from '../../errors.js';
 import { writeOutput } from '../search/output.js';
 import type { CommandContext } from '../terminal/command.js';
 import { runsClient } from './client.js';
+import { requireCompleted } from './watch.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { HomologyQueryResult } from '../../contract/runs/run-kinds.js';
 import type { PresentedPropagation } from '../../contract/search/propagation.js';
@@ -17,13 +18,18 @@ import { wideEncoder } from '../../services/export/text.js';
 export const RESULT_FORMATS = ['json', 'tsv'] as const;
 export type ResultFormat = (typeof RESULT_FORMATS)[number];
 
-/** Writes the rows of a run to standard output or a file, and waits for rows that are not ready. */
+/**
+ * Writes the rows of a run to standard output or a file, and waits for rows that are not ready.
+ * Errors  those of requireCompleted, after the rows that the run left; those of the client and of the file system
+ */
 export async function writeResults(
   id: string,
   { format, output }: { readonly format: ResultFormat; readonly output?: string },
   context: CommandContext,
 ): Promise<void> {
-  await writeOutput(formatRows(runsClient(context).results(id), format), output, context.stdout);
+  const client = runsClient(context);
+  await writeOutput(formatRows(client.results(id), format), output, context.stdout);
+  requireCompleted(await client.run(id));
 }
 
 /**

@@ -64,7 +64,8 @@ export function reportRun(run: Run, { stderr }: Pick<CommandContext, 'stderr'>):
   stderr.write(`${id} completed: ${work}${rows}${cut}, ${formatDuration(tookMs)}.\n`);
 }
 
-function requireCompleted(run: Run): Run {
+/** Returns a run that has ended. Errors  Refusal with the code of its failure, `run_failed` or `run_cancelled` */
+export function requireCompleted(run: Run): Run {
   if (run.status === 'completed') return run;
   const { code = '', message } = run.error ?? {};
   const why = message === undefined ? '' : `: ${message}`;

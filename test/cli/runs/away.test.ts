@@ -85,6 +85,29 @@ it('a refusal of the server is one line with the places in the request, and exit
   expect(await gloaming(port, 'export', ID, '--format', 'html', '-o', '-')).toMatchObject({ code: 2 });
 });
 
+it.each([
+  ['cancelled', undefined, `gloaming: ${ID} was cancelled\n`],
+  [
+    'failed',
+    { code: 'internal_error', message: 'A disk failed.' },
+    `gloaming: ${ID} failed: A disk failed.\n`,
+  ],
+])(
+  'the rows of a %s run are written, then one sentence, and exit status 2',
+  async (status, error, sentence) => {
+    const rows = { data: [{ query_id: 'q0' }], has_more: false, next_cursor: null };
+    const ended = { data: { ...run, status, result: null, error } };
+    const port = await listen(0, ({ url = '' }, response) => {
+      response.end(JSON.stringify(url.includes('/results') ? rows : ended));
+    });
+    expect(await gloaming(port, 'results', ID)).toEqual({
+      code: 2,
+      stdout: '{"query_id":"q0"}\n',
+      stderr: sentence,
+    });
+  },
+);
+
 it('an unreachable server gives one line without delay, and exit status 1', async () => {
   const { code, stderr } = await gloaming(1, 'list');
   expect(code).toBe(1);

@@ -176,6 +176,10 @@ describe('gloaming runs', () => {
     expect((await run(['cancel', id])).stdout).toBe(`${id} is cancelled.\n`);
     expect((await run(['cancel', id])).stdout).toBe(`${id} is cancelled.\n`);
     await expect(run(['watch', id])).rejects.toThrow(`${id} was cancelled`);
+    await expect(run(['results', id])).rejects.toMatchObject({
+      code: 'run_cancelled',
+      message: `${id} was cancelled`,
+    });
   });
 
   it('passes refusals of the server on, and reports a missing key or server', async () => {
