@@ -154,8 +154,9 @@ export const RUN_BLOCK_MAX_BYTES = 4 * MEBIBYTE_BYTES;
 export const RUN_PAGE_MAX_BYTES = 8 * MEBIBYTE_BYTES;
 /** Bytes of a page that are kept free for the members around its rows. */
 export const RUN_PAGE_HEAD_BYTES = 4_096;
-/** Concurrently open event streams. */
+/** Concurrently open event streams, in total and per organization. */
 export const RUN_STREAMS_MAX_COUNT = 1_000;
+export const RUN_STREAMS_PER_ORGANIZATION_MAX_COUNT = 100;
 /** Runs that are read for one page of a filtered list. */
 export const RUN_LIST_MAX_SCANNED = 2_000;
 /** Queries that kernels compare with each target together, and their total residues. */

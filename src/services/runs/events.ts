@@ -1,7 +1,7 @@
 import type { RunEvent } from '../../contract/runs/runs.js';
 import { isFinal } from '../../contract/runs/run-states.js';
 import { Refusal } from '../../errors.js';
-import { RUN_STREAMS_MAX_COUNT } from '../../limits.js';
+import { RUN_STREAMS_MAX_COUNT, RUN_STREAMS_PER_ORGANIZATION_MAX_COUNT } from '../../limits.js';
 import type { EventRow } from '../../store/tables/events.js';
 import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import { presentProgress } from './present.js';
@@ -13,38 +13,66 @@ const HEARTBEAT_MS = 15_000;
 interface RunSources {
   readonly table: RunTable;
   readonly watch: RunWatch;
+  readonly streams: EventStreams;
   readonly now: () => Date;
+}
+
+/** The open event streams, in total and by organization. */
+export class EventStreams {
+  #openCount = 0;
+  readonly #openCounts = new Map<string, number>();
+
+  /** Errors  Refusal `queue_full` if the organization, or all of them together, have too many streams open */
+  requireRoom(organizationId: string): void {
+    const isOwn = (this.#openCounts.get(organizationId) ?? 0) >= RUN_STREAMS_PER_ORGANIZATION_MAX_COUNT;
+    if (!isOwn && this.#openCount < RUN_STREAMS_MAX_COUNT) return;
+    const quota = isOwn ? RUN_STREAMS_PER_ORGANIZATION_MAX_COUNT : RUN_STREAMS_MAX_COUNT;
+    const whose = isOwn ? ' of the organization' : '';
+    throw new Refusal('queue_full', `No more than ${quota} streams of events${whose} may be open.`, {
+      retryAfterSeconds: 5,
+      policy: { name: 'streams', quota, quota_unit: 'concurrent-requests' },
+    });
+  }
+
+  /** Counts a stream until the returned function is called, once. */
+  open(organizationId: string): () => void {
+    this.#add(organizationId, 1);
+    return () => this.#add(organizationId, -1);
+  }
+
+  #add(organizationId: string, change: number): void {
+    this.#openCount += change;
+    const count = (this.#openCounts.get(organizationId) ?? 0) + change;
+    if (count > 0) this.#openCounts.set(organizationId, count);
+    else this.#openCounts.delete(organizationId);
+  }
 }
 
 /**
  * The events of a run as a stream of server-sent events: state changes after the given one, then new ones and progress
  * as they occur. The stream ends with the run, its reader or the server.
- * Errors  Refusal `queue_full` if too many streams are open
+ * Errors  those of EventStreams.requireRoom
  * Source  HTML Living Standard, section 9.2
  */
 export function streamEvents(
   run: RunRow,
   lastEventId: string | undefined,
-  { table, watch, now }: RunSources,
+  sources: RunSources,
   signal: AbortSignal,
 ): AsyncIterable<string> {
-  if (watch.openCount >= RUN_STREAMS_MAX_COUNT) {
-    throw new Refusal('queue_full', `No more than ${RUN_STREAMS_MAX_COUNT} streams of events may be open.`, {
-      retryAfterSeconds: 5,
-      policy: { name: 'streams', quota: RUN_STREAMS_MAX_COUNT, quota_unit: 'concurrent-requests' },
-    });
-  }
+  sources.streams.requireRoom(run.organizationId);
   // An id in another format is none of this server and counts as no event.
   const lastSent = /^\d{1,9}$/.test(lastEventId ?? '') ? Number(lastEventId) : 0;
-  return follow(run.id, lastSent, { table, watch, now }, signal);
+  return follow(run, lastSent, sources, signal);
 }
 
 async function* follow(
-  runId: string,
+  { id: runId, organizationId }: Pick<RunRow, 'id' | 'organizationId'>,
   lastSent: number,
-  { table, watch, now }: RunSources,
+  { table, watch, streams, now }: RunSources,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
+  const leave = streams.open(organizationId);
   const changes = watch.open(runId);
   let lastSequence = lastSent;
   let lastProgress = '';
@@ -66,6 +94,7 @@ async function* follow(
     }
   } finally {
     changes.close();
+    leave();
   }
 }
 

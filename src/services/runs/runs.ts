@@ -13,7 +13,7 @@ import type { Page, PageRequest, Pages } from '../pages.js';
 import type { BytesReply, Reply, StreamReply, Traces } from '../reply.js';
 import type { Receipts } from '../search/receipts.js';
 import { acceptRun, type AcceptDependencies } from './accept.js';
-import { streamEvents } from './events.js';
+import { EventStreams, streamEvents } from './events.js';
 import { RunExecutor } from './executor.js';
 import { outputsOf, rowCountOf, warningsOf } from './outputs.js';
 import { preferenceApplied, presentRun, resultPage, waitOf } from './present.js';
@@ -58,6 +58,7 @@ export class Runs {
   readonly #world: World;
   readonly #kinds: ReadonlyMap<string, RunKind>;
   readonly #watch: RunWatch;
+  readonly #streams = new EventStreams();
   readonly #executor: RunExecutor;
   readonly #queue: RunQueue;
   /** Timers of runs in backoff. */
@@ -179,7 +180,8 @@ export class Runs {
   /** Errors  those of get */
   events(runId: string, lastEventId: string | undefined, context: RequestContext): StreamReply {
     const run = this.#find(runId, context);
-    const sources = { table: this.#table, watch: this.#watch, now: this.#dependencies.now };
+    const { now } = this.#dependencies;
+    const sources = { table: this.#table, watch: this.#watch, streams: this.#streams, now };
     return {
       stream: streamEvents(run, lastEventId, sources, context.signal),
     };

@@ -5,17 +5,12 @@ export class RunWatch {
   readonly #watchers = new Map<string, Set<RunChanges>>();
   readonly #onNotify: () => void;
   readonly #world: World;
-  #openCount = 0;
   #isEnded = false;
 
   /** @param onNotify  called after every durable change of any run */
   constructor(onNotify: () => void = () => undefined, world = realWorld) {
     this.#onNotify = onNotify;
     this.#world = world;
-  }
-
-  get openCount(): number {
-    return this.#openCount;
   }
 
   get isEnded(): boolean {
@@ -32,7 +27,6 @@ export class RunWatch {
     const changes = new RunChanges(this, () => this.#close(runId, changes), this.#world);
     const watchers = this.#watchers.get(runId) ?? new Set();
     this.#watchers.set(runId, watchers.add(changes));
-    this.#openCount += 1;
     return changes;
   }
 
@@ -47,7 +41,6 @@ export class RunWatch {
   #close(runId: string, changes: RunChanges): void {
     const watchers = this.#watchers.get(runId);
     if (watchers === undefined || !watchers.delete(changes)) return;
-    this.#openCount -= 1;
     if (watchers.size === 0) this.#watchers.delete(runId);
   }
 }

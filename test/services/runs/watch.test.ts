@@ -42,14 +42,15 @@ describe('a watch over runs', () => {
     expect(await waiting).toBe(false);
   });
 
-  it('counts watchers, each until its first close', () => {
+  it('wakes no closed watcher, and a second close changes nothing', async () => {
     let notified = 0;
     const watch = new RunWatch(() => (notified += 1));
-    const [first] = [watch.open('run_1'), watch.open('run_1')];
+    const [first, second] = [watch.open('run_1'), watch.open('run_1')];
     first.close();
     first.close();
-    expect(watch.openCount).toBe(1);
-    watch.notify('run_3');
+    watch.notify('run_1');
     expect(notified).toBe(1);
+    expect(await second.next(LONG_MS, signal)).toBe(true);
+    expect(await first.next(1, signal)).toBe(false);
   });
 });
