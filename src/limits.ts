@@ -124,7 +124,7 @@ export const LOG_LINE_MAX_CHARACTERS = 32_768;
 export const IDEMPOTENCY_MAX_RESPONSES = 1_000_000;
 export const IDEMPOTENCY_MAX_BYTES = 4 * GIBIBYTE_BYTES;
 
-/** Queries of one batch, and bytes of its FASTA text. */
+/** Queries of one batch, and characters of its FASTA text after decompression, in a request or in an uploaded file. */
 export const BATCH_MAX_QUERIES = 100_000;
 export const BATCH_FASTA_MAX_CHARACTERS = 60 * MEBIBYTE_BYTES;
 /** Body of a run: room for 100,000 queries of average length, each an object of two members. */

@@ -1,7 +1,7 @@
 import type { BatchSearchRunInput } from '../../contract/runs/run-kinds.js';
 import { Refusal } from '../../errors.js';
 import { faultAt, placeText, type Place, type RefusalLocation } from '../../places.js';
-import { BATCH_MAX_QUERIES, REFUSAL_MAX_LOCATIONS } from '../../limits.js';
+import { BATCH_FASTA_MAX_CHARACTERS, BATCH_MAX_QUERIES, REFUSAL_MAX_LOCATIONS } from '../../limits.js';
 import { refuseRange } from '../../search/refusals.js';
 import { readFasta } from '../../sequence/fasta.js';
 import { parseFastaHeader } from '../../sequence/fasta-header.js';
@@ -167,8 +167,18 @@ async function* fastaQueries(
   name: string,
   bytes: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<RawQuery> {
+  let characters = 0;
   try {
     for await (const { header, text, place } of readFasta({ file: name, bytes })) {
+      // A small gzip file may expand to more than the memory of the server.
+      characters += header.length + text.length;
+      if (characters > BATCH_FASTA_MAX_CHARACTERS) {
+        throw new Refusal(
+          'invalid_queries',
+          `A batch has at most ${BATCH_FASTA_MAX_CHARACTERS} characters of FASTA; divide it into several runs.`,
+          { maximum_fasta_characters: BATCH_FASTA_MAX_CHARACTERS },
+        );
+      }
       const id = parseFastaHeader(header).id || undefined;
       yield { id, text, place: ['body', member], line: `${name}:${place.line}` };
     }
