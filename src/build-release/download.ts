@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -26,12 +26,14 @@ export interface DownloadOptions {
   readonly onBytes?: (done: number, total: number) => void;
 }
 
+/** Each download has a folder of its own. Its file has one name, which the digest of families and structures names. */
+const FOLDER_PREFIX = 'download-';
 const FILE = 'download';
 const VERSION_FILE = 'version.json';
 
 /**
- * Downloads a file into the folder and replaces an earlier one. Returns undefined if the server reports the stored
- * version as unchanged (ETag, Last-Modified).
+ * Downloads a file into the folder, beside earlier ones. Returns undefined if the server reports the stored version as
+ * unchanged (ETag, Last-Modified).
  * Errors  Refusal `download_too_large`; `invalid_option` for an address with a password; Fault for a failed download,
  *         or after a minute without data; errors of the file system; the signal's reason
  */
@@ -47,7 +49,6 @@ export async function downloadIfChanged(
         'Download the file by a program that keeps passwords, and refresh from that file.',
     );
   }
-  await mkdir(folder, { recursive: true, mode: 0o700 });
   const stored = await readVersion(folder);
   const silence = new AbortController();
   const wait = (): NodeJS.Timeout =>
@@ -69,7 +70,7 @@ export async function downloadIfChanged(
     });
     if (answer.status === 304) return undefined;
     if (!answer.ok || answer.body === null) throw new Fault(`The server answered ${answer.status}.`);
-    const path = join(folder, FILE);
+    const path = join(await mkdtemp(join(folder, FOLDER_PREFIX)), FILE);
     await pipeline(
       Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]),
       bounded(url, Number(answer.headers.get('content-length') ?? 0), { ...options, onBytes }),
@@ -86,6 +87,12 @@ export async function downloadIfChanged(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Removes all downloads of a folder, also those of killed processes. Errors  of the file system */
+export async function removeDownloads(folder: string): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => name === FILE || name.startsWith(FOLDER_PREFIX));
+  for (const name of names) await rm(join(folder, name), { recursive: true, force: true });
 }
 
 /** The address without user name, password and query, which may be secret. */

@@ -1,7 +1,13 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { downloadIfChanged, rememberVersion, type Download } from '../build-release/download.js';
+import {
+  downloadIfChanged,
+  rememberVersion,
+  removeDownloads,
+  type Download,
+} from '../build-release/download.js';
 import { assert, Refusal } from '../errors.js';
+import { lockFolder } from '../processes.js';
 import { verifyEvidence } from '../recall/evidence.js';
 import { policyKindOf, type PolicyKind } from '../recall/policy-card.js';
 import { readPolicyCard } from '../recall/policy-sidecar.js';
@@ -10,6 +16,7 @@ import { readManifest } from '../release/manifest.js';
 import type { ReleaseManifest } from '../release/release.js';
 import { verifyRelease } from '../release/verify.js';
 import { readCalibrationCard } from '../significance/sidecar.js';
+import type { DatabaseRow } from '../store/tables/releases.js';
 import { build } from './build.js';
 import { selectOneRelease, shortId, type IndexCatalog } from './catalog.js';
 import type { PipelineEvents } from './events/notices.js';
@@ -35,8 +42,8 @@ const FASTA_NAME = /\.(fasta|fa|faa|fas)(\.(gz|xz|zst))?$/i;
 /**
  * Builds the next release of a database from its source, verifies it beside the served one, and makes it the default.
  * Notices: those of build. Stages: `download` and those of build.
- * Errors  Refusal `database_not_found`, `file_not_found`, `refresh_refused` where the next release is not sound; those
- *         of build
+ * Errors  Refusal `database_not_found`, `file_not_found`, `refresh_refused` where the next release is not sound,
+ *         `build_running` where another process refreshes the database; those of build
  */
 export async function refresh(
   catalog: IndexCatalog,
@@ -44,18 +51,31 @@ export async function refresh(
   options: RefreshOptions,
   events: PipelineEvents,
 ): Promise<RefreshResult> {
-  const { config, table } = catalog;
-  const database = table.database(slug);
-  if (database?.slug !== slug) {
-    throw new Refusal(
-      'database_not_found',
-      `There is no database ${JSON.stringify(slug)}; index build makes one.`,
-    );
+  requireDatabase(catalog, slug);
+  const folder = join(catalog.config.dataFolder, 'refresh', slug);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const unlock = await lockFolder(folder, `${slug} is being refreshed`);
+  try {
+    await removeDownloads(folder);
+    return await refreshInFolder(folder, catalog, slug, options, events);
+  } finally {
+    await removeDownloads(folder).finally(unlock);
   }
+}
+
+/** @param folder  of downloads and of the validators of the source, locked */
+async function refreshInFolder(
+  folder: string,
+  catalog: IndexCatalog,
+  slug: string,
+  options: RefreshOptions,
+  events: PipelineEvents,
+): Promise<RefreshResult> {
+  const { config, table } = catalog;
+  const database = requireDatabase(catalog, slug);
   const earlierId = database.defaultReleaseId;
   const standing = releaseDirectory(config.indexesFolder, slug, earlierId);
   const before = await readManifest(standing);
-  const folder = join(config.dataFolder, 'refresh', slug);
   const source = await openSource(options, folder, events);
   if (source === undefined) return { kind: 'source_unchanged' };
   const buildOptions = {
@@ -75,11 +95,17 @@ export async function refresh(
     await requireSound(release, { directory: standing, manifest: before }, options.maxLoss);
     await table.publish(table.release(release.id, slug)!);
   }
-  if (source.download !== undefined) {
-    await rememberVersion(folder, source.download.version);
-    await rm(source.download.path);
-  }
+  if (source.download !== undefined) await rememberVersion(folder, source.download.version);
   return release.id === earlierId ? { kind: 'up_to_date' } : { kind: 'served', earlierId, id: release.id };
+}
+
+function requireDatabase({ table }: Pick<IndexCatalog, 'table'>, slug: string): DatabaseRow {
+  const database = table.database(slug);
+  if (database?.slug === slug) return database;
+  throw new Refusal(
+    'database_not_found',
+    `There is no database ${JSON.stringify(slug)}; index build makes one.`,
+  );
 }
 
 /** Returns the kind of approximate policy that a release was qualified for. */

@@ -158,6 +158,40 @@ describe('gloaming refresh', () => {
     await expect(gloaming('refresh', 'lba', '--from', url)).rejects.toThrow('There is no database "lba"');
   });
 
+  it('is refused while another refresh of the database is at work, which has the whole download', async () => {
+    const data = join(folder, 'data', 'refresh', 'lab');
+    mkdirSync(join(data, 'download-killed'));
+    writeFileSync(join(data, 'download-killed', 'download'), 'half');
+    const bytes = gzipSync(fasta(16));
+    let finish = (): void => undefined;
+    const isRequested = new Promise<void>((resolve) => {
+      answer = (_, response) => {
+        response.writeHead(200, { etag: '"whole"' });
+        response.write(bytes.subarray(0, 20), () => resolve());
+        finish = () => void response.end(bytes.subarray(20));
+      };
+    });
+    const first = gloaming('refresh', 'lab', '--from', url);
+    await isRequested;
+    serve(fasta(2), { etag: '"other"' });
+    const second = gloaming('refresh', 'lab', '--from', url, '--max-loss', '100%');
+    await expect(second).rejects.toMatchObject({
+      code: 'build_running',
+      message: `lab is being refreshed by process ${process.pid}; wait until it is done.`,
+    });
+    finish();
+    await first;
+    const { standing } = await releases();
+    expect(await gloaming('index', 'list')).toMatch(new RegExp(`${standing.slice(0, 16)} +16 `));
+    expect(readdirSync(data)).toEqual(['version.json']);
+  });
+
+  it('keeps no download of a release that is not served', async () => {
+    serve(fasta(2), { etag: '"few"' });
+    await expect(gloaming('refresh', 'lab', '--from', url)).rejects.toThrow('is not served');
+    expect(readdirSync(join(folder, 'data', 'refresh', 'lab'))).toEqual(['version.json']);
+  });
+
   it('reads the FASTA files of a folder', async () => {
     const source = join(folder, 'source');
     mkdirSync(source);
