@@ -6,7 +6,8 @@ import { createEngines, type Engines } from '../engine/engines.js';
 import type { KernelBackend } from '../kernels/kernels.js';
 import { releaseDirectory } from '../release/catalog.js';
 import { openRelease } from '../release/open.js';
-import type { Release, ReleaseManifest } from '../release/release.js';
+import type { ReleaseManifest } from '../release/release.js';
+import type { ReleasePlace, ReleaseWatch } from '../services/search/release-watch.js';
 import type { Workers } from '../services/workers/workers.js';
 import type { ReleaseTable } from '../store/tables/releases.js';
 
@@ -17,21 +18,35 @@ export interface EngineFoundation {
   readonly releases: ReleaseTable<ReleaseManifest>;
 }
 
-/** Returns the folder of a release, within the folder of a database that contains it. */
-export function folderOfRelease({ config, releases }: EngineFoundation, releaseId: string): string {
-  const [holder] = releases.holders(releaseId);
-  return releaseDirectory(config.indexesFolder, holder.slug, releaseId);
+/** Returns the folders in which the catalog has a release, each with the time of its publication. */
+export function placesOfRelease(
+  { config, releases }: EngineFoundation,
+  releaseId: string,
+): readonly ReleasePlace[] {
+  return releases.holders(releaseId).map(({ slug, publishedAt }) => ({
+    directory: releaseDirectory(config.indexesFolder, slug, releaseId),
+    publishedAt,
+  }));
+}
+
+/**
+ * Returns the folder of a release, within the folder of a database that contains it.
+ * @param preferred  folder that is taken if the catalog has the release there
+ */
+export function folderOfRelease(foundation: EngineFoundation, releaseId: string, preferred?: string): string {
+  const directories = placesOfRelease(foundation, releaseId).map(({ directory }) => directory);
+  return directories.find((directory) => directory === preferred) ?? directories[0];
 }
 
 /**
  * Creates the cache of engines of an appliance.
  * @param workers  absent = this process scans all targets
- * @param onOpen  receives each release when it opens
+ * @param watch  names the folder to open a release from, and receives each release when it opens
  */
 export function openEngines(
   foundation: EngineFoundation,
   workers: Workers | undefined,
-  onOpen: (release: Release) => void = () => undefined,
+  watch?: Pick<ReleaseWatch, 'directoryOf' | 'add'>,
 ): Engines {
   const { config, backend, releases } = foundation;
   return createEngines({
@@ -39,8 +54,10 @@ export function openEngines(
     threads: config.threads,
     indexesFolder: config.indexesFolder,
     async openRelease(releaseId) {
-      const release = await openRelease(folderOfRelease(foundation, releaseId));
-      onOpen(release);
+      const release = await openRelease(
+        folderOfRelease(foundation, releaseId, watch?.directoryOf(releaseId)),
+      );
+      watch?.add(release);
       return release;
     },
     calibrationOf: (releaseId) => {

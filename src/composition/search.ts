@@ -10,7 +10,7 @@ import { ReleaseWatch } from '../services/search/release-watch.js';
 import { createPartitionResults, type PartitionResults } from '../services/workers/partition-results.js';
 import { createWorkers, type Workers } from '../services/workers/workers.js';
 import type { Engines } from '../engine/engines.js';
-import { folderOfRelease, openEngines, type EngineFoundation } from './engines.js';
+import { folderOfRelease, openEngines, placesOfRelease, type EngineFoundation } from './engines.js';
 import type { Foundation } from './foundation.js';
 
 /** Searches releases. Releases and encoders open at their first use. */
@@ -35,7 +35,10 @@ export interface SearchCapability {
 export function composeSearch(foundation: Foundation): SearchCapability {
   const { config, tables, serverVersion, workerOn, now } = foundation;
   const catalog = createCatalog(tables.releases);
-  const releaseWatch = new ReleaseWatch();
+  const releaseWatch: ReleaseWatch = new ReleaseWatch({
+    placesOf: (id) => placesOfRelease(engineFoundation(foundation), id),
+    forget: (id) => engines.forget(id),
+  });
   const workers = config.workers && createWorkers(config.workers, foundation.world);
   const engines = watchedEngines(foundation, releaseWatch, workers);
   const targetSpaces = createTargetSpaces({ table: tables.targetSpaces, catalog, engines });
@@ -59,7 +62,7 @@ export function releaseFolder(foundation: Foundation, releaseId: string): string
 
 /** Verifies the bytes of every open release, and refuses those that are damaged. */
 function watchedEngines(foundation: Foundation, watch: ReleaseWatch, workers: Workers | undefined): Engines {
-  const engines = openEngines(engineFoundation(foundation), workers, (release) => watch.add(release));
+  const engines = openEngines(engineFoundation(foundation), workers, watch);
   return {
     ...engines,
     async open(releaseId, part) {

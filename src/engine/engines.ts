@@ -17,6 +17,8 @@ export interface Engines {
    * Errors  Fault if its files, its encoder or the backend cannot be opened; the next call tries again
    */
   open(releaseId: string, partition?: ReleasePartition): Promise<SearchEngine>;
+  /** Has the next call open the release anew. Its engines stay searchable by their holders. */
+  forget(releaseId: string): void;
   /** Closes all tokens and encoders. Errors  those of closing an encoder */
   close(): Promise<void>;
 }
@@ -106,6 +108,10 @@ export function createEngines(sources: EngineSources): Engines {
   };
   return {
     open,
+    forget(releaseId) {
+      loaded.delete(releaseId);
+      for (const key of [...opened.keys()]) if (key.split(' ', 1)[0] === releaseId) opened.delete(key);
+    },
     async close() {
       const releases = await Promise.allSettled(opened.values());
       for (const result of releases) if (result.status === 'fulfilled') result.value.plain.store.close();

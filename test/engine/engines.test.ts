@@ -12,9 +12,10 @@ import { createEngines } from '#src/engine/engines.js';
 const DIMENSION = 64;
 const backend = nativeBackend();
 
-function engines() {
+function engines(opened: string[] = []) {
   const encoder = { close: async () => undefined };
   const openRelease = async (id: string): Promise<Release> => {
+    opened.push(id);
     const tokens = {
       dimension: DIMENSION,
       residueStarts: new Uint32Array([0, 1]),
@@ -38,6 +39,24 @@ describe('the engine of a release', () => {
     const all = engines();
     const { store } = await all.open('1');
     for (let other = 2; other <= OPEN_RELEASES_MAX_COUNT + 2; other += 1) await all.open(String(other));
+    const query = { length: 1, values: new Int8Array(DIMENSION).fill(2) };
+    const [sums] = await backend.maxsim(store, [query], undefined);
+    expect(sums.queryToTarget).toEqual(Int32Array.of(2 * DIMENSION));
+    await all.close();
+  });
+
+  it('is opened anew, with its partitions, after it was forgotten, and stays searchable by its holders', async () => {
+    const opened: string[] = [];
+    const all = engines(opened);
+    const { store } = await all.open('1');
+    const whole = { index: 0, count: 1 };
+    const part = await all.open('1', whole);
+    await all.open('10');
+    all.forget('1');
+    expect((await all.open('1')).store).not.toBe(store);
+    expect((await all.open('1', whole)).store).not.toBe(part.store);
+    await all.open('10');
+    expect(opened).toEqual(['1', '10', '1']);
     const query = { length: 1, values: new Int8Array(DIMENSION).fill(2) };
     const [sums] = await backend.maxsim(store, [query], undefined);
     expect(sums.queryToTarget).toEqual(Int32Array.of(2 * DIMENSION));

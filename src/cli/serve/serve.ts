@@ -161,9 +161,10 @@ async function startWork(appliance: Appliance, log: Logger, metrics: Metrics): P
     log.warn({ err: cause, worker, part }, 'A worker has not answered for its part.'),
   );
   await appliance.sql.start(sqlListeners(log, metrics));
-  appliance.releaseWatch.start((problem, releaseId) =>
-    log.error({ release_id: releaseId, problem }, 'A release has changed, and is out of service.'),
-  );
+  appliance.releaseWatch.start((problem, releaseId, isServed) => {
+    const state = isServed ? 'Another copy of it is served.' : 'It is out of service.';
+    log.error({ release_id: releaseId, problem }, `The files of a release have changed. ${state}`);
+  });
   appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
 }
 
