@@ -1,6 +1,6 @@
 import { createWriteStream, existsSync, statSync } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { lstat, readlink, realpath, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Refusal } from '../../errors.js';
@@ -56,18 +56,35 @@ export async function writeOutput(
   }
   if (!existsSync(dirname(path)))
     throw new Refusal('file_not_found', `The folder of ${path} does not exist: make ${dirname(path)} first.`);
-  const isSpecial = await stat(path).then(
-    (status) => !status.isFile(),
-    () => false,
-  );
-  const partial = isSpecial ? path : `${path}.part`;
+  const file = await fileBehind(path);
+  // Devices, pipes and open files of processes are written in place, after what is there.
+  if (file === undefined) return pipeline(pieces, createWriteStream(path, { flags: 'a' }));
+  const partial = `${file}.part`;
   try {
     await pipeline(pieces, createWriteStream(partial));
-    if (!isSpecial) await rename(partial, path);
+    await rename(partial, file);
   } catch (error) {
-    if (!isSpecial) await rm(partial, { force: true });
+    await rm(partial, { force: true });
     throw error;
   }
+}
+
+/** Links in a row that a path may go through, as in Linux. */
+const LINKS_MAX_COUNT = 40;
+
+/** Returns the regular or new file that a path names, through its links; undefined for anything else. */
+async function fileBehind(path: string): Promise<string | undefined> {
+  let at = resolve(path);
+  for (let links = 0; links < LINKS_MAX_COUNT; links += 1) {
+    // "/dev/stdout" and "/dev/fd/1" are links below "/proc" to the open file of a process.
+    at = join(await realpath(dirname(at)), basename(at));
+    if (/^\/(dev|proc)\//.test(at)) return undefined;
+    const status = await lstat(at).catch(() => undefined);
+    if (status === undefined || status.isFile()) return at;
+    if (!status.isSymbolicLink()) return undefined;
+    at = resolve(dirname(at), await readlink(at));
+  }
+  throw new Refusal('file_not_found', `${path} is a link that leads nowhere.`);
 }
 
 /** Whether an output names a folder: it ends with a slash, or a folder of this name exists. */
