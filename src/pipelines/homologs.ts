@@ -128,7 +128,10 @@ function decisionOf({
   return allMs > LONGEST_MS ? 'too_slow' : 'search_all';
 }
 
-/** Rounds of mmseqs. A third round adds more drift than homologs. */
+/**
+ * Rounds of mmseqs. A third round finds 4 % more pairs at one error, .013 more before the first false hit. But of 971
+ * domains, two then drift to an inserted neighbour: 13 times the claimed false hits at E = .001.
+ */
 const MMSEQS_ROUNDS = 2;
 
 /**
