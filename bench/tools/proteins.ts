@@ -15,8 +15,7 @@ export interface BenchProtein {
 
 /**
  * Reads the proteins of a FASTA file; by default those of the shared data. Without that file the proteins are
- * simulated,
- * and `source` says so.
+ * simulated, and `source` says so.
  * Errors  those of the FASTA reader
  */
 export async function readProteins(

@@ -6,8 +6,7 @@ import type { SearchEngine } from '../../src/search/search-types.js';
 
 /**
  * Returns the engine with this policy instead of its own, whether or not the policy qualifies. Its card is measured
- * with
- * few queries and written to a separate folder. Recall and cost are printed.
+ * with few queries and written to a separate folder. Recall and cost are printed.
  * Errors  those of `qualifyRelease` and `openCodebookOf`
  */
 export async function qualifiedEngine(

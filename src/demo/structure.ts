@@ -4,8 +4,7 @@ import { integer } from './draws.js';
 
 /*
  * The position of a site in the fold determines its amino-acid frequencies and its rate. Real homologs share the
- * sequence
- * pattern of their structure. Without this model simulated homologs would share only residues.
+ * sequence pattern of their structure. Without this model simulated homologs would share only residues.
  */
 
 /** Index of a site's environment in ENVIRONMENT_FREQUENCIES. */
@@ -18,8 +17,7 @@ const LOOP_EXPOSED = 5;
 
 /**
  * Equilibrium frequency of each amino acid in each environment. It is proportional to the background frequency times
- * the
- * propensity for helix or strand (Chou & Fasman 1978), or for neither in a loop. A third factor is linear in the
+ * the propensity for helix or strand (Chou & Fasman 1978), or for neither in a loop. A third factor is linear in the
  * hydropathy of Kyte & Doolittle 1982: rising for buried sites, falling for exposed ones.
  * Shape  [environment][amino acid]; each row sums to 1
  */

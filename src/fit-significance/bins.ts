@@ -32,9 +32,8 @@ export interface StratifiedBins {
 
 /**
  * Fits bins for as many length strata as the sample supports. If a bin does not qualify, fewer strata are tried,
- * because
- * pairs of an unqualified bin have no E-values. In a sample of 4,000 SCOPe domains with homologs, the bin of the
- * shortest proteins had a distance of .166, with .163 allowed; with another seed it was .114.
+ * because pairs of an unqualified bin have no E-values. In a sample of 4,000 SCOPe domains with homologs, the bin of
+ * the shortest proteins had a distance of .166, with .163 allowed; with another seed it was .114.
  * @param decoys  rows of `reversedCoordinates`; empty for a large sample
  * Shape   decoys [sample.proteinCount][sample.proteinCount], or empty
  * Unit    tail coordinates
@@ -250,8 +249,7 @@ function judgeBin(
 
 /**
  * Returns points of ln P(score ≥ x) down to the threshold, evenly spaced in ln P. At the threshold the share of
- * homologs
- * is subtracted; between 1 and there it is interpolated in ln P.
+ * homologs is subtracted; between 1 and there it is interpolated in ln P.
  */
 function bodyOf(scores: Float64Array, threshold: number, logShare: number): BinCard['body'] {
   const points: { score: number; log_probability: number }[] = [];

@@ -34,9 +34,8 @@ const ROUNDS = 3;
 
 /**
  * Fits the null model of a sample that contains unlabelled homologs. A pair is a link if less than one unrelated pair
- * of
- * the sample is expected to reach its score. All pairs within a group of linked proteins are left out, whatever their
- * scores, so that the null is hardly truncated. The profile score joins the finished fit (`addProfileScore`).
+ * of the sample is expected to reach its score. All pairs within a group of linked proteins are left out, whatever
+ * their scores, so that the null is hardly truncated. The profile score joins the finished fit (`addProfileScore`).
  * @param moments  of each protein
  * @param labels  optional group of each protein (cluster, family); proteins with equal labels are linked
  * Shape   labels [sample.proteinCount]

@@ -22,10 +22,8 @@ export const decoyCountOf = (sampleCount: number): number => 2 * Math.min(DECOYS
 
 /**
  * Counts how often populations that the fit has not used reach the tail: pairs of held-out proteins, reversed decoys
- * and
- * shuffled decoys. Other tools calibrate on such decoys. Their observed counts lie far below the expected ones, which
- * is
- * why this null is fitted to real proteins.
+ * and shuffled decoys. Other tools calibrate on such decoys. Their observed counts lie far below the expected ones,
+ * which is why this null is fitted to real proteins.
  * Errors  those of `eachDecoy`
  */
 export async function observePopulations(observation: Observation): Promise<readonly PopulationCard[]> {

@@ -39,8 +39,7 @@ export function isSmallSample(pairCount: number): boolean {
 
 /**
  * Fits one tail to the pooled exceedances of all bins. By construction of the tail coordinate, bins differ only in
- * their
- * thresholds. A single bin has too few exceedances to separate unrelated pairs from homologs.
+ * their thresholds. A single bin has too few exceedances to separate unrelated pairs from homologs.
  *
  * A large sample gets the mixture. In a small sample, or one of mostly homologs, a mixture would assign unrelated pairs
  * to homologs. Such a sample gets one exponential under a low ceiling. Homologs mostly have similar lengths, so the

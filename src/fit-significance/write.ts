@@ -45,8 +45,7 @@ export interface TargetCovariates {
 
 /**
  * Writes a calibration beside its release and replaces an existing one. A process that opens the release meanwhile
- * reads
- * the old calibration, none, or the new one, but no incomplete one.
+ * reads the old calibration, none, or the new one, but no incomplete one.
  * @param reference  file of the reference set, if its members are not targets of the release
  * Errors  those of the file system
  */

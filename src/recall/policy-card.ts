@@ -157,8 +157,7 @@ export function qualificationId(card: PolicyCard): string {
 
 /**
  * Returns whether the recalls reach the required ones. A sampled policy needs all three. A codebook policy needs that
- * of
- * the nearest ten, and the evident one with its own lower requirement.
+ * of the nearest ten, and the evident one with its own lower requirement.
  */
 export function isQualifiedPolicy(card: PolicyCard): boolean {
   return isRecallEnough(card.recalls, card);

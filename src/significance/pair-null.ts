@@ -82,13 +82,11 @@ export interface HubnessScales {
  *   moments         = mean slope · m + spread slope · s
  *
  * The sum is a high quantile of the evidence of unrelated pairs with the same covariates, fitted by quantile
- * regression.
- * The divisor is the mean excess over that quantile. It depends on the standardised log shorter length l, the mean
- * cosine m and the cosine spread s of the pair. With profiles it also depends on the mean and spread of the profile
- * products, the smaller effective number of sequences and the hubness components, and with promiscuity on that of both
- * proteins. The share is 1 if the moments make
- * the tail fall faster than at their means, and `slowerShare` if slower. Under the null the tail of every pair is close
- * to e^(−coordinate).
+ * regression. The divisor is the mean excess over that quantile. It depends on the standardised log shorter length l,
+ * the mean cosine m and the cosine spread s of the pair. With profiles it also depends on the mean and spread of the
+ * profile products, the smaller effective number of sequences and the hubness components, and with promiscuity on that
+ * of both proteins. The share is 1 if the moments make the tail fall faster than at their means, and `slowerShare` if
+ * slower. Under the null the tail of every pair is close to e^(−coordinate).
  * Source  linear quantile regression (Koenker & Bassett 1978)
  */
 export interface PairNull extends HubnessScales {
@@ -251,8 +249,7 @@ const CLOSENESS_WEIGHT = 3;
 /**
  * Combines the Smith–Waterman score and the MaxSim similarity of a pair. Scores of unrelated proteins grow more slowly
  * than the lengths. Divided by the square root of the lengths' geometric mean, with a little similarity added, they
- * have
- * an upper tail whose rate does not depend on the lengths.
+ * have an upper tail whose rate does not depend on the lengths.
  * Unit   affine score ÷ √residues
  */
 export function pairEvidence(

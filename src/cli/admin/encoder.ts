@@ -48,7 +48,7 @@ export function register(program: Command, context: CommandContext): void {
   encoder
     .command('compare')
     .description('how far the int8 tokens of another device differ from those of the CPU')
-    .argument('<fasta>', 'proteins to encode on both; plain or gzip')
+    .argument('<fasta>', 'proteins to encode on both; plain or compressed')
     .option('--encoder <id>', 'default: the encoder of new releases')
     .addOption(new Option('--device <device>', 'the other device').choices(['cpu', 'cuda']).default('cuda'))
     .option('--proteins <n>', 'proteins at most, from the first on', positiveInteger, 10_000)

@@ -41,7 +41,7 @@ export function register(program: Command, context: CommandContext): void {
   program
     .command('annotate')
     .description('find the domains of many proteins with a database of families')
-    .argument('<fasta>', 'FASTA file, plain or gzip')
+    .argument('<fasta>', 'FASTA file, plain or compressed')
     .requiredOption('-d, --database <name>', 'slug of a database of families, or a release id')
     .requiredOption('-o, --output <folder>', 'where the files go')
     .option(

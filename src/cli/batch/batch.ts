@@ -73,7 +73,7 @@ function addSearch(batch: Command, context: CommandContext): void {
   const command = batch
     .command('search')
     .description('search a database with the proteins of a FASTA file, into a Parquet file')
-    .argument('<fasta>', 'FASTA file, plain or gzip')
+    .argument('<fasta>', 'FASTA file, plain or compressed')
     .requiredOption('-d, --database <name>', 'slug of a database, or a release id')
     .requiredOption(
       '-o, --output <file.parquet>',
