@@ -3,6 +3,7 @@ import { findEncoderVersion } from '../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
 import { probabilitiesOf } from '../engine/probabilities.js';
 import { createEngines, type Engines } from '../engine/engines.js';
+import { Refusal } from '../errors.js';
 import type { KernelBackend } from '../kernels/kernels.js';
 import { releaseDirectory } from '../release/catalog.js';
 import { openRelease } from '../release/open.js';
@@ -32,9 +33,12 @@ export function placesOfRelease(
 /**
  * Returns the folder of a release, within the folder of a database that contains it.
  * @param preferred  folder that is taken if the catalog has the release there
+ * Errors  Refusal `database_not_found`
  */
 export function folderOfRelease(foundation: EngineFoundation, releaseId: string, preferred?: string): string {
   const directories = placesOfRelease(foundation, releaseId).map(({ directory }) => directory);
+  if (directories.length === 0)
+    throw new Refusal('database_not_found', `The release ${releaseId} was removed from every database.`);
   return directories.find((directory) => directory === preferred) ?? directories[0];
 }
 

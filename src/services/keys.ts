@@ -24,6 +24,23 @@ export interface NewKey {
 
 const USE_NOTED_EVERY_MS = 60 * 60 * 1000;
 
+/** Errors  Refusal `invalid_organization` for a malformed or reserved name */
+export function checkOrganization(name: string): void {
+  if (!ORGANIZATION_PATTERN.test(name)) {
+    throw new Refusal(
+      'invalid_organization',
+      `An organization is named by 1 to 63 lower-case letters, digits, "-" or "_", not "${name}".`,
+    );
+  }
+  // Visitors of the console without a key share this organization. Its bounds and its replay rule are theirs.
+  if (name === OPEN_ORGANIZATION) {
+    throw new Refusal(
+      'invalid_organization',
+      `The organization "${OPEN_ORGANIZATION}" is reserved for console visitors without a key; name another.`,
+    );
+  }
+}
+
 /** The API keys of the appliance. Only their digests are stored. */
 export class Keys {
   readonly #table: ApiKeyTable;
@@ -74,26 +91,14 @@ export class Keys {
 
   /**
    * Creates a key. The key itself is returned here only.
-   * Errors  Refusal `invalid_organization` for a malformed or reserved name; those of the disk
+   * Errors  those of checkOrganization and of the disk
    */
   async create(
     name: string,
     organizationId: string,
     { isDemo = false, scope = USUAL_SCOPE, expiresAt }: NewKey = {},
   ): Promise<{ readonly key: string; readonly row: ApiKeyRow }> {
-    if (!ORGANIZATION_PATTERN.test(organizationId)) {
-      throw new Refusal(
-        'invalid_organization',
-        `An organization is named by 1 to 63 lower-case letters, digits, "-" or "_", not "${organizationId}".`,
-      );
-    }
-    // Visitors of the console without a key share this organization. Its bounds and its replay rule are theirs.
-    if (organizationId === OPEN_ORGANIZATION) {
-      throw new Refusal(
-        'invalid_organization',
-        `The organization "${OPEN_ORGANIZATION}" is reserved for console visitors without a key; name another.`,
-      );
-    }
+    checkOrganization(organizationId);
     for (let attempt = 0; attempt < CREATE_MAX_TRIES; attempt += 1) {
       const key = mintKey(this.#world);
       const row: ApiKeyRow = {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { loadConfig, type ApplianceConfig } from '../../config.js';
-import { Keys } from '../../services/keys.js';
+import { checkOrganization, Keys } from '../../services/keys.js';
 import { Sessions } from '../../services/console/sessions.js';
 import { openControlStore } from '../../store/control-store.js';
 import { servedAddress } from '../../store/owner.js';
@@ -25,6 +25,7 @@ async function printLink(
   { environment, stdout, stderr }: CommandContext,
   organization: string,
 ): Promise<void> {
+  checkOrganization(organization);
   const config = loadConfig(environment);
   const served = servedAddress(config.dataFolder);
   if (served === undefined)

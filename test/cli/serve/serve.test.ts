@@ -88,8 +88,8 @@ it(
     const lock = join(environment.GLOAMING_DATA, 'server.lock');
     expect(JSON.parse(readFileSync(lock, 'utf8'))).toMatchObject({ pid: third.pid });
     // Another shell has other settings than the server.
-    const link = (): Promise<{ readonly stdout: string; readonly stderr: string }> =>
-      promisify(execFile)(process.execPath, [MAIN, 'console'], {
+    const link = (...options: string[]): Promise<{ readonly stdout: string; readonly stderr: string }> =>
+      promisify(execFile)(process.execPath, [MAIN, 'console', ...options], {
         env: { ...process.env, ...environment, GLOAMING_PORT: '1' },
       });
     const url = readFileSync(join(environment.GLOAMING_DATA, 'server.url'), 'utf8');
@@ -101,6 +101,7 @@ it(
     third.kill('SIGTERM');
     await once(third, 'exit');
     expect(existsSync(lock)).toBe(false);
+    await expect(link('--organization', 'console-open')).rejects.toThrow('reserved');
     expect(await link()).toEqual({
       stdout: expect.stringMatching(/:1\/console\/#\/enter\//),
       stderr: expect.stringMatching(/^No server runs on [^\n]*\n$/),
