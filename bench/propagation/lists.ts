@@ -15,10 +15,10 @@ import { logEValueOf } from '../tools/candidate-scores.js';
 /** Queries of one search, and of one file of the folder. */
 const PACK = 128;
 /**
- * Nearest targets by MaxSim that get an E-value, as many as a search lists unless told otherwise. False hits farther away
- * are not counted: pairs of unequal lengths. Of 906 dev queries with homologs the nearest 1,000 hold .59, .67 and .87 of
- * the false hits that E = 10, 1 and .1 claim, and all targets .94, .90 and 1.10. The benches of calibration and homologs
- * judge all targets.
+ * Nearest targets by MaxSim that get an E-value, as many as a search lists unless told otherwise. False hits farther
+ * away are not counted: pairs of unequal lengths. Of 906 dev queries with homologs the nearest 1,000 hold .59, .67 and
+ * .87 of the false hits that E = 10, 1 and .1 claim, and all targets .94, .90 and 1.10. The benches of calibration and
+ * homologs judge all targets.
  */
 const CANDIDATES = 1_000;
 /** Largest E-value of a stored hit, and of one with the ends of its alignment. */
