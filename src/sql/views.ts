@@ -136,11 +136,11 @@ function longAttributes({ slug, releaseId, fields, file }: SqlRelease): string {
 }
 
 function databaseStatements(releases: readonly SqlRelease[]): readonly string[] {
-  const slugs = [...new Set(releases.map(({ slug }) => slug))];
+  const schemas = schemaNames(new Set(releases.map(({ slug }) => slug)));
   return [
-    ...slugs.map((slug) => `CREATE SCHEMA ${schemaOf(slug)}`),
+    ...[...schemas.values()].map((schema) => `CREATE SCHEMA ${schema}`),
     ...releases.flatMap((release) => {
-      const schema = schemaOf(release.slug);
+      const schema = schemas.get(release.slug)!;
       const short = release.releaseId.slice('dbr_'.length, 'dbr_'.length + SHORT_ID_CHARACTERS);
       const names = [`targets_${short}`, ...(release.isDefault ? ['targets'] : [])];
       const views = names.map((name) => `CREATE VIEW ${schema}.${name} AS ${wideTargets(release)}`);
@@ -162,8 +162,15 @@ function wideTargets({ fields, file }: SqlRelease): string {
   return `SELECT ${[...TARGET_COLUMNS, ...columns].join(', ')} FROM ${parquet([file])}`;
 }
 
-function schemaOf(slug: string): string {
-  return identifier(TAKEN_SCHEMAS.has(slug) ? `database_${slug}` : slug);
+/** The schema of each database: its slug, or `database_<slug>` if the engine has that name, or that with a number. */
+function schemaNames(slugs: ReadonlySet<string>): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const slug of slugs) {
+    let free = TAKEN_SCHEMAS.has(slug) ? `database_${slug}` : slug;
+    for (let again = 2; free !== slug && slugs.has(free); again += 1) free = `database_${slug}_${again}`;
+    names.set(slug, identifier(free));
+  }
+  return names;
 }
 
 function parquet(files: readonly string[]): string {
