@@ -37,12 +37,24 @@ export async function requireReading(sql: string, gate: DuckDBConnection): Promi
 
 async function parse(sql: string, gate: DuckDBConnection): Promise<Serialized> {
   const reader = await gate.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [sql]);
-  const parsed = JSON.parse(String(reader.value(0, 0))) as Serialized;
+  const parsed = readTree(String(reader.value(0, 0)));
   if (!parsed.error) return parsed;
   if (parsed.error_type === 'not implemented') {
     throw new StatementFailure('refused', 'Only reading statements are executed, such as SELECT.');
   }
   throw new StatementFailure('invalid', parsed.error_message ?? 'The statement cannot be parsed.');
+}
+
+function readTree(json: string): Serialized {
+  try {
+    return JSON.parse(json) as Serialized;
+  } catch {
+    // DuckDB writes a literal beyond the range of a double as Infinity, which JSON does not have.
+    throw new StatementFailure(
+      'invalid',
+      `A number is out of range: it is at most ${Number.MAX_VALUE} in size.`,
+    );
+  }
 }
 
 type Node = Readonly<Record<string, unknown>>;

@@ -1,5 +1,6 @@
 import {
   DuckDBArrayValue,
+  DuckDBBlobValue,
   DuckDBListValue,
   DuckDBMapValue,
   DuckDBStructValue,
@@ -38,6 +39,7 @@ export function postgresText(value: DuckDBValue): string {
   if (value instanceof DuckDBStructValue || value instanceof DuckDBMapValue) {
     return JSON.stringify(jsonOf(value));
   }
+  if (value instanceof DuckDBBlobValue) return `\\x${Buffer.from(value.bytes).toString('hex')}`;
   return String(value);
 }
 

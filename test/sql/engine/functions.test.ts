@@ -120,6 +120,16 @@ describe('the functions that statements may call', () => {
   });
 });
 
+it('a number beyond the range of a double is called out of range', async () => {
+  for (const number of ['1e400::double', '-1e309', '1e400::varchar', '[1, 1e400]']) {
+    await expect(requireReading(`SELECT ${number}`, gate), number).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('number is out of range') as unknown,
+    });
+  }
+  expect(await requireReading("SELECT 1e308, 'Infinity'::double, 'NaN'::float", gate)).toBe(true);
+});
+
 describe("the engine's own views", () => {
   it('are readable if a standard defines them; every other view is refused', async () => {
     const reader = await gate.runAndReadAll(
