@@ -36,6 +36,29 @@ export class Slice {
   }
 }
 
+/** Work that yields wherever it may pause: one body for callers that take turns and for those that do not. */
+export type Steps<Result> = Generator<undefined, Result>;
+
+/** Does the work in slices. Errors  those of the work; the signal's reason, at the next pause after its abort */
+export async function inTurns<Result>(work: Steps<Result>, signal?: AbortSignal): Promise<Result> {
+  const slice = new Slice();
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    if (!slice.isOver) continue;
+    await slice.pause();
+    signal?.throwIfAborted();
+  }
+}
+
+/** Does the work without a pause, for a process that has nothing else to do. Errors  those of the work */
+export function atOnce<Result>(work: Steps<Result>): Result {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
 /** `list.map(work)` in slices, with the same result. Errors  those of `work` */
 export async function mapInTurns<Item, Result>(
   list: readonly Item[],

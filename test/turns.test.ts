@@ -1,7 +1,7 @@
 // @module-tag fast
 
 import { describe, expect, it } from 'vitest';
-import { mapInTurns, pause } from '#src/turns.js';
+import { atOnce, inTurns, mapInTurns, pause, type Steps } from '#src/turns.js';
 
 describe('work in turns', () => {
   it('runs one task at a time, with a round of the event loop between two tasks that pause', async () => {
@@ -41,5 +41,29 @@ describe('work in turns', () => {
       throw new RangeError('no');
     };
     await expect(mapInTurns([1], fail)).rejects.toThrow(RangeError);
+  });
+
+  it('in steps gives one result with and without pauses, and ends at the pause after an abort', async () => {
+    let done = 0;
+    function* count(steps: number): Steps<number> {
+      for (let step = 0; step < steps; step += 1) {
+        for (const endMs = performance.now() + 2; performance.now() < endMs;);
+        done += 1;
+        yield;
+      }
+      return steps;
+    }
+    expect(atOnce(count(3))).toBe(3);
+    let rounds = 0;
+    const ticking = setInterval(() => (rounds += 1), 0);
+    expect(await inTurns(count(20))).toBe(20);
+    clearInterval(ticking);
+    expect(rounds).toBeGreaterThan(3);
+    done = 0;
+    const controller = new AbortController();
+    const left = new Error('The client has left.');
+    setImmediate(() => controller.abort(left));
+    await expect(inTurns(count(1_000), controller.signal)).rejects.toBe(left);
+    expect(done).toBeLessThan(100);
   });
 });

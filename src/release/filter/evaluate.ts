@@ -1,5 +1,7 @@
+import { atOnce, type Steps } from '../../turns.js';
 import type { Clause, TestClause } from './clause.js';
-import { attributeColumn } from './columns.js';
+import { attributeColumnSteps } from './columns.js';
+import { partFinder } from './parts.js';
 import { compareValues, valueOf } from './values.js';
 import type { AttributeValue, Release } from '../release.js';
 
@@ -17,6 +19,10 @@ const UNKNOWN = 0;
 const IS_FALSE = 1;
 const IS_TRUE = 2;
 
+/** Values that are tested, and words of 32 targets that are combined, between two steps. */
+const VALUES_PER_STEP = 16;
+const WORDS_PER_STEP = 256;
+
 /** Parts of a release that a filter reads. */
 export type FilteredRelease = Pick<Release, 'targets' | 'lineage'>;
 
@@ -26,27 +32,37 @@ export type FilteredRelease = Pick<Release, 'targets' | 'lineage'>;
  *         each target where the field has too many values to be coded
  */
 export function eligibleTargets(clause: Clause, release: FilteredRelease): Uint32Array {
-  const { isTrue } = evaluate(clause, release);
+  return atOnce(eligibleTargetSteps(clause, release));
+}
+
+/** eligibleTargets for callers that take turns. */
+export function* eligibleTargetSteps(clause: Clause, release: FilteredRelease): Steps<Uint32Array> {
+  const { isTrue } = yield* evaluate(clause, release);
   let count = 0;
-  for (const word of isTrue) count += countBits(word);
+  for (const [index, word] of isTrue.entries()) {
+    if (index % WORDS_PER_STEP === 0) yield;
+    count += countBits(word);
+  }
   const eligible = new Uint32Array(count);
   let next = 0;
   for (const [index, word] of isTrue.entries()) {
+    if (index % WORDS_PER_STEP === 0) yield;
     for (let rest = word; rest !== 0; rest &= rest - 1)
       eligible[next++] = index * 32 + 31 - Math.clz32(rest & -rest);
   }
   return eligible;
 }
 
-function evaluate(clause: Clause, release: FilteredRelease): Outcome {
-  if (clause.kind === 'test') return evaluateTest(clause, release);
+function* evaluate(clause: Clause, release: FilteredRelease): Steps<Outcome> {
+  if (clause.kind === 'test') return yield* evaluateTest(clause, release);
   const [first, ...others] = clause.clauses;
-  const outcome = evaluate(first!, release);
+  const outcome = yield* evaluate(first!, release);
   const [narrowed, widened] =
     clause.kind === 'and' ? (['isTrue', 'isFalse'] as const) : (['isFalse', 'isTrue'] as const);
   for (const other of others) {
-    const next = evaluate(other, release);
+    const next = yield* evaluate(other, release);
     for (let word = 0; word < outcome.isTrue.length; word += 1) {
+      if (word % WORDS_PER_STEP === 0) yield;
       outcome[narrowed][word] &= next[narrowed][word];
       outcome[widened][word] |= next[widened][word];
     }
@@ -54,12 +70,13 @@ function evaluate(clause: Clause, release: FilteredRelease): Outcome {
   return outcome;
 }
 
-function evaluateTest(clause: TestClause, release: FilteredRelease): Outcome {
-  const { codes, outcomes } = codedOutcomes(clause, release);
+function* evaluateTest(clause: TestClause, release: FilteredRelease): Steps<Outcome> {
+  const { codes, outcomes } = yield* codedOutcomes(clause, release);
   const words = Math.ceil(codes.length / 32);
   const isTrue = new Uint32Array(words);
   const isFalse = new Uint32Array(words);
   for (let word = 0; word < words; word += 1) {
+    if (word % WORDS_PER_STEP === 0) yield;
     const start = word * 32;
     const bits = Math.min(32, codes.length - start);
     let trueBits = 0;
@@ -82,15 +99,22 @@ interface CodedOutcomes {
   readonly outcomes: Uint8Array;
 }
 
-function codedOutcomes(clause: TestClause, { targets, lineage }: FilteredRelease): CodedOutcomes {
+function* codedOutcomes(clause: TestClause, { targets, lineage }: FilteredRelease): Steps<CodedOutcomes> {
   const outcomeOf = valueOutcomes(clause, lineage);
   const { name } = clause.field;
-  const column = attributeColumn(targets, name);
+  const column = yield* attributeColumnSteps(targets, name);
   if (column !== undefined) {
-    return { codes: column.codes, outcomes: Uint8Array.from([undefined, ...column.values], outcomeOf) };
+    const outcomes = new Uint8Array(1 + column.values.length);
+    outcomes[0] = outcomeOf(undefined);
+    for (const [index, value] of column.values.entries()) {
+      if (index % VALUES_PER_STEP === 0) yield;
+      outcomes[1 + index] = outcomeOf(value);
+    }
+    return { codes: column.codes, outcomes };
   }
   const byTarget = new Uint32Array(targets.count);
   for (let target = 0; target < targets.count; target += 1) {
+    if (target % VALUES_PER_STEP === 0) yield;
     byTarget[target] = outcomeOf(targets.attribute(target, name));
   }
   return { codes: byTarget, outcomes: Uint8Array.of(UNKNOWN, IS_FALSE, IS_TRUE) };
@@ -134,8 +158,11 @@ function valueTest(
       return (value) => (value as string).startsWith(texts[0]);
     case 'suffix':
       return (value) => (value as string).endsWith(texts[0]);
-    case 'contains_any':
-      return (value) => texts.some((text) => (value as string | readonly string[]).includes(text));
+    case 'contains_any': {
+      if (field.type === 'string') return partFinder(texts) as (value: AttributeValue) => boolean;
+      const accepted = new Set(texts);
+      return (value) => (value as readonly string[]).some((element) => accepted.has(element));
+    }
     case 'contains_all':
       return (value) => texts.every((text) => (value as string | readonly string[]).includes(text));
     case 'descends_from':

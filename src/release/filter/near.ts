@@ -1,6 +1,7 @@
+import { atOnce, type Steps } from '../../turns.js';
 import type { AttributeValue, FilterField, Release } from '../release.js';
-import { attributeColumn } from './columns.js';
-import { eligibleTargets } from './evaluate.js';
+import { attributeColumnSteps } from './columns.js';
+import { eligibleTargetSteps } from './evaluate.js';
 import { canonicalClause } from './filter.js';
 import type { Predicate } from './operators.js';
 import { nearestName } from './values.js';
@@ -10,6 +11,8 @@ const NEAR_MAX_COUNT = 3;
 /** Letters are compared where that takes some milliseconds. */
 const COMPARED_MAX_COUNT = 5_000;
 const COMPARED_MAX_CHARACTERS = 64;
+/** Values that are read between two steps. */
+const VALUES_PER_STEP = 64;
 
 /**
  * Explains a filter that no target passes. Each of its tests has a hint: the number of targets that pass this test
@@ -17,12 +20,17 @@ const COMPARED_MAX_CHARACTERS = 64;
  * @param predicate in its canonical form; undefined if all targets pass
  */
 export function explainEmptySelection(predicate: unknown, release: Release): readonly string[] {
+  return atOnce(emptySelectionSteps(predicate, release));
+}
+
+/** explainEmptySelection for callers that take turns. */
+export function* emptySelectionSteps(predicate: unknown, release: Release): Steps<readonly string[]> {
   if (predicate === undefined) return [];
   const hints: string[] = [];
   for (const test of testsOf(predicate as Predicate)) {
     if (hints.length === HINTS_MAX_COUNT) break;
-    const count = countOf(test, release);
-    const hint = count > 0 ? `${textOf(test)} alone has ${formatted(count)}` : nearHint(test, release);
+    const count = yield* countOf(test, release);
+    const hint = count > 0 ? `${textOf(test)} alone has ${formatted(count)}` : yield* nearHint(test, release);
     if (hint !== undefined) hints.push(hint);
   }
   return hints;
@@ -36,30 +44,34 @@ function* testsOf(predicate: Predicate): Generator<Test> {
   else yield predicate;
 }
 
-function countOf(predicate: Predicate, release: Release): number {
-  return eligibleTargets(canonicalClause(predicate, release.fields), release).length;
+function* countOf(predicate: Predicate, release: Release): Steps<number> {
+  const eligible = yield* eligibleTargetSteps(canonicalClause(predicate, release.fields), release);
+  return eligible.length;
 }
 
-function nearHint(test: Test, release: Release): string | undefined {
+function* nearHint(test: Test, release: Release): Steps<string | undefined> {
   const field = release.fields.find(({ name }) => name === test.field);
   if (field === undefined) return undefined;
   const [wantedValue] = valuesOf(test);
   if (wantedValue === undefined) return `no protein has ${field.name}`;
   if (field.isTaxonomy === true && test.op !== 'descends_from') {
-    const under = countOf({ op: 'descends_from', field: field.name, value: wantedValue }, release);
+    const under = yield* countOf({ op: 'descends_from', field: field.name, value: wantedValue }, release);
     if (under > 0)
       return (
         `${field.name} ${wantedValue} itself has none; ` +
         `\`${field.name} under ${wantedValue}\` has ${formatted(under)}`
       );
   }
-  const column = attributeColumn(release.targets, field.name);
+  const column = yield* attributeColumnSteps(release.targets, field.name);
   if (column === undefined) return undefined;
   const counts = new Uint32Array(column.values.length);
-  for (const code of column.codes) if (code > 0) counts[code - 1] += 1;
+  for (const [target, code] of column.codes.entries()) {
+    if (target % VALUES_PER_STEP === 0) yield;
+    if (code > 0) counts[code - 1] += 1;
+  }
   const values = column.values.map((value, code) => ({ value, count: counts[code] }));
   return field.type === 'string' || field.type === 'string_list'
-    ? nearTexts(test, wantedValue, field, values)
+    ? yield* nearTexts(test, wantedValue, field, values)
     : rangeOf(test, field, values);
 }
 
@@ -69,17 +81,25 @@ interface Counted {
 }
 
 /** Returns texts that contain the wanted text or are contained in it; otherwise the text with the fewest edits. */
-function nearTexts(test: Test, wantedText: string, field: FilterField, values: readonly Counted[]): string {
+function* nearTexts(
+  test: Test,
+  wantedText: string,
+  field: FilterField,
+  values: readonly Counted[],
+): Steps<string> {
   const counts = new Map<string, number>();
-  for (const { value, count } of values) {
+  for (const [index, { value, count }] of values.entries()) {
+    if (index % VALUES_PER_STEP === 0) yield;
     for (const text of typeof value === 'object' ? value : [String(value)])
       counts.set(text, (counts.get(text) ?? 0) + count);
   }
   const lower = wantedText.toLowerCase();
-  const holding = [...counts.keys()].filter((text) => {
+  const holding: string[] = [];
+  for (const [index, text] of [...counts.keys()].entries()) {
+    if (index % VALUES_PER_STEP === 0) yield;
     const other = text.toLowerCase();
-    return other !== '' && (other.includes(lower) || lower.includes(other));
-  });
+    if (other !== '' && (other.includes(lower) || lower.includes(other))) holding.push(text);
+  }
   const isComparable = counts.size <= COMPARED_MAX_COUNT && wantedText.length <= COMPARED_MAX_CHARACTERS;
   const nearest = isComparable ? nearestName(wantedText, counts.keys()) : undefined;
   const near = holding.length > 0 ? holding : nearest === undefined ? [] : [nearest];

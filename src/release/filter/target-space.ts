@@ -1,16 +1,28 @@
 import { valueId } from '../../ids.js';
+import { atOnce, type Steps } from '../../turns.js';
 import { type CanonicalFilter, canonicalClause } from './filter.js';
-import { eligibleTargets } from './evaluate.js';
+import { eligibleTargetSteps } from './evaluate.js';
 import type { Release, TargetSpace } from '../release.js';
+
+/** Targets whose residues are counted between two steps. */
+const TARGETS_PER_STEP = 1_024;
 
 /**
  * The targets of a release that a canonical filter lets through, under an id that equal canonical filters share.
  * Order   eligible targets ascend, so that a search visits the token file from front to back
  */
 export function compileTargetSpace(release: Release, filter: CanonicalFilter): TargetSpace {
-  const eligible = eligibleTargets(canonicalClause(filter.predicate, release.fields), release);
+  return atOnce(targetSpaceSteps(release, filter));
+}
+
+/** compileTargetSpace for callers that take turns. */
+export function* targetSpaceSteps(release: Release, filter: CanonicalFilter): Steps<TargetSpace> {
+  const eligible = yield* eligibleTargetSteps(canonicalClause(filter.predicate, release.fields), release);
   let searchedResidueCount = 0;
-  for (const target of eligible) searchedResidueCount += release.targets.length(target);
+  for (const [index, target] of eligible.entries()) {
+    if (index % TARGETS_PER_STEP === 0) yield;
+    searchedResidueCount += release.targets.length(target);
+  }
   return Object.freeze({
     id: targetSpaceId(release, filter),
     canonicalFilter: filter.predicate,

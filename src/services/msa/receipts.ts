@@ -77,7 +77,7 @@ export class MsaReceipts {
     const { candidates } = content;
     const { sequence } = content.query;
     const engine = await engines.open(release.releaseId);
-    const space = targetSpaceOf(content, engine.release, targetSpaces);
+    const space = await targetSpaceOf(content, engine.release, targetSpaces, context.signal);
     const judged = await this.#judge(id, content, space, engine, context.signal);
     const { calibration } = engine;
     const hasEValues = judged.some(({ logEValue: value }) => value !== undefined);
@@ -135,11 +135,12 @@ export function withoutAlignments(): Refusal {
   );
 }
 
-function targetSpaceOf(
+async function targetSpaceOf(
   { target_space: space }: AlignedReceipt,
   release: Release,
   targetSpaces: TargetSpaces,
-): TargetSpace {
+  signal: AbortSignal,
+): Promise<TargetSpace> {
   if (space === null) return targetSpaces.unfiltered(release);
-  return targetSpaces.reopen(release, space.canonical_filter);
+  return targetSpaces.reopenInTurns(release, space.canonical_filter, signal);
 }

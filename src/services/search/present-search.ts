@@ -1,8 +1,8 @@
 import type { HomologyCandidateSet } from '../../contract/search/candidate-set.js';
 import type { Warning } from '../../contract/grammar/envelope.js';
 import { sha256Hex } from '../../canonical.js';
-import { mapInTurns } from '../../turns.js';
-import { explainEmptySelection } from '../../release/filter/near.js';
+import { inTurns, mapInTurns } from '../../turns.js';
+import { emptySelectionSteps, explainEmptySelection } from '../../release/filter/near.js';
 import type { TargetSpace } from '../../release/release.js';
 import type { SearchEngine, SearchRequest, SearchResult } from '../../search/search-types.js';
 import type { CatalogRelease } from './catalog.js';
@@ -69,16 +69,20 @@ export async function presentAnswer({ engine, request, result }: FinishedSearch)
 export async function presentSearch(searched: Searched): Promise<LastingAnswer> {
   const { database, engine, request, result, serverVersion } = searched;
   const answer = await presentAnswer(searched);
+  const { targetSpace } = request;
+  const hints = isEmpty(targetSpace)
+    ? await inTurns(emptySelectionSteps(targetSpace.canonicalFilter, engine.release))
+    : undefined;
   return {
     candidates: answer.candidates,
-    database: presentDatabase(database, engine, request.targetSpace),
+    database: presentDatabase(database, engine, targetSpace),
     evidence_summary: answer.evidence_summary,
     execution: presentExecution(engine, result, serverVersion),
     is_result_limit_reached: answer.is_result_limit_reached,
     query: answer.query,
     ranking: presentRanking(result.policy),
     result_sha256: answer.result_sha256,
-    warnings: searchWarnings(engine, request.targetSpace, result.kernelRetry?.servedBy),
+    warnings: searchWarnings(engine, targetSpace, result.kernelRetry?.servedBy, hints),
   };
 }
 
@@ -204,15 +208,21 @@ function untestedWarning({ release, calibration }: SearchEngine): Warning | unde
   };
 }
 
+function isEmpty({ searchedTargetCount }: TargetSpace): boolean {
+  return searchedTargetCount === 0;
+}
+
 /** Warnings about the E-values of a release. */
 export function evidenceWarnings(engine: SearchEngine): readonly Warning[] {
   return [homologWarning(engine), untestedWarning(engine)].filter((warning) => warning !== undefined);
 }
 
+/** @param hints those of an empty target space. Default: they are computed without a pause */
 export function searchWarnings(
   engine: SearchEngine,
   targetSpace: TargetSpace,
   retriedOn: string | undefined,
+  hints?: readonly string[],
 ): Warning[] {
   const { release, backend, encoder } = engine;
   const warnings = [...evidenceWarnings(engine)];
@@ -231,12 +241,12 @@ export function searchWarnings(
       details: { device: encoder.device },
     });
   }
-  if (targetSpace.searchedTargetCount === 0) {
-    const hints = explainEmptySelection(targetSpace.canonicalFilter, release);
+  if (isEmpty(targetSpace)) {
+    const explained = hints ?? explainEmptySelection(targetSpace.canonicalFilter, release);
     warnings.push({
       code: 'target_space_empty',
-      message: ['No target is eligible under this filter, so nothing was compared', ...hints].join('; '),
-      details: { target_space_id: targetSpace.id, hints },
+      message: ['No target is eligible under this filter, so nothing was compared', ...explained].join('; '),
+      details: { target_space_id: targetSpace.id, hints: explained },
     });
   }
   if (release.manifest.is_simulated) {

@@ -31,7 +31,7 @@ export interface ResolvedSearch {
 
 /**
  * Resolves database, release and target space of a request.
- * Errors  the refusals of catalog, target spaces and filters; Faults of files and encoder
+ * Errors  the refusals of catalog, target spaces and filters; Faults of files and encoder; the signal's reason
  */
 export async function resolveSearch(
   wire: SearchWire,
@@ -103,7 +103,8 @@ function selectRelease(
     const release = catalog.release(stored.databaseReleaseId, organizationId, 'target_space_id');
     return {
       release,
-      targetSpaceOf: async (engine) => targetSpaces.reopen(engine.release, stored.canonicalFilter),
+      targetSpaceOf: ({ release: opened }) =>
+        targetSpaces.reopenInTurns(opened, stored.canonicalFilter, context.signal),
     };
   }
   const release =

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { untilAborted } from '../../abort.js';
 import { canonicalSha256 } from '../../canonical.js';
 import type {
   TargetSpaceCompilation,
@@ -9,7 +10,13 @@ import { TARGET_SPACE_CACHE_MAX_TARGETS } from '../../limits.js';
 import { compileFilter, type CanonicalFilter } from '../../release/filter/filter.js';
 import { COMPILATION_OPERATORS, type Predicate } from '../../release/filter/operators.js';
 import type { Release, TargetSpace } from '../../release/release.js';
-import { compileTargetSpace, targetSpaceId, unfilteredSpace } from '../../release/filter/target-space.js';
+import {
+  compileTargetSpace,
+  targetSpaceId,
+  targetSpaceSteps,
+  unfilteredSpace,
+} from '../../release/filter/target-space.js';
+import { inTurns } from '../../turns.js';
 import type { TargetSpaceRow, TargetSpaceTable } from '../../store/tables/target-spaces.js';
 import type { RequestContext } from '../context.js';
 import type { Engines } from '../../engine/engines.js';
@@ -22,12 +29,17 @@ export interface TargetSpaces {
   unfiltered(release: Release): TargetSpace;
   /**
    * The space of a homology request's filter. It is stored, so that its id works later and after a restart.
-   * Errors  Refusal `invalid_filter` with every invalid member
+   * Errors  Refusal `invalid_filter` with every invalid member; the signal's reason
    */
   ofFilter(release: Release, filter: unknown, context: RequestContext): Promise<TargetSpace>;
   /** Errors  Refusal `target_space_not_found`; `permission_denied` where only other organizations made it */
   find(id: string, organizationId: string): TargetSpaceRow;
-  /** @param canonicalFilter as compiled for this release */
+  /**
+   * @param canonicalFilter as compiled for this release
+   * Errors  the signal's reason
+   */
+  reopenInTurns(release: Release, canonicalFilter: unknown, signal?: AbortSignal): Promise<TargetSpace>;
+  /** reopenInTurns without a pause, for commands. */
   reopen(release: Release, canonicalFilter: unknown): TargetSpace;
   /** The compilation route. Errors  the refusals of the route */
   compile(
@@ -47,20 +59,34 @@ export function createTargetSpaces({ table, catalog, engines }: TargetSpaceDepen
     maxSize: TARGET_SPACE_CACHE_MAX_TARGETS,
     sizeCalculation: ({ eligible }) => (eligible?.length ?? 0) + 1,
   });
-  const evaluate = (release: Release, filter: CanonicalFilter): TargetSpace => {
-    const id = targetSpaceId(release, filter);
-    const cached = cache.get(id);
-    if (cached !== undefined) return cached;
-    const space = compileTargetSpace(release, filter);
-    cache.set(id, space);
+  const stored = (space: TargetSpace): TargetSpace => {
+    cache.set(space.id!, space);
     return space;
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  // Evaluates one filter at a time, so that equal filters share one evaluation and few of its sets are in memory.
+  const evaluate = (
+    id: string,
+    release: Release,
+    filter: CanonicalFilter,
+    signal?: AbortSignal,
+  ): Promise<TargetSpace> => {
+    const cached = cache.get(id);
+    if (cached !== undefined) return Promise.resolve(cached);
+    const evaluated = last.then(async () => {
+      signal?.throwIfAborted();
+      return cache.get(id) ?? stored(await inTurns(targetSpaceSteps(release, filter), signal));
+    });
+    last = evaluated.catch(() => undefined);
+    return untilAborted(evaluated, signal);
   };
   return {
     unfiltered: unfilteredSpace,
     async ofFilter(release, filter, context) {
       const canonical = compileFilter(filter, release.fields, { place: ['body', 'filter'] });
-      await table.put(spaceRow(release, canonical), context.organizationId);
-      return evaluate(release, canonical);
+      const row = spaceRow(release, canonical);
+      await table.put(row, context.organizationId);
+      return evaluate(row.id, release, canonical, context.signal);
     },
     find(id, organizationId) {
       const row = table.find(id, organizationId);
@@ -72,8 +98,14 @@ export function createTargetSpaces({ table, catalog, engines }: TargetSpaceDepen
         param: 'target_space_id',
       });
     },
-    reopen: (release, filter) =>
-      evaluate(release, { predicate: filter as Predicate, sha256: canonicalSha256(filter) }),
+    reopenInTurns(release, filter, signal) {
+      const canonical = knownFilter(filter);
+      return evaluate(targetSpaceId(release, canonical), release, canonical, signal);
+    },
+    reopen: (release, filter) => {
+      const canonical = knownFilter(filter);
+      return cache.get(targetSpaceId(release, canonical)) ?? stored(compileTargetSpace(release, canonical));
+    },
     async compile(request, context) {
       const { organizationId } = context;
       const entry = catalog.release(request.DatabaseReleaseID, organizationId, 'DatabaseReleaseID');
@@ -94,6 +126,10 @@ export function createTargetSpaces({ table, catalog, engines }: TargetSpaceDepen
       };
     },
   };
+}
+
+function knownFilter(predicate: unknown): CanonicalFilter {
+  return { predicate: predicate as Predicate, sha256: canonicalSha256(predicate) };
 }
 
 function spaceRow(release: Release, filter: CanonicalFilter): TargetSpaceRow {

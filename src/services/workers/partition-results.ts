@@ -26,7 +26,7 @@ export interface PartitionResults {
 export interface PartitionResultsDependencies {
   readonly catalog: Pick<Catalog, 'release'>;
   readonly engines: Pick<Engines, 'open'>;
-  readonly targetSpaces: Pick<TargetSpaces, 'unfiltered' | 'reopen'>;
+  readonly targetSpaces: Pick<TargetSpaces, 'unfiltered' | 'reopenInTurns'>;
 }
 
 export function createPartitionResults({
@@ -52,7 +52,9 @@ export function createPartitionResults({
         );
       }
       const targetSpace =
-        filter === null ? targetSpaces.unfiltered(release) : filteredSpace(release, filter, targetSpaces);
+        filter === null
+          ? targetSpaces.unfiltered(release)
+          : await filteredSpace(release, filter, targetSpaces, signal);
       const encoded = await encode(queries, request, engine, { signal });
       const partial =
         sampled === null
@@ -65,12 +67,13 @@ export function createPartitionResults({
   };
 }
 
-/** Errors  Refusal `invalid_filter` */
+/** Errors  Refusal `invalid_filter`; the signal's reason */
 function filteredSpace(
   release: Release,
   filter: unknown,
-  targetSpaces: Pick<TargetSpaces, 'reopen'>,
-): TargetSpace {
+  targetSpaces: Pick<TargetSpaces, 'reopenInTurns'>,
+  signal: AbortSignal,
+): Promise<TargetSpace> {
   const { predicate } = compileFilter(filter, release.fields, { place: ['filter'], isCanonical: true });
-  return targetSpaces.reopen(release, predicate);
+  return targetSpaces.reopenInTurns(release, predicate, signal);
 }
