@@ -67,14 +67,22 @@ export const ATTRIBUTE_MAX_CHARACTERS = 32_768;
 /** Total of all attributes of one target. It bounds the memory of a batch of targets. */
 export const ATTRIBUTES_MAX_CHARACTERS = 65_536;
 
-/** Stored receipts. The oldest are deleted first. */
+/** Stored receipts, in count and in bytes of their contents. The oldest are deleted first. */
 export const RECEIPTS_MAX_COUNT = 200_000;
+export const RECEIPTS_MAX_BYTES = 16 * GIBIBYTE_BYTES;
+/**
+ * Stored target spaces of one organization, and bytes of their filters. At either bound new ones are refused: ids of
+ * target spaces work for ever, so none is deleted.
+ */
+export const TARGET_SPACES_MAX_COUNT = 1_000_000;
+export const TARGET_SPACES_MAX_BYTES = GIBIBYTE_BYTES;
 /** Organization of console visitors without a key, where the settings let them search. */
 export const OPEN_ORGANIZATION = 'console-open';
 /** Their searches that run or wait at once, so that those of keys have the rest of the queue. */
 export const OPEN_EXECUTIONS_MAX_COUNT = 8;
-/** Receipts, alignments (in count and bytes) and components that they leave. Their oldest are deleted first. */
+/** Receipts, alignments (both in count and bytes) and components that they leave. Their oldest are deleted first. */
 export const OPEN_RECEIPTS_MAX_COUNT = 10_000;
+export const OPEN_RECEIPTS_MAX_BYTES = GIBIBYTE_BYTES;
 export const OPEN_MSAS_MAX_COUNT = 1_000;
 export const OPEN_MSAS_MAX_BYTES = GIBIBYTE_BYTES;
 /** Target spaces of such visitors, which are in memory only, and characters of their filters. */

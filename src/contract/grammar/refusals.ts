@@ -175,7 +175,7 @@ export const REFUSALS = {
   storage_quota_exceeded: refusal(
     409,
     'capacity_error',
-    'The organization has no room for it: delete files or abort uploads.',
+    'The organization has no room for it: delete files, abort uploads, or use target spaces that are stored.',
   ),
   file_exceeds_quota: invalid(413, 'The file alone is larger than all that the organization may keep.'),
   storage_full: refusal(409, 'capacity_error', 'The disk has no room for it besides its reserve.', true),

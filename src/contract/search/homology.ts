@@ -211,6 +211,7 @@ export const searchHomology = defineRoute({
     'sequence_too_long',
     'query_range_invalid',
     'invalid_filter',
+    'storage_quota_exceeded',
     'significance_unavailable',
     'propagation_unavailable',
     'relatives_unavailable',

@@ -45,7 +45,7 @@ export const compileTargetSpace = defineRoute({
   successStyle: 'envelope',
   errorStyle: 'envelope',
   work: 'light',
-  refusals: ['permission_denied', 'release_not_found', 'invalid_filter'],
+  refusals: ['permission_denied', 'release_not_found', 'invalid_filter', 'storage_quota_exceeded'],
 });
 
 export type TargetSpaceCompilationRequest = Static<typeof TargetSpaceCompilationRequest>;

@@ -35,6 +35,10 @@ export function checkNamedValues(check: Check): void {
     if (id !== named) report('value_changed', `target-spaces ${id}`, `Its content has the id ${named}.`);
   }
   checkIndex<Aged>(check, 'receipts-by-age', 'receipts', ageOf);
+  for (const [id] of rows.of<number>('receipts-sizes')) {
+    if (!rows.has('receipts', id))
+      report('index_dangling', `receipts-sizes ${id}`, 'No receipt has this id.');
+  }
   checkIndex<Aged>(check, 'msas-by-age', 'msas', ageOf, true);
   checkIndex<Aged>(check, 'msa-components-by-age', 'msa-components', ageOf, true);
 }

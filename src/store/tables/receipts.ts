@@ -1,5 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { OPEN_ORGANIZATION, OPEN_RECEIPTS_MAX_COUNT, RECEIPTS_MAX_COUNT } from '../../limits.js';
+import {
+  OPEN_ORGANIZATION,
+  OPEN_RECEIPTS_MAX_BYTES,
+  OPEN_RECEIPTS_MAX_COUNT,
+  RECEIPTS_MAX_BYTES,
+  RECEIPTS_MAX_COUNT,
+} from '../../limits.js';
 import type { ControlStore, Table } from '../control-store.js';
 import { PassingRows } from '../passing-rows.js';
 import { Tally } from './tally.js';
@@ -17,25 +23,52 @@ export interface ReceiptRow {
 
 const KEPT_LATELY_MAX_COUNT = 10_000;
 
-/** The tables `receipts` and `receipts-by-age`. */
+/** Bounds of all receipts, and of those that console visitors without a key leave. */
+interface ReceiptBounds {
+  readonly maxCount: number;
+  readonly maxBytes: number;
+  readonly openMaxCount: number;
+  readonly openMaxBytes: number;
+}
+
+const BOUNDS: ReceiptBounds = {
+  maxCount: RECEIPTS_MAX_COUNT,
+  maxBytes: RECEIPTS_MAX_BYTES,
+  openMaxCount: OPEN_RECEIPTS_MAX_COUNT,
+  openMaxBytes: OPEN_RECEIPTS_MAX_BYTES,
+};
+
+/**
+ * The tables `receipts`, `receipts-by-age` and `receipts-sizes`. A receipt of a version before the table of sizes
+ * counts as empty, because rows are too large to be read at every start.
+ */
 export class ReceiptTable {
   readonly #rows: Table<ReceiptRow>;
   /** Keyed by time and id, so that the first key is the oldest receipt. */
   readonly #byAge: Table<string>;
-  readonly #maxCount: number;
+  /** Bytes of each receipt. */
+  readonly #sizes: Table<number>;
+  readonly #bounds: Pick<ReceiptBounds, 'maxCount' | 'maxBytes'>;
   readonly #recent = new LRUCache<string, true>({ max: KEPT_LATELY_MAX_COUNT });
   readonly #tally: Tally;
 
   readonly #passing: PassingRows;
 
-  /** @param openMaxCount receipts that console visitors without a key leave */
-  constructor(store: ControlStore, maxCount = RECEIPTS_MAX_COUNT, openMaxCount = OPEN_RECEIPTS_MAX_COUNT) {
-    this.#passing = new PassingRows({ organizationId: OPEN_ORGANIZATION, maxCount: openMaxCount });
+  /** @param bounds those that differ from limits.ts */
+  constructor(store: ControlStore, bounds: Partial<ReceiptBounds> = {}) {
+    const { openMaxCount, openMaxBytes, ...all } = { ...BOUNDS, ...bounds };
+    this.#passing = new PassingRows({
+      organizationId: OPEN_ORGANIZATION,
+      maxCount: openMaxCount,
+      maxBytes: openMaxBytes,
+    });
     this.#rows = store.table<ReceiptRow>('receipts');
     this.#byAge = store.table<string>('receipts-by-age');
-    this.#maxCount = maxCount;
+    this.#sizes = store.table<number>('receipts-sizes');
+    this.#bounds = all;
     this.#tally = new Tally(store);
     this.#tally.count = this.#byAge.getCount();
+    for (const { value } of this.#sizes.getRange()) this.#tally.bytes += value;
   }
 
   get(id: string): ReceiptRow | undefined {
@@ -47,7 +80,7 @@ export class ReceiptTable {
     return this.#recent.has(`${id} ${organizationId}`) && this.#rows.doesExist(id);
   }
 
-  /** Stores a receipt for an organization. Deletes the oldest when there are too many. */
+  /** Stores a receipt for an organization. Deletes the oldest when there are too many or too large ones. */
   async persist(row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void> {
     const stored = this.#rows.get(row.id);
     if (!stored?.organizationIds.includes(organizationId)) await this.#add(row, organizationId);
@@ -62,25 +95,37 @@ export class ReceiptTable {
       if (present !== undefined) return;
       const key = `${row.createdAt} ${row.id}`;
       this.#byAge.putSync(key, row.id);
+      this.#sizes.putSync(row.id, row.bytes);
       this.#tally.count += 1;
-      for (const surplus of this.#passing.note(key, organizationId)) this.#dropPassing(surplus);
-      if (this.#tally.count > this.#maxCount) this.#dropOldest();
+      this.#tally.bytes += row.bytes;
+      for (const surplus of this.#passing.note(key, organizationId, row.bytes)) {
+        if (surplus !== key) this.#dropPassing(surplus);
+      }
+      while (this.#isOver()) this.#dropOldest();
     });
   }
 
   #dropPassing(key: string): void {
     const id = key.slice(key.indexOf(' ') + 1);
-    if (!this.#passing.isAlone(this.#rows.get(id)?.organizationIds ?? [])) return;
-    this.#byAge.removeSync(key);
-    this.#rows.removeSync(id);
-    this.#tally.count -= 1;
+    if (this.#passing.isAlone(this.#rows.get(id)?.organizationIds ?? [])) this.#drop(key, id);
+  }
+
+  /** The newest receipt stays, however large it is. */
+  #isOver(): boolean {
+    const { count, bytes } = this.#tally;
+    return count > 1 && (count > this.#bounds.maxCount || bytes > this.#bounds.maxBytes);
   }
 
   #dropOldest(): void {
-    for (const { key, value: id } of this.#byAge.getRange({ limit: this.#tally.count - this.#maxCount })) {
-      this.#byAge.removeSync(key);
-      this.#rows.removeSync(id);
-      this.#tally.count -= 1;
-    }
+    const limit = Math.max(1, this.#tally.count - this.#bounds.maxCount);
+    for (const { key, value: id } of [...this.#byAge.getRange({ limit })]) this.#drop(key, id);
+  }
+
+  #drop(key: string, id: string): void {
+    this.#tally.count -= 1;
+    this.#tally.bytes -= this.#sizes.get(id) ?? 0;
+    this.#byAge.removeSync(key);
+    this.#rows.removeSync(id);
+    this.#sizes.removeSync(id);
   }
 }

@@ -57,4 +57,27 @@ describe('stored target spaces', () => {
     await spaces.put(space, 'org_b');
     expect(store.commitNumber()).toBeGreaterThan(before);
   });
+
+  it('are refused beyond a count and a number of bytes of each organization; the stored ones work on', async () => {
+    const spaceOf = (digit: string, value: string) => ({
+      ...space,
+      id: `htsp_${digit.repeat(64)}`,
+      canonicalFilter: { op: 'eq', field: 'organism', value },
+    });
+    const bytes = 3 * JSON.stringify(space.canonicalFilter).length;
+    const quota = { code: 'storage_quota_exceeded' };
+    const first = new TargetSpaceTable(store, { count: 2, bytes });
+    await Promise.all([first.put(space, 'org_a'), first.put(space, 'org_a')]);
+    await expect(first.put(spaceOf('1', 'x'.repeat(2 * bytes)), 'org_a')).rejects.toMatchObject(quota);
+    await first.put(spaceOf('2', 'x'), 'org_a');
+    await store.close();
+    store = openControlStore(folder);
+    const second = new TargetSpaceTable(store, { count: 2, bytes });
+    await expect(second.put(spaceOf('3', 'x'), 'org_a')).rejects.toMatchObject(quota);
+    expect(second.find(spaceOf('3', 'x').id, 'org_a').status).toBe('unknown');
+    await second.put(space, 'org_a');
+    expect(second.find(space.id, 'org_a').status).toBe('found');
+    await second.put(spaceOf('3', 'x'), 'org_b');
+    expect(second.find(spaceOf('3', 'x').id, 'org_b').status).toBe('found');
+  });
 });
