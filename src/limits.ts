@@ -326,6 +326,8 @@ export const SQL_BATCH_MAX_ROWS = 8_192;
 export const SQL_BATCH_MAX_BYTES = 256 * KIBIBYTE_BYTES;
 /** Lower bound on the greatest age of the rows of runs and usage. Costly snapshots may be older. */
 export const SQL_SNAPSHOT_MIN_AGE_MS = 1_000;
+/** Interval at which copies of removed releases are looked for. They are removed while no statement runs. */
+export const SQL_COPIES_SWEEP_INTERVAL_MS = 60_000;
 /** Usage entries of one Parquet file. */
 export const SQL_USAGE_SEGMENT_ROWS = 65_536;
 /** Rows, and characters of text, of one Parquet row group. */

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalSha256 } from '../../canonical.js';
@@ -35,6 +35,8 @@ export interface NamedTables {
 const RELEASE_FORMAT = 1;
 /** Part of the name of a copy of neighbours, before the digest of its edges. */
 const NEIGHBOURS_MARK = 'neighbours-';
+/** End of the name of a copy that is being removed. */
+const GONE_SUFFIX = '.gone';
 /** Pause before a failed copy of a release is tried again. */
 const FAILURE_PAUSE_MS = 60_000;
 /** A snapshot is valid for so many times the duration of its collection, which thus uses at most a fifth of a core. */
@@ -89,6 +91,29 @@ export class OrganizationTables {
     const gone = names.filter((name) => !releaseIds.has(idOf(name)) || replaced.includes(name));
     await Promise.all(gone.map((name) => rm(join(folder, name), { force: true }).catch(onFault)));
   }
+
+  /**
+   * Removes copies of releases that are not in the catalog any more. It must be called while no statement runs or waits
+   * for its tables: a later statement does not name these files. Failures are reported to the function of `start`.
+   */
+  removeUnlisted(): void {
+    const folder = join(this.#folder, 'releases');
+    // A copy in the making has a file that its process renames at the end.
+    if (this.#copies.isWriting || !existsSync(folder)) return;
+    const releaseIds = new Set(this.#dependencies.releaseIds());
+    const onFault = (error: unknown): void => this.#report?.(error);
+    for (const name of readdirSync(folder)) {
+      if (releaseIds.has(idOf(name)) || name.endsWith(GONE_SUFFIX)) continue;
+      const path = join(folder, name);
+      try {
+        // The name goes before any other task runs. The removal of a large file takes longer.
+        renameSync(path, path + GONE_SUFFIX);
+        void rm(path + GONE_SUFFIX, { force: true }).catch(onFault);
+      } catch (error) {
+        onFault(error);
+      }
+    }
+  }
 }
 
 /** Releases and their neighbours as Parquet files. Each is written once, even for concurrent callers. */
@@ -107,6 +132,10 @@ class ReleaseCopies {
     this.#releaseFolder = releaseFolder;
     this.#folder = folder;
     this.#onFault = onFault;
+  }
+
+  get isWriting(): boolean {
+    return this.#writing.size > 0;
   }
 
   /** undefined if the release cannot be copied. Errors  Refusal `storage_unavailable` */

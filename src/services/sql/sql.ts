@@ -1,7 +1,7 @@
 import { ARROW_STREAM_TYPE, type SqlQueryRequest } from '../../contract/sql.js';
 import { linkAborts } from '../../abort.js';
 import { Refusal } from '../../errors.js';
-import { SQL_CURSOR_IDLE_MS, SQL_RESULT_MAX_ROWS } from '../../limits.js';
+import { SQL_COPIES_SWEEP_INTERVAL_MS, SQL_CURSOR_IDLE_MS, SQL_RESULT_MAX_ROWS } from '../../limits.js';
 import type { SqlCursor } from '../../sql/engine/engine.js';
 import type { SqlEncoding, SqlParameter, StatementShape } from '../../sql/engine/messages.js';
 import type { RequestContext } from '../context.js';
@@ -39,7 +39,7 @@ export interface SqlListeners {
 interface SqlDependencies {
   readonly credentials: SqlCredentials;
   readonly engines: SqlEngines;
-  readonly tables: Pick<OrganizationTables, 'start'>;
+  readonly tables: Pick<OrganizationTables, 'start' | 'removeUnlisted'>;
   readonly timeoutMs: number;
 }
 
@@ -47,9 +47,10 @@ interface SqlDependencies {
 export class Sql {
   readonly #credentials: SqlCredentials;
   readonly #engines: SqlEngines;
-  readonly #tables: Pick<OrganizationTables, 'start'>;
+  readonly #tables: Pick<OrganizationTables, 'start' | 'removeUnlisted'>;
   readonly #longestMs: number;
   #listeners: SqlListeners | undefined;
+  #sweeping: NodeJS.Timeout | undefined;
 
   constructor({ credentials, engines, tables, timeoutMs }: SqlDependencies) {
     this.#credentials = credentials;
@@ -134,16 +135,22 @@ export class Sql {
   }
 
   /**
-   * Starts to report each finished statement and internal failures to the listeners.
+   * Starts to report each finished statement and internal failures to the listeners, and to remove copies of removed
+   * releases.
    * Errors  those of OrganizationTables.start
    */
   async start(listeners: SqlListeners): Promise<void> {
     this.#listeners = listeners;
     await this.#tables.start(listeners.onFault);
+    const sweep = (): void => {
+      if (this.#engines.counts().statements === 0) this.#tables.removeUnlisted();
+    };
+    this.#sweeping = setInterval(sweep, SQL_COPIES_SWEEP_INTERVAL_MS).unref();
   }
 
   /** Ends the engines and running statements. */
   stop(): void {
+    clearInterval(this.#sweeping);
     this.#engines.close();
   }
 }
