@@ -5,6 +5,8 @@ import { Refusal } from '../../errors.js';
 import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import { annotateProteins, type AnnotateProteinsOptions } from '../../pipelines/domains/annotate.js';
 import type { AnnotatedProtein } from '../../pipelines/domains/tables.js';
+import { FAMILY_ID } from '../../release/family-id.js';
+import type { Release } from '../../release/release.js';
 import { openSearcher } from '../../searcher.js';
 import { noticeText } from '../index/notices.js';
 import { summaryPage } from '../report/domain-summary.js';
@@ -65,6 +67,13 @@ export function register(program: Command, context: CommandContext): void {
     .action((fasta: string, flags: AnnotateFlags) => annotate(fasta, flags, context));
 }
 
+/** Attributes that a release has if its targets are families, or members of them. */
+const FAMILY_FIELDS: readonly string[] = ['member_count', FAMILY_ID];
+
+function hasFamilies({ fields }: Pick<Release, 'fields'>): boolean {
+  return fields.some(({ name }) => FAMILY_FIELDS.includes(name));
+}
+
 async function annotate(fasta: string, flags: AnnotateFlags, context: CommandContext): Promise<void> {
   const { database: name, output, maxEvalue: maxEValue, rounds, limit, guarantee, against } = flags;
   if (limit > RETAINED_MAX_CANDIDATES) {
@@ -75,6 +84,8 @@ async function annotate(fasta: string, flags: AnnotateFlags, context: CommandCon
   try {
     const { releaseId, slug } = selectRelease(searcher.releases, name);
     const engine = await searcher.engines.open(releaseId);
+    if (!hasFamilies(engine.release))
+      context.stderr.write(`${slug} has proteins, not families: each hit is written as a domain.\n`);
     const head = {
       database: slug,
       releaseId,

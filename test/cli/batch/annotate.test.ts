@@ -64,18 +64,23 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** Standard error of the last run. */
+let warned = '';
+
 async function run(...words: readonly string[]): Promise<string> {
   let printed = '';
-  const sink = (isKept: boolean): Writable =>
+  warned = '';
+  const sink = (take: (text: string) => void): Writable =>
     new Writable({
       write(chunk: Buffer, _, done) {
-        if (isKept) printed += chunk.toString();
+        take(chunk.toString());
         done();
       },
     });
   const program = new Command('gloaming').exitOverride();
-  const context = { environment, stdin: Readable.from([]), stdout: sink(true), stderr: sink(false) };
-  register(program, context);
+  const stdout = sink((text) => (printed += text));
+  const stderr = sink((text) => (warned += text));
+  register(program, { environment, stdin: Readable.from([]), stdout, stderr });
   await program.parseAsync(['annotate', ...words], { from: 'user' });
   return printed;
 }
@@ -95,6 +100,7 @@ describe('gloaming annotate', () => {
       '10',
     );
     expect(printed).toMatch(/^\d+ domains in [23] of 4 proteins\.\n/);
+    expect(warned).toContain('demo has proteins, not families: each hit is written as a domain.\n');
     expect(printed).toContain(
       'Proteins without E-values, because they are shorter or longer than the calibration covers: 1.\n',
     );
@@ -142,6 +148,7 @@ describe('gloaming annotate', () => {
       });
     const output = join(folder, 'of-members');
     await run(fasta, '-d', 'members', '-o', output, '--guarantee', 'exhaustive', '--max-evalue', '10');
+    expect(warned).not.toContain('not families');
     const domains = readFileSync(join(output, 'domains.tsv'), 'utf8')
       .split('\n')
       .map((line) => line.split('\t'))
