@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { Fault } from '../errors.js';
 import { runLengths } from '../homologs/aligned-row.js';
 import type { FoundHomolog } from '../homologs/homolog-set.js';
-import { cigarRuns } from '../sequence/cigar.js';
+import { cigarRuns, spanOf } from '../sequence/cigar.js';
 
 /*
  * A database of alignments that mmseqs wrote, with shorter alignments: the next round makes its profiles of these. Each
@@ -75,16 +75,17 @@ function keptLine(cells: readonly string[], { found, kept }: KeptStretch, result
   if (places[0] !== found.start || places[1] !== found.targetStart) throw different(result);
   if (kept === undefined) return '';
   if (kept === found) return `${cells.join('\t')}\n`;
-  const pairsAndGaps = cigarRuns(kept.cigar).map(({ operation, length }) =>
+  const runs = cigarRuns(kept.cigar);
+  const span = spanOf(runs);
+  const pairsAndGaps = runs.map(({ operation, length }) =>
     (operation === '=' || operation === 'X' ? 'M' : operation).repeat(length),
   );
-  const steps = pairsAndGaps.join('');
   const shorter = [...cells];
   shorter[QUERY_START] = String(kept.start);
-  shorter[QUERY_END] = String(kept.start + steps.replaceAll('D', '').length - 1);
+  shorter[QUERY_END] = String(kept.start + span.query - 1);
   shorter[TARGET_START] = String(kept.targetStart);
-  shorter[TARGET_END] = String(kept.targetStart + steps.replaceAll('I', '').length - 1);
-  shorter[CIGAR] = runLengths(steps);
+  shorter[TARGET_END] = String(kept.targetStart + span.target - 1);
+  shorter[CIGAR] = runLengths(pairsAndGaps.join(''));
   return `${shorter.join('\t')}\n`;
 }
 

@@ -1,4 +1,4 @@
-import { alignedRuns, cigarRuns, type CigarRun } from '../sequence/cigar.js';
+import { alignedRuns, cigarRuns, spanOf } from '../sequence/cigar.js';
 import { BACKGROUND } from '../sequence/residue-scales.js';
 import { BLOSUM62 } from '../sequence/substitution.js';
 import { alignHomologSet, CODES, NO_AMINO_ACID } from './alignment.js';
@@ -137,15 +137,7 @@ function measured(homolog: FoundHomolog, steps: readonly Step[], sequence: strin
     sequence,
   );
   const runs = cigarRuns(cigar);
-  const identical = lengthOf(runs, ['=']);
-  return {
-    ...homolog,
-    cigar,
-    coverage: lengthOf(runs, ['=', 'X', 'I']) / sequence.length,
-    identity: identical / (identical + lengthOf(runs, ['X'])),
-  };
-}
-
-function lengthOf(runs: readonly CigarRun[], operations: readonly CigarRun['operation'][]): number {
-  return runs.reduce((sum, { operation, length }) => sum + (operations.includes(operation) ? length : 0), 0);
+  const identical = runs.reduce((sum, { operation, length }) => sum + (operation === '=' ? length : 0), 0);
+  const pairs = steps.filter(({ operation }) => operation === 'M').length;
+  return { ...homolog, cigar, coverage: spanOf(runs).query / sequence.length, identity: identical / pairs };
 }

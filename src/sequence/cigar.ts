@@ -15,6 +15,16 @@ export function cigarRuns(cigar: string): CigarRun[] {
   }));
 }
 
+/** Returns the residues of query and target from the first to the last column of the runs. */
+export function spanOf(runs: readonly CigarRun[]): { readonly query: number; readonly target: number } {
+  let [query, target] = [0, 0];
+  for (const { operation, length } of runs) {
+    if (operation !== 'D') query += length;
+    if (operation !== 'I') target += length;
+  }
+  return { query, target };
+}
+
 /** A run of residue pairs (`M`), or of residues beside a gap. */
 export interface AlignedRun {
   readonly operation: 'M' | 'I' | 'D';

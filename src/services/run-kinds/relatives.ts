@@ -14,7 +14,7 @@ import { listHomologs } from '../../homologs/select.js';
 import { MSA_DEFAULT_EXPECTED_FALSE_HITS } from '../../limits.js';
 import { servesQueries, type ReleaseManifest } from '../../release/release.js';
 import type { ProteinQuery } from '../../search/search-types.js';
-import { cigarIdentity, cigarRuns } from '../../sequence/cigar.js';
+import { cigarIdentity, cigarRuns, spanOf } from '../../sequence/cigar.js';
 import { RELATIVES_UNITS } from '../billing/metering.js';
 import { releaseSnapshot, type Catalog, type CatalogRelease } from '../search/catalog.js';
 import type { Engines } from '../../engine/engines.js';
@@ -128,9 +128,7 @@ export function presentHomolog(homolog: FoundHomolog, query: string): ProteinHom
     targetLength,
   } = homolog;
   const cigar = extendedCigar(homolog, query);
-  const lengthOf = (gap: 'I' | 'D'): number =>
-    cigarRuns(cigar).reduce((sum, { operation, length }) => sum + (operation === gap ? 0 : length), 0);
-  const targetResidues = lengthOf('I');
+  const span = spanOf(cigarRuns(cigar));
   return {
     id,
     expected_false_hits: expected,
@@ -139,11 +137,11 @@ export function presentHomolog(homolog: FoundHomolog, query: string): ProteinHom
     sequence_identity_ratio: cigarIdentity(cigar),
     cigar,
     query_start: start,
-    query_end: start + lengthOf('D'),
+    query_end: start + span.query,
     target_start: targetStart,
-    target_end: targetStart + targetResidues,
+    target_end: targetStart + span.target,
     target_length: targetLength,
-    residues: residues.slice(residueStart, residueStart + targetResidues),
+    residues: residues.slice(residueStart, residueStart + span.target),
   };
 }
 
