@@ -10,14 +10,12 @@ const context = printedContext({
   stderr: process.stderr,
 });
 
-// A reader that has seen enough closes the pipe (`| head -1`). Nothing is left to be said then.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(process.exitCode);
-});
-process.stderr.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-});
+// A reader that has seen enough closes the pipe (`| head -1`). The command then ends as usual, with its cleaning up.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
 
 try {
   await runProgram(process.argv.slice(2), context);
