@@ -45,6 +45,7 @@ export function prepareDataFolder(dataFolder: string): void {
     if (!existsSync(lock))
       writeFileSync(lock, Buffer.alloc(LOCK_FILE_BYTES), { flag: 'wx', mode: FILE_MODE });
   } catch (error) {
+    if (error instanceof Refusal) throw error;
     const { code } = error as NodeJS.ErrnoException;
     // Another process may make it at the same time.
     if (code !== 'EEXIST') throw notWritable(dataFolder, String(code));
@@ -76,12 +77,7 @@ export function problemOfControlFile(dataFolder: string): string | undefined {
 /** Errors  Refusal `data_folder_not_writable` if the folder is closed to this user */
 export function isControlStateEmpty(dataFolder: string): boolean {
   const file = join(dataFolder, CONTROL_FOLDER, CONTROL_FILE);
-  try {
-    return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw code === 'EACCES' ? ofAnotherUser(dataFolder) : error;
-  }
+  return read(dataFolder, () => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0);
 }
 
 /** Files and folders that other users may read, each with the mode that it should have. */
@@ -109,12 +105,18 @@ export function damaged(dataFolder: string, why: string): Refusal {
   );
 }
 
-function ofAnotherUser(dataFolder: string): Refusal {
-  return new Refusal(
-    'data_folder_not_writable',
-    `${dataFolder} belongs to another user: run the command as that user, or name folders of your own by ` +
-      'GLOAMING_DATA and GLOAMING_INDEXES.',
-  );
+/** Reads below a folder. Errors  Refusal `data_folder_not_writable` if the folder is closed to this user */
+function read<Result>(folder: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+    throw new Refusal(
+      'data_folder_not_writable',
+      `${folder} belongs to another user: run the command as that user, or name folders of your own by ` +
+        'GLOAMING_DATA and GLOAMING_INDEXES.',
+    );
+  }
 }
 
 function notWritable(dataFolder: string, code: string): Refusal {
@@ -127,9 +129,5 @@ function notWritable(dataFolder: string, code: string): Refusal {
 
 function childrenOf(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
-  try {
-    return readdirSync(folder).map((name) => join(folder, name));
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'EACCES' ? ofAnotherUser(folder) : error;
-  }
+  return read(folder, () => readdirSync(folder).map((name) => join(folder, name)));
 }

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -17,6 +17,29 @@ beforeEach(() => {
   lock = join(folder, 'server.lock');
 });
 afterEach(() => rmSync(folder, { recursive: true }));
+
+/** A user without files of its own. Only root can start a process of another user. */
+const OTHER_USER = { uid: 65_534, gid: 65_534, encoding: 'utf8' } as const;
+const canBeOther =
+  process.getuid?.() === 0 &&
+  spawnSync(process.execPath, [PROGRAM, '--version'], { ...OTHER_USER, timeout: 20_000 }).status === 0;
+
+it.skipIf(!canBeOther)('a data folder of another user is refused in one sentence', () => {
+  const data = join(folder, 'data');
+  chmodSync(folder, 0o755);
+  mkdirSync(join(data, 'control'), { recursive: true, mode: 0o700 });
+  writeFileSync(join(data, 'control', 'data.mdb'), '');
+  chmodSync(data, 0o700);
+  for (const words of [['keys', 'create', 'me'], ['doctor']]) {
+    const env = { ...process.env, GLOAMING_DATA: data, GLOAMING_INDEXES: join(folder, 'indexes') };
+    const ended = spawnSync(process.execPath, [PROGRAM, ...words], { ...OTHER_USER, env });
+    expect([ended.status, ended.stderr]).toEqual([
+      2,
+      `gloaming: ${data} belongs to another user: run the command as that user, or name folders of your own by ` +
+        'GLOAMING_DATA and GLOAMING_INDEXES.\n',
+    ]);
+  }
+});
 
 describe('the owner of a data folder', () => {
   it('notes its address for commands, which ignore that of an ended server', async () => {
