@@ -31,7 +31,7 @@ import {
   type HomologOptions,
 } from './homologs.js';
 import { openInput, type InputOptions, type OpenInput } from './input.js';
-import type { PipelineEvents } from './events/notices.js';
+import type { LargerRelease, PipelineEvents } from './events/notices.js';
 import { qualifyBuilt } from './qualify.js';
 
 export interface BuildOptions extends HomologOptions {
@@ -138,7 +138,7 @@ function largerRelease(
   table: IndexCatalog['table'],
   slug: string,
   { manifest }: Pick<FoundRelease, 'manifest'>,
-): { readonly id: string; readonly proteins: number } | undefined {
+): LargerRelease | undefined {
   const id = table.database(slug)?.defaultReleaseId;
   const proteins = (id === undefined ? undefined : table.release(id, slug))?.manifest.counts.targets;
   if (id === undefined || proteins === undefined) return undefined;

@@ -1,4 +1,4 @@
-import type { BuildReport, Notice } from '../../pipelines/events/notices.js';
+import type { BuildReport, LargerRelease, Notice } from '../../pipelines/events/notices.js';
 import type { HomologSource, HomologsManifest } from '../../release/release.js';
 import { formatDuration, formatQuantity, formatRate } from '../terminal/progress.js';
 import { shortId } from '../../pipelines/catalog.js';
@@ -37,7 +37,7 @@ export function describeBuild({
 
 function describeLarger(
   slug: string,
-  { id, proteins }: { readonly id: string; readonly proteins: number },
+  { id, proteins }: LargerRelease,
 ): readonly (readonly [string, string])[] {
   return [
     ['before', `${proteins.toLocaleString('en')} proteins in ${shortId(id)}, which stays`],

@@ -17,6 +17,11 @@ export interface PipelineEvents {
   readonly onNotice?: (notice: Notice) => void;
 }
 
+export interface LargerRelease {
+  readonly id: string;
+  readonly proteins: number;
+}
+
 /** Event of a pipeline that its caller may report, as a value. */
 export type Notice =
   | { readonly kind: 'input_recognised'; readonly input: string }
@@ -31,7 +36,7 @@ export type Notice =
       readonly report: BuildReport;
       readonly isServerDefault: boolean;
       /** The default release of the database until now, if the new one lacks a tenth of its proteins or more. */
-      readonly larger?: { readonly id: string; readonly proteins: number };
+      readonly larger?: LargerRelease;
     }
   | { readonly kind: 'calibration_planned'; readonly phases: readonly CalibratePhase[] }
   | { readonly kind: 'reference_contradicted' }
