@@ -32,16 +32,15 @@ export function rankWalk(
   for (const reached of walk(walkHitsOf(list), (other) => other === query)) {
     const { target } = reached;
     masses.set(target, -walkScore(reached));
-    const log = walkLogEValue(reached, targetCount, walkNull);
-    if (log !== undefined) propagated.set(target, log);
+    propagated.set(target, walkLogEValue(reached, targetCount, walkNull));
   }
-  const listed = [...propagated].filter(([, log]) => log <= Math.log(LARGEST_PROPAGATED_EVALUE));
-  const merged = jointLogEValues(direct, new Map(listed));
-  return { direct, walk: masses, propagated, merged };
+  return { direct, walk: masses, propagated, merged: jointLogEValues(direct, propagated) };
 }
 
-/** ln of the joint E-value of each target that the direct comparison or the walk lists. */
-export function jointLogEValues(direct: Scores, walk: Scores): Scores {
+/** ln of the joint E-value of each target that the direct comparison lists, or the walk with an E-value up to 100. */
+export function jointLogEValues(direct: Scores, reached: Scores): Scores {
+  const listed = [...reached].filter(([, log]) => log <= Math.log(LARGEST_PROPAGATED_EVALUE));
+  const walk = new Map(listed);
   const targets = new Set([...direct.keys(), ...walk.keys()]);
   return new Map(
     Array.from(targets, (target) => [target, jointLogEValue(direct.get(target), walk.get(target))]),

@@ -71,7 +71,7 @@ export async function rankPropagated(
       const reached = walk(walkHits(candidates));
       const walked = reached.map((each): [number, number] => [
         each.target,
-        walkLogEValue(each, release.targets.count, walkNull) ?? Infinity,
+        walkLogEValue(each, release.targets.count, walkNull),
       ]);
       const merged = jointLogEValues(direct, new Map(walked));
       const masses = new Map(reached.map(({ target, mass }) => [target, -mass]));

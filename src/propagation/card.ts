@@ -10,9 +10,9 @@ import type { WalkParameters } from './weights.js';
 
 /* The null of walks over the graph of a release: one card beside the graph. Member names are those on disk. */
 
-export const WALKS_FORMAT = 'gloaming-walks/4';
+export const WALKS_FORMAT = 'gloaming-walks/5';
 /** Cards of other nulls. They count as missing. */
-const EARLIER_FORMATS: readonly unknown[] = ['gloaming-walks/1', 'gloaming-walks/2', 'gloaming-walks/3'];
+const EARLIER_FORMATS: readonly unknown[] = [1, 2, 3, 4].map((version) => `gloaming-walks/${version}`);
 const WALKS_FILE = 'walks.json';
 
 export interface WalksCard {

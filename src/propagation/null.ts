@@ -7,18 +7,17 @@ import { MASS_ONE, type Reached } from './walk.js';
  * domains have nearly the same ones.
  */
 
-/** Coefficients of ln E by powers of the score, for REFERENCE_TARGETS. Unit: natural logarithm */
+/** ln E by the score, for REFERENCE_TARGETS: quadratic from `lowest` on, and below it a line of the same slope. */
 interface Curve {
   readonly constant: number;
   readonly linear: number;
   readonly quadratic: number;
+  readonly lowest: number;
 }
 
-const CURVE: Curve = { constant: -0.5, linear: -2.15, quadratic: -0.246 };
+const CURVE: Curve = { constant: 0.74, linear: -1.8, quadratic: -0.28, lowest: -1 };
 /** With homologs, chance hits lead more often to homologs of their own. */
-const CURVE_WITH_HOMOLOGS: Curve = { constant: 0.97, linear: -1.445, quadratic: -0.226 };
-/** Lowest score with an E-value: some thirty unrelated targets of a walk have more. */
-const LOWEST_SCORE = -2.5;
+const CURVE_WITH_HOMOLOGS: Curve = { constant: 1.8, linear: -0.94, quadratic: -0.28, lowest: -0.65 };
 /** Targets of the labelled world. */
 const REFERENCE_TARGETS = 8_953;
 /** Power of the number of targets: a quarter of them have .7 times as many unrelated ones, by larger families. */
@@ -37,22 +36,26 @@ export interface WalkNull {
 
 /**
  * Returns ln of the E-value of a target that a walk reaches: the expected number of unrelated targets with at least its
- * score. A walk is no surer than the weakest hit on its surest path. If this hit is a chance hit, all homologs of the
- * query pass their mass on by it, and the mass says nothing.
+ * score. It is no less than that of the weakest hit on the surest path, times the number of certain hits that the mass
+ * of the query's hits amounts to. If the weakest hit is a chance hit, all homologs of the query pass their mass on by
+ * it, and the mass says nothing. Each of these homologs could have had such a chance hit.
  * Unit    targets, as a natural logarithm
- * Range   undefined below the lowest score, where unrelated targets outnumber homologs
  */
 export function walkLogEValue(
   reached: Pick<Reached, 'mass' | 'startMass' | 'weakestLogEValue'>,
   targetCount: number,
   { has_homologs: hasHomologs, level }: WalkNull,
-): number | undefined {
-  const score = walkScore(reached);
-  if (score < LOWEST_SCORE) return undefined;
-  const { constant, linear, quadratic } = hasHomologs ? CURVE_WITH_HOMOLOGS : CURVE;
-  const curve = constant + linear * score + quadratic * score ** 2;
+): number {
+  const curve = hasHomologs ? CURVE_WITH_HOMOLOGS : CURVE;
   const size = SIZE_POWER * Math.log(targetCount / REFERENCE_TARGETS);
-  return Math.max(curve + size + Math.log(level), reached.weakestLogEValue);
+  const byMass = logExpected(walkScore(reached), curve) + size + Math.log(level);
+  return Math.max(byMass, reached.weakestLogEValue + Math.log(certainHits(reached)));
+}
+
+function logExpected(score: number, { constant, linear, quadratic, lowest }: Curve): number {
+  const from = Math.max(score, lowest);
+  const slope = linear + 2 * quadratic * lowest;
+  return constant + linear * from + quadratic * from ** 2 + slope * (score - from);
 }
 
 /**
@@ -61,7 +64,11 @@ export function walkLogEValue(
  * its family is.
  * Range  negative infinity for a mass of 0
  */
-export function walkScore({ mass, startMass }: Pick<Reached, 'mass' | 'startMass'>): number {
-  const start = Math.min(Math.max(1, startMass / MASS_ONE), START_MAX);
-  return Math.log(mass / MASS_ONE) + START_POWER * Math.log(start);
+export function walkScore(reached: Pick<Reached, 'mass' | 'startMass'>): number {
+  return Math.log(reached.mass / MASS_ONE) + START_POWER * Math.log(certainHits(reached));
+}
+
+/** Number of certain hits that the mass of all hits of a query amounts to. Range: 1..START_MAX */
+function certainHits({ startMass }: Pick<Reached, 'startMass'>): number {
+  return Math.min(Math.max(1, startMass / MASS_ONE), START_MAX);
 }

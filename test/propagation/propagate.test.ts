@@ -37,13 +37,13 @@ describe('the card of walks', () => {
     expect(await readWalksCard(release, 'graph_2')).toBeUndefined();
   });
 
-  it.each(['walks/1', 'walks/2', 'walks/3'])(
+  it.each(['walks/1', 'walks/2', 'walks/3', 'walks/4'])(
     'counts as missing if an earlier version wrote it as %s',
     async (earlier) => {
       const release = join(folder, 'earlier');
       await writeWalksCard(release, CARD);
       const path = join(`${release}.neighbours`, 'walks.json');
-      writeFileSync(path, readFileSync(path, 'utf8').replace('walks/4', earlier));
+      writeFileSync(path, readFileSync(path, 'utf8').replace('walks/5', earlier));
       expect(await readWalksCard(release, 'graph_1')).toBeUndefined();
     },
   );
@@ -55,8 +55,8 @@ describe('the card of walks', () => {
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace('"seed":1', '"seed":2'));
     await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(`${path} was changed.`);
-    writeFileSync(path, text.replace('walks/4', 'walks/9'));
-    await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/this version reads gloaming-walks\/4/);
+    writeFileSync(path, text.replace('walks/5', 'walks/9'));
+    await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/this version reads gloaming-walks\/5/);
     writeFileSync(path, 'null');
     await expect(readWalksCard(release, 'graph_1')).rejects.toThrow(/format undefined/);
     writeFileSync(path, '{');
@@ -85,15 +85,15 @@ describe('the joint E-value', () => {
 describe('propagation', () => {
   const walkNull = { has_homologs: true, level: 1 };
   /** E-value of a mass by the curve of the null. */
-  const expected = (share: number): number => Math.exp(walkLogEValue(reached(1, share), 1_000, walkNull)!);
+  const expected = (share: number): number => Math.exp(walkLogEValue(reached(1, share), 1_000, walkNull));
   const reached = (target: number, share: number, bridge?: number): Reached => {
     return { target, mass: share * MASS_ONE, startMass: MASS_ONE, bridge, weakestLogEValue: -Infinity };
   };
 
-  it('returns the reached targets with an E-value of at most 10, by E-value', () => {
+  it('returns the reached targets with an E-value of at most 100, by E-value', () => {
     const walk = (): readonly Reached[] => [
       reached(1, 0.4, 4),
-      reached(2, 0.02, 4),
+      reached(2, 0.002, 4),
       reached(3, 1),
       reached(5, 0.4, 3),
     ];
@@ -111,13 +111,26 @@ describe('propagation', () => {
   });
 
   it('claims no more than the weakest hit on the surest path', () => {
-    const eValues = [0.01, 7, 11].map((weakest) => {
+    const eValues = [0.01, 70, 110].map((weakest) => {
       const walk = (): readonly Reached[] => [{ ...reached(1, 0.4, 4), weakestLogEValue: Math.log(weakest) }];
       return propagate([], { walk, walkNull, targetCount: 1_000 }).map(({ logEValue }) =>
         Math.exp(logEValue),
       );
     });
-    expect(eValues).toEqual([[expect.closeTo(expected(0.4), 9)], [expect.closeTo(7, 9)], []]);
+    expect(eValues).toEqual([[expect.closeTo(expected(0.4), 9)], [expect.closeTo(70, 9)], []]);
+  });
+
+  it('claims more by a weak hit that each of many homologs of the query may have had', () => {
+    const walk = (): readonly Reached[] =>
+      [1, 8, 128, 1_000].map((hits, target) => ({
+        ...reached(target, 1_000, 4),
+        startMass: hits * MASS_ONE,
+        weakestLogEValue: Math.log(0.1),
+      }));
+    const found = propagate([], { walk, walkNull, targetCount: 1_000 });
+    expect(found.map(({ target }) => target)).toEqual([0, 1, 2, 3]);
+    const claimed = found.map(({ logEValue }) => Math.exp(logEValue));
+    expect(claimed).toEqual([0.1, 0.8, 12.8, 12.8].map((eValue) => expect.closeTo(eValue, 9)));
   });
 
   it('starts from the candidates with an E-value and an alignment only', () => {

@@ -4,6 +4,9 @@ import { BridgesChart } from './charts/bridges-chart.js';
 import type { Propagated, ResultSet } from './hits.js';
 import type { ResultTools } from './tools.js';
 
+/** Hits above this E-value are mostly unrelated. Tables and JSON have them up to an E-value of 100. */
+const LARGEST_SHOWN_LOG_E = Math.log(10);
+
 interface PropagatedHitsProps {
   readonly result: ResultSet;
   readonly tools: ResultTools;
@@ -15,7 +18,8 @@ export function PropagatedHits({ result, tools }: PropagatedHitsProps) {
   if (propagation === undefined) return null;
   const direct = new Map(hits.map(({ id, logE }) => [id, logE]));
   const better = propagation.hits.filter(
-    ({ target_id: id, log_expected_false_hits: logE }) => logE < (direct.get(id) ?? Infinity),
+    ({ target_id: id, log_expected_false_hits: logE }) =>
+      logE <= LARGEST_SHOWN_LOG_E && logE < (direct.get(id) ?? Infinity),
   );
   const added = better.filter(({ is_candidate: isCandidate }) => !isCandidate).length;
   return (

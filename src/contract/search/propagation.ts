@@ -47,7 +47,7 @@ export const Propagation = named(
           is_candidate: flag('Whether the target is among the candidates of the answer.'),
           bridge: Type.Optional(Bridge),
         }),
-        { description: 'Targets with an E-value of at most 10, by E-value, the smallest first.' },
+        { description: 'Targets with an E-value of at most 100, by E-value, the smallest first.' },
       ),
     },
     {
