@@ -8,7 +8,7 @@ import { openAppliance, type Appliance } from '../../src/appliance.js';
 import { buildRelease } from '../../src/build-release/release.js';
 import { filesInput } from '../../src/build-release/sources/input-files.js';
 import { loadConfig } from '../../src/config.js';
-import { Refusal } from '../../src/errors.js';
+import { assert, Refusal } from '../../src/errors.js';
 import { familyHomologs } from '../../src/find-homologs/families.js';
 import { HOMOLOG_RULES } from '../../src/homologs/rules.js';
 import { profileTokenForm } from '../../src/homologs/token-form.js';
@@ -26,7 +26,7 @@ import { candidateScores, logEValueOf } from '../tools/candidate-scores.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { alignFamilies, hhsearchHits, hmmscanHits, phmmerHits, type TopHit, type TopHits } from './peers.js';
-import { selectFamilies } from './select.js';
+import { LEVELS, selectFamilies, type Level } from './select.js';
 
 /*
  * Measures how often the family of a protein is found at the first place. The families are superfamilies of the
@@ -34,14 +34,23 @@ import { selectFamilies } from './select.js';
  * encoder was not trained. Gloaming, hmmscan and hhsearch search the same alignments with the same single sequences.
  * Gloaming compares them with the consensus of each family, and with its members.
  *
- *   npm run bench -- families [folder to keep] [families] [queries]
+ * With `superfamily`, whole SCOPe families are left out as queries, so that only remote homologs of a query are in the
+ * right family (select.ts).
+ *
+ *   npm run bench -- families [folder to keep] [families] [queries] [family|superfamily]
  */
 
 /** Largest E-value of a trusted hit, as the default of `annotate`. */
 const TRUSTED_E = 1e-3;
 const PROGRAMS = { mafft: '--version', hmmscan: '-h', hhsearch: '-h' } as const;
 
-export const run: Bench = async ([folderOption, familyCount = '150', queryCount = '300']) => {
+export const run: Bench = async ([
+  folderOption,
+  familyCount = '150',
+  queryCount = '300',
+  level = 'family',
+]) => {
+  const counts = { familyCount: Number(familyCount), queryCount: Number(queryCount) };
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const scope = join(shared, 'data', 'scope40');
   const missing = await missingPrograms();
@@ -53,7 +62,10 @@ export const run: Bench = async ([folderOption, familyCount = '150', queryCount 
   }
   const labels = readLabels(join(scope, 'labels.tsv'));
   const { list } = await readProteins(join(scope, 'domains.fasta'));
-  const { families, queries } = selectFamilies(list, labels, Number(familyCount), Number(queryCount));
+  const { families, queries } = selectFamilies(list, labels, {
+    ...counts,
+    level: levelNamed(level),
+  });
   const folder = folderOption ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-families-')));
   await mkdir(folder, { recursive: true });
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
@@ -83,6 +95,12 @@ export const run: Bench = async ([folderOption, familyCount = '150', queryCount 
     if (folderOption === undefined) await rm(folder, { recursive: true });
   }
 };
+
+function levelNamed(name: string): Level {
+  const level = LEVELS.find((each) => each === name);
+  assert(level !== undefined, `the level is ${LEVELS.join(' or ')}`);
+  return level;
+}
 
 async function missingPrograms(): Promise<readonly string[]> {
   const missing: string[] = [];
