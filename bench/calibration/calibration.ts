@@ -40,7 +40,7 @@ import { readTruths, type Truths } from '../tools/truth.js';
  *
  *   npm run bench -- calibration [queries] [folder to keep databases in]
  *   npm run bench -- calibration --decoys [queries] [targets] [folder]      whole proteins (decoys.ts)
- *   npm run bench -- calibration --proteins [queries per band] [targets] [folder]   (proteins.ts)
+ *   npm run bench -- calibration --proteins [queries per band] [targets] [folder] [homologs]   (proteins.ts)
  *   npm run bench -- calibration --sizes [folder] [sizes] [draws] [queries]         (sizes.ts)
  *
  * Each figure is given for both truths of tools/truth.ts: SCOPe as it is, and curated. The best false pairs of SCOPe
@@ -104,6 +104,7 @@ async function runProteins([
   bandCount = '400',
   targetCount = '4000',
   folderOption,
+  kind = 'plain',
 ]: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
   const counts = { bandCount: Number(bandCount), targetCount: Number(targetCount) };
   const data = join(sharedFolder(), 'data');
@@ -111,7 +112,13 @@ async function runProteins([
   const { list: domains } = await readProteins(join(data, 'scope40', 'domains.fasta'));
   const fasta = join(data, 'uniprot-sample.fasta.gz');
   return withAppliance(folderOption, (appliance, folder) =>
-    benchProteins(appliance, folder, fasta, { domains, labels }, counts),
+    benchProteins(
+      appliance,
+      folder,
+      fasta,
+      { domains, labels },
+      { ...counts, withHomologs: kind === 'homologs', data },
+    ),
   );
 }
 

@@ -8,6 +8,7 @@ import { parseFastaHeader } from '../../src/sequence/fasta-header.js';
 import { normaliseProtein } from '../../src/sequence/protein.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { logEValueOf } from '../tools/candidate-scores.js';
+import { openWithHomologs } from '../tools/homologs.js';
 import type { DomainLabel } from '../tools/labels.js';
 import { membraneGroup } from '../tools/membrane.js';
 import type { BenchProtein } from '../tools/proteins.js';
@@ -20,7 +21,9 @@ import { createTally, curatedName, type Tally } from './tally.js';
  * natural query is false if no evidence of homology connects the pair (connections.ts). The curated rows also leave out
  * pairs with domains of related folds (tools/truth.ts). Every hit of a reversed query is false.
  *
- *   npm run bench -- calibration --proteins [queries per band] [targets] [folder to keep the database in]
+ *   npm run bench -- calibration --proteins [queries per band] [targets] [folder to keep the database in] [homologs]
+ *
+ * With the last word, the proteins have homologs from a random sample of about 100,000 natural sequences.
  */
 
 /** Upper ends of all length bands except the last. Unit: residues, exclusive */
@@ -38,6 +41,14 @@ interface UnconnectedPair {
   readonly logEValue: number;
 }
 
+interface ProteinOptions {
+  readonly bandCount: number;
+  readonly targetCount: number;
+  readonly withHomologs: boolean;
+  /** Folder of the shared data. */
+  readonly data: string;
+}
+
 /**
  * Runs the bench of natural whole proteins.
  * Errors  those of `findConnections`, `openCalibrated` and `searchMany`
@@ -47,7 +58,7 @@ export async function benchProteins(
   folder: string,
   fasta: string,
   scope: { readonly domains: readonly BenchProtein[]; readonly labels: ReadonlyMap<string, DomainLabel> },
-  { bandCount, targetCount }: { readonly bandCount: number; readonly targetCount: number },
+  { bandCount, targetCount, withHomologs, data }: ProteinOptions,
 ): Promise<Readonly<Record<string, unknown>>> {
   const all = await readNamed(fasta);
   const targets = wholeTargets(all, targetCount);
@@ -57,7 +68,9 @@ export async function benchProteins(
     bandCount,
   );
   const connections = await findConnections({ queries, targets, all, ...scope, folder });
-  const engine = await openCalibrated(appliance, targets, 'whole', folder);
+  const engine = withHomologs
+    ? await openWithHomologs(appliance, targets, { kind: 'even', source: 'even', data, folder })
+    : await openCalibrated(appliance, targets, 'whole', folder);
   const tally = createTally();
   const pairs = await tallyNatural(queries, targets, connections, engine, tally);
   const backwards = queries

@@ -5,7 +5,7 @@ import { assert } from '../../src/errors.js';
 import { scanReleases } from '../../src/release/catalog.js';
 import { openRelease } from '../../src/release/open.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
-import { writeHomologSource, type HomologSourceKind } from '../relatives/homolog-source.js';
+import { writeHomologSource, type HomologSourceKind } from '../tools/homolog-source.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { benchHomologs } from '../tools/homologs.js';
 import type { Members } from './lists.js';

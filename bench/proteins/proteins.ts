@@ -11,13 +11,12 @@ import type { Candidate, Guarantee, SearchEngine } from '../../src/search/search
 import type { Bench } from '../main.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { candidateScores } from '../tools/candidate-scores.js';
-import { benchHomologs } from '../tools/homologs.js';
+import { openWithHomologs } from '../tools/homologs.js';
 import { isInstalled, MMSEQS, PEERS, type Peer } from '../tools/homology-peers.js';
 import { readLabels } from '../tools/labels.js';
 import { hasNatural } from '../tools/natural.js';
 import { readProteins, spaced, type BenchProtein } from '../tools/proteins.js';
 import { qualifiedEngine } from '../tools/qualified.js';
-import { writeHomologSource } from '../relatives/homolog-source.js';
 import { labelledProteins, type LabelledProteins } from './labelled.js';
 import { rankPropagated, type Ranking } from './propagated.js';
 
@@ -144,7 +143,7 @@ const ENGINES = {
   plain: async (appliance: Appliance, targets: readonly BenchProtein[], { folder }: Folders) =>
     openCalibrated(appliance, targets, 'plain', folder),
   relatives: async (appliance: Appliance, targets: readonly BenchProtein[], { data, folder }: Folders) =>
-    openWithHomologs(appliance, targets, data, folder),
+    openWithHomologs(appliance, targets, { kind: 'whole', source: 'natural', data, folder }),
 };
 
 async function* byAllPolicies(engine: SearchEngine, kind: string, folder: string): AsyncGenerator<Searched> {
@@ -154,23 +153,6 @@ async function* byAllPolicies(engine: SearchEngine, kind: string, folder: string
     const qualified = await qualifiedEngine(engine, policy, own);
     yield { name: `${kind}, ${policy}`, guarantee: 'approximate', engine: qualified };
   }
-}
-
-/** Opens the targets with homologs from the natural sequences. */
-async function openWithHomologs(
-  appliance: Appliance,
-  targets: readonly BenchProtein[],
-  data: string,
-  folder: string,
-): Promise<SearchEngine> {
-  const encoder = await appliance.loadEncoder(appliance.config.encoder);
-  const buildHomologs = await benchHomologs(appliance, encoder, 'natural', async () => {
-    const path = join(folder, 'natural.fasta');
-    await writeHomologSource(data, 'whole', path);
-    return path;
-  });
-  await encoder.close();
-  return openCalibrated(appliance, targets, 'relatives', folder, buildHomologs);
 }
 
 async function rankByEngine(

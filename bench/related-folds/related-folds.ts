@@ -6,7 +6,7 @@ import { canonicalJson, sha256Hex } from '../../src/canonical.js';
 import { seededRandom } from '../../src/random.js';
 import { loadConfig } from '../../src/config.js';
 import type { Bench } from '../main.js';
-import { writeHomologSource } from '../relatives/homolog-source.js';
+import { writeHomologSource } from '../tools/homolog-source.js';
 import { foldOf, readLabels, type DomainLabel } from '../tools/labels.js';
 import { hasNatural } from '../tools/natural.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';

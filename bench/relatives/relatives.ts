@@ -27,14 +27,14 @@ import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, spaced, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { hasNatural } from '../tools/natural.js';
 import { readTruths, type Truths } from '../tools/truth.js';
-import { HOMOLOG_SOURCE_KINDS, writeHomologSource, type HomologSourceKind } from './homolog-source.js';
+import { HOMOLOG_SOURCE_KINDS, writeHomologSource, type HomologSourceKind } from '../tools/homolog-source.js';
 import { byPairHomologs, byQueryHomologs, homologsBin } from './breakdown.js';
 
 /*
  * Measures what homologs of the proteins add to sensitivity and accuracy. The labelled domains are searched against
- * themselves, with homologs from one of several sources. They come from mmseqs in two rounds (homolog-source.ts), from
- * our own search among the domains (`self`), or there are none (`plain`). Queries get homologs as on the server. Each
- * figure is given for both truths of tools/truth.ts.
+ * themselves, with homologs from one of several sources. They come from mmseqs in two rounds (tools/homolog-source.ts),
+ * from our own search among the domains (`self`), or there are none (`plain`). Queries get homologs as on the server.
+ * Each figure is given for both truths of tools/truth.ts.
  *
  *   npm run bench -- relatives [queries, evenly spaced, or "all"] [kinds, with commas between] [folder to keep] [every]
  *                              [dev | train]

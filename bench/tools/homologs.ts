@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Appliance } from '../../src/appliance.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
 import { assert } from '../../src/errors.js';
@@ -15,6 +16,9 @@ import { mmseqsHomologs } from '../../src/find-homologs/mmseqs.js';
 import { openFinder } from '../../src/find-homologs/open.js';
 import { PROFILE_SCALE } from '../../src/release/profile-affine.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
+import { openCalibrated } from './calibrated-database.js';
+import { writeHomologSource, type HomologSourceKind } from './homolog-source.js';
+import type { BenchProtein } from './proteins.js';
 
 const ROUNDS = 2;
 
@@ -62,4 +66,33 @@ export async function benchHomologs(
     rules: ROUNDS_RULES,
     homologSource: { method: 'mmseqs', name, sha256, version, rounds: ROUNDS },
   };
+}
+
+export interface WithHomologs {
+  readonly kind: HomologSourceKind;
+  /** Name of the homolog source. */
+  readonly source: string;
+  /** Folder of the shared data. */
+  readonly data: string;
+  /** Folder to keep the database and the homolog source in. */
+  readonly folder: string;
+}
+
+/**
+ * Builds, or reuses, a calibrated database of these proteins with homologs from the natural sequences, and opens it.
+ * Errors  those of `benchHomologs`, `writeHomologSource` and `openCalibrated`
+ */
+export async function openWithHomologs(
+  appliance: Appliance,
+  targets: readonly BenchProtein[],
+  { kind, source, data, folder }: WithHomologs,
+): Promise<SearchEngine> {
+  const encoder = await appliance.loadEncoder(appliance.config.encoder);
+  const buildHomologs = await benchHomologs(appliance, encoder, source, async () => {
+    const path = join(folder, `${source}.fasta`);
+    await writeHomologSource(data, kind, path);
+    return path;
+  });
+  await encoder.close();
+  return openCalibrated(appliance, targets, 'relatives', folder, buildHomologs);
 }

@@ -89,6 +89,8 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
     classBias: 0,
     repeats: 0,
     composition: 0,
+    queryMembraneShare: 0,
+    targetMembraneShare: 0,
     cysteines: pairCysteines(decoyCysteines, sample.cysteines[index]),
   });
   const scoreOf = (index: number, affineScore: number, profileScore: number): PairScore => {

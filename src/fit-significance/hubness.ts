@@ -120,6 +120,8 @@ export function withPromiscuities(
       classBias: 0,
       repeats: 0,
       composition: 0,
+      queryMembraneShare: 0,
+      targetMembraneShare: 0,
       cysteines: pairCysteines(cysteines[firsts[pair]], cysteines[seconds[pair]]),
     };
   };

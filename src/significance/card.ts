@@ -144,6 +144,12 @@ export interface CalibrationCard {
     };
     /** How like compositions lower the coordinate (composition.ts); absent as in `composition` of pair-null.ts. */
     readonly composition?: { readonly weight: number; readonly usual_gain: number };
+    /** How membrane helices move the coordinate (membrane.ts); absent as in `composition` of pair-null.ts. */
+    readonly membrane?: {
+      readonly common_weight: number;
+      readonly own_weight: number;
+      readonly full_share: number;
+    };
     /** How repeats lower the coordinate (repeats.ts); absent from nulls of a release, and from earlier formats. */
     readonly repeats?: {
       readonly weight: number;
@@ -213,10 +219,10 @@ export const UNCONTROLLED_FORMAT = 'gloaming-calibration/3';
 /** Format for releases with profiles, whose null also depends on profile moments and the profile score of a pair. */
 export const PROFILED_FORMAT = 'gloaming-calibration/16';
 /** Format of cards whose null is the reference of the encoder, with or without profiles. */
-export const REFERENCE_FORMAT = 'gloaming-calibration/20';
+export const REFERENCE_FORMAT = 'gloaming-calibration/21';
 /**
  * Earlier formats that are still used. They lack promiscuity (4, 6, 7), the profile score (9), cysteines (8, 10, 11,
- * 12), a usual share of cysteines (14, 15), class bias (17), repeats (18) or composition (19).
+ * 12), a usual share of cysteines (14, 15), class bias (17), repeats (18), composition (19) or membrane helices (20).
  */
 const EARLIER_FORMATS = [
   'gloaming-calibration/4',
@@ -232,6 +238,7 @@ const EARLIER_FORMATS = [
   'gloaming-calibration/17',
   'gloaming-calibration/18',
   'gloaming-calibration/19',
+  'gloaming-calibration/20',
 ] as const;
 export type CardFormat =
   | typeof CARD_FORMAT
@@ -274,21 +281,21 @@ export const REFERENCE_QUALIFICATION_ID = 'release_holdout_against_reference/1';
 export function conditioningContextId({
   profiles,
   composition,
+  membrane,
   promiscuity,
   class_bias: classBias,
   repeats,
   cysteine_weight: cysteineWeight = 0,
 }: Pick<
   CalibrationCard['pair_null'],
-  'profiles' | 'composition' | 'promiscuity' | 'class_bias' | 'repeats' | 'cysteine_weight'
+  'profiles' | 'composition' | 'membrane' | 'promiscuity' | 'class_bias' | 'repeats' | 'cysteine_weight'
 >): string {
   const withProfiles = profiles === undefined ? '' : 'profiles_';
   if (cysteineWeight > 0) {
-    const withPromiscuity = promiscuity === undefined ? '' : 'promiscuity_';
-    const withComposition = composition === undefined ? '' : 'composition_';
-    const withClasses = classBias === undefined ? '' : 'classes_';
+    const terms = { promiscuity, classes: classBias, composition, membrane };
+    const named = Object.entries(terms).flatMap(([name, term]) => (term === undefined ? [] : [`${name}_`]));
     const withRepeats = repeats === undefined ? 'and_cysteines' : 'cysteines_and_repeats';
-    return `lengths_moments_${withProfiles}biases_${withPromiscuity}${withClasses}${withComposition}${withRepeats}/1`;
+    return `lengths_moments_${withProfiles}biases_${named.join('')}${withRepeats}/1`;
   }
   return promiscuity === undefined
     ? `lengths_moments_${withProfiles}and_biases/2`

@@ -1,6 +1,7 @@
 import { BACKGROUND } from '../sequence/residue-scales.js';
 import { AMINO_ACIDS, LETTER_COUNT } from '../sequence/substitution.js';
 import { pairCysteines, type CysteineCount, type PairCysteines } from './cysteines.js';
+import { membraneShareOf } from './membrane.js';
 
 /*
  * What the compositions of a pair add to its score. Two proteins that are both rich in the same amino acids have more
@@ -16,6 +17,8 @@ export interface Composition extends CysteineCount {
    * proteins is the ratio of equal residues to those of two average proteins.
    */
   readonly shares: Float64Array;
+  /** `membraneShareOf` (membrane.ts). */
+  readonly membraneShare: number;
 }
 
 /** What two compositions say to a null. */
@@ -59,7 +62,7 @@ export function compositionOf(sequence: string): Composition {
   let total = 0;
   for (const letter of LETTERS) total += counts[letter];
   if (total > 0) LETTERS.forEach((letter, at) => (shares[at] = counts[letter] / total / ROOTS[at]));
-  return { length, cysteines: counts[CYSTEINE], shares };
+  return { length, cysteines: counts[CYSTEINE], shares, membraneShare: membraneShareOf(sequence) };
 }
 
 /**

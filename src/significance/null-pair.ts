@@ -45,6 +45,8 @@ export function nullPairOf(
     classBias: query.classBias + target.classBias,
     repeats: repeatExcess(repeats, query.repeatShare, target.repeatShare),
     composition,
+    queryMembraneShare: query.composition.membraneShare,
+    targetMembraneShare: target.composition.membraneShare,
     cysteines,
   };
 }

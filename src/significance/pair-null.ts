@@ -1,5 +1,6 @@
 import { compositionExcess, type CompositionModel } from './composition.js';
 import { cysteineExcess, type PairCysteines } from './cysteines.js';
+import { membraneExcess, type MembraneModel } from './membrane.js';
 import type { PairMoments } from './moments.js';
 
 /** Lengths and moments of one pair. The null is symmetric in query and target. */
@@ -24,6 +25,10 @@ export interface NullPair extends PairShape {
   readonly repeats: number;
   /** `composition` of both proteins (composition.ts); 0 while a null is fitted. Unit: nats. */
   readonly composition: number;
+  /** `membraneShareOf` of the query (membrane.ts); 0 while a null is fitted. */
+  readonly queryMembraneShare: number;
+  /** The same of the target. */
+  readonly targetMembraneShare: number;
   /** Cysteines of both proteins; absent from a pair whose scores gain nothing by them. */
   readonly cysteines: PairCysteines | undefined;
 }
@@ -78,7 +83,7 @@ export interface HubnessScales {
  *                     + weight · bits of the profile score beyond chance (`profileEvidence`)
  *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + share · moments))
  *                     − class bias − repeats − cysteine weight · cysteine excess (cysteines.ts)
- *                     − composition excess (composition.ts)
+ *                     − composition excess (composition.ts) − membrane excess (membrane.ts)
  *   moments         = mean slope · m + spread slope · s
  *
  * The sum is a high quantile of the evidence of unrelated pairs with the same covariates, fitted by quantile
@@ -100,6 +105,8 @@ export interface PairNull extends HubnessScales {
   readonly cysteines: CysteineWeight;
   /** Absent from nulls that were fitted to a release, and from earlier versions. */
   readonly composition?: CompositionModel;
+  /** Absent as `composition` is. */
+  readonly membrane?: MembraneModel;
 }
 
 /** How cysteines lower the coordinate of a pair. */
@@ -297,12 +304,19 @@ export function tailCoordinate(model: PairNull, pair: NullPair, score: PairScore
 }
 
 /**
- * Returns the tail coordinate of the reversed-query control of a pair. Composition, cysteines and repeats do not lower
- * it: a lower control would take less off the coordinate of the pair, and they would have no effect.
+ * Returns the tail coordinate of the reversed-query control of a pair. Composition, membrane helices, cysteines and
+ * repeats do not move it. A lower control would take less off the coordinate of the pair, so that they had no effect.
  * Unit  mean excesses over the fitted quantile
  */
 export function controlCoordinate(model: PairNull, pair: NullPair, score: PairScore): number {
-  return tailCoordinate(model, { ...pair, repeats: 0, composition: 0, cysteines: undefined }, score);
+  const own = {
+    repeats: 0,
+    composition: 0,
+    queryMembraneShare: 0,
+    targetMembraneShare: 0,
+    cysteines: undefined,
+  };
+  return tailCoordinate(model, { ...pair, ...own }, score);
 }
 
 /**
@@ -314,7 +328,8 @@ export function excessCoordinate(model: PairNull, pair: NullPair, evidence: numb
   const excess = evidence - expectedOf(model.weights, scratch);
   const scale = model.scale * Math.exp(rateSlope(model.rate, scratch, slopeTerms(model)));
   const ofComposition = compositionExcess(model.composition, pair);
-  const coordinate = excess / scale - pair.classBias - pair.repeats - ofComposition;
+  const ofMembrane = membraneExcess(model.membrane, pair.queryMembraneShare, pair.targetMembraneShare);
+  const coordinate = excess / scale - pair.classBias - pair.repeats - ofComposition - ofMembrane;
   const { weight, usualShare } = model.cysteines;
   if (pair.cysteines === undefined || weight === 0) return coordinate;
   return coordinate - weight * cysteineExcess(pair.cysteines, usualShare);

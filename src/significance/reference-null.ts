@@ -43,10 +43,10 @@ export interface ReferenceNullCard extends Pick<
   readonly files: { readonly proteins: FileCard; readonly basis: FileCard };
 }
 
-export const REFERENCE_NULL_FORMAT = 'gloaming-reference-null/8';
+export const REFERENCE_NULL_FORMAT = 'gloaming-reference-null/9';
 /**
  * Earlier formats that are still used: without promiscuity, without cysteines, without a usual share of them, without
- * class bias, without repeats, without composition.
+ * class bias, without repeats, without composition, without membrane helices.
  */
 const EARLIER_FORMATS = [
   'gloaming-reference-null/1',
@@ -56,6 +56,7 @@ const EARLIER_FORMATS = [
   'gloaming-reference-null/5',
   'gloaming-reference-null/6',
   'gloaming-reference-null/7',
+  'gloaming-reference-null/8',
 ] as const;
 const FORMATS = [REFERENCE_NULL_FORMAT, ...EARLIER_FORMATS] as const;
 type ReferenceNullFormat = (typeof FORMATS)[number];

@@ -138,6 +138,11 @@ export function pairNullOf({ pair_null: model }: Pick<CalibrationCard, 'pair_nul
       weight: model.composition.weight,
       usualGain: model.composition.usual_gain,
     },
+    membrane: model.membrane && {
+      commonWeight: model.membrane.common_weight,
+      ownWeight: model.membrane.own_weight,
+      fullShare: model.membrane.full_share,
+    },
     cysteines: {
       weight: model.cysteine_weight ?? 0,
       usualShare: model.usual_cysteine_share ?? USUAL_CYSTEINE_SHARE,

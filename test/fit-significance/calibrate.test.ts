@@ -11,7 +11,7 @@ import {
   calibrationId,
   type CalibrationCard,
 } from '#src/significance/card.js';
-import { calibrationPlot } from '#src/significance/plot.js';
+import { calibrationPlot } from '#src/cli/index/significance/plot.js';
 import { seededRandom } from '#src/random.js';
 import { openCalibration } from '#src/significance/sidecar.js';
 import { verifyEvidence } from '#src/recall/evidence.js';

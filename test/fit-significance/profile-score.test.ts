@@ -38,7 +38,8 @@ function pairAt(pair: number): NullPair {
     classBias: 0,
     repeats: 0,
   };
-  const others = { logEffective: Math.log(10), composition: 0, cysteines: undefined };
+  const helices = { queryMembraneShare: 0, targetMembraneShare: 0 };
+  const others = { logEffective: Math.log(10), composition: 0, cysteines: undefined, ...helices };
   return { queryLength, targetLength, ...others, ...moments, ...hubnesses };
 }
 

@@ -181,8 +181,9 @@ describe(`the calibration of a release with profiles (seed ${SEED})`, () => {
     expect(outcome.kind).toBe('calibrated');
     const identity = { id: release.id, targetCount: COUNT };
     const byReference = (await openCalibration(release.directory, identity))!;
-    const { composition, ...fitted } = byReference.pairNull;
-    expect({ ...fitted, composition: undefined }).toEqual(calibration.pairNull);
+    const { composition, membrane, ...fitted } = byReference.pairNull;
+    expect({ ...fitted, composition: undefined, membrane: undefined }).toEqual(calibration.pairNull);
+    expect(membrane).toBeDefined();
     expect(composition).toEqual({
       weight: COMPOSITION_CARD!.weight,
       usualGain: COMPOSITION_CARD!.usual_gain,

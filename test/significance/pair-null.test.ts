@@ -45,6 +45,8 @@ function pairWith(meanCosine: number, cosineSpread: number): NullPair {
     ...ofProfiles,
     ...hubnesses,
     composition: 0,
+    queryMembraneShare: 0,
+    targetMembraneShare: 0,
     cysteines: undefined,
   };
 }
@@ -97,6 +99,21 @@ test('like compositions lower the coordinate of a pair, and not that of its cont
   expect(tailCoordinate(model, pairOf(2), score)).toBeCloseTo(coordinate - 0.7 * (gain - 0.5), 12);
   expect(tailCoordinate(model, pairOf(-3), score)).toBe(coordinate);
   expect(controlCoordinate(model, pairOf(2), score)).toBe(coordinate);
+});
+
+test('membrane helices move the coordinate of a pair, and not that of its control', () => {
+  const plain = nullWith(1);
+  const membrane = { commonWeight: 4, ownWeight: 1, fullShare: 0.4 };
+  const model = { ...plain, membrane };
+  const score: PairScore = { affineScore: 8, meanClosestCosine: 0.5, profileScore: 0 };
+  const pairOf = (queryMembraneShare: number, targetMembraneShare: number): NullPair => {
+    return { ...pairWith(0, 0), queryMembraneShare, targetMembraneShare };
+  };
+  const coordinate = tailCoordinate(plain, pairOf(0.5, 0.5), score);
+  expect(tailCoordinate(model, pairOf(0.5, 0.5), score)).toBeCloseTo(coordinate - 3, 12);
+  expect(tailCoordinate(model, pairOf(0.5, 0), score)).toBeCloseTo(coordinate + 0.5, 12);
+  expect(tailCoordinate(model, pairOf(0, 0.5), score)).toBeCloseTo(coordinate + 0.5, 12);
+  expect(controlCoordinate(model, pairOf(0.5, 0.5), score)).toBe(coordinate);
 });
 
 test('promiscuity moves the threshold, and slows the tail only above its mean', () => {

@@ -14,7 +14,7 @@ import { referenceBytes } from '../../significance/reference-set.js';
 import type { Release } from '../../release/release.js';
 import { openTokenReader } from '../../release/rows/token-reader.js';
 import type { CalibrateOptions } from '../options.js';
-import { COMPOSITION_CARD } from './composition.js';
+import { COMPOSITION_CARD, MEMBRANE_CARD } from './composition.js';
 import { repeatCard, repeatModel } from './repeats.js';
 
 /**
@@ -69,6 +69,7 @@ export async function writeReferenceNull(
     pair_null: {
       ...card.pair_null,
       composition: COMPOSITION_CARD,
+      membrane: MEMBRANE_CARD,
       repeats: repeatCard(repeatModel(hasProfiles)),
     },
     bias,

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { calibrationId, type BinCard, type CalibrationCard } from '../../../significance/card.js';
-import { calibrationPlot } from '../../../significance/plot.js';
+import { calibrationPlot } from './plot.js';
 import { isQualifiedPolicy, lossesOf, policyKindOf, type PolicyCard } from '../../../recall/policy-card.js';
 import { readPolicyCard } from '../../../recall/policy-sidecar.js';
 import { readCalibrationCard } from '../../../significance/sidecar.js';

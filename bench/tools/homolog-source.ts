@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { seededRandom, type Random } from '../../src/random.js';
-import { linesOf, readCompressed } from '../tools/natural.js';
-import { readProteins, writeFasta, type BenchProtein } from '../tools/proteins.js';
+import { linesOf, readCompressed } from './natural.js';
+import { readProteins, writeFasta, type BenchProtein } from './proteins.js';
 
 const run = promisify(execFile);
 const FILES = ['clean.fasta.xz', 'screened-out.fasta.xz'];

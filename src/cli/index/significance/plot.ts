@@ -1,5 +1,5 @@
-import type { BinCard, CalibrationCard } from './card.js';
-import { tailLogProbability } from './tail-model.js';
+import type { BinCard, CalibrationCard } from '../../../significance/card.js';
+import { tailLogProbability } from '../../../significance/tail-model.js';
 
 /*
  * A plot of a calibration: ln P against the tail coordinate, one panel per bin. Dots are observed shares of pairs, with

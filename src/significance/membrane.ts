@@ -1,0 +1,64 @@
+import { SCALES } from '../sequence/residue-scales.js';
+import { AMINO_ACIDS, LETTER_COUNT } from '../sequence/substitution.js';
+
+/*
+ * What the membrane helices of a pair add to its score, or take off it. Helices that cross a membrane are alike in any
+ * two proteins, so that membrane proteins score high together without a common ancestor. With a soluble protein they
+ * score lower than two soluble ones do. A pair with a reversed query shows neither.
+ */
+
+/** How membrane helices move the coordinate of a pair. */
+export interface MembraneModel {
+  /** Mean excesses that two membrane proteins take off the coordinate by having helices in common. */
+  readonly commonWeight: number;
+  /** Mean excesses that the helices of two membrane proteins add to it without regard to each other. */
+  readonly ownWeight: number;
+  /** Share of residues from which on a protein counts fully as a membrane protein. Range: 0..1, more than 0 */
+  readonly fullShare: number;
+}
+
+/** Residues of a helix that crosses a membrane. */
+const HELIX_RESIDUES = 19;
+/** Least mean hydropathy of such a helix. */
+const LEAST_HYDROPATHY = 1.6;
+/** Hydropathies in tenths, so that sums are exact. */
+const TENTHS = new Int32Array(LETTER_COUNT);
+[...AMINO_ACIDS].forEach(
+  (letter, at) => (TENTHS[letter.charCodeAt(0) % LETTER_COUNT] = Math.round(10 * SCALES.hydropathy[at])),
+);
+const LEAST_SUM = Math.round(10 * LEAST_HYDROPATHY * HELIX_RESIDUES);
+
+/**
+ * Returns the share of residues of a sequence in upper-case letters that lie in a stretch of 19 residues with a mean
+ * hydropathy of at least 1.6. Other letters than the 20 amino acids have a hydropathy of 0.
+ * Unit   1
+ * Range  0..1; 0 for sequences of less than 19 residues
+ * Source Kyte & Doolittle 1982
+ */
+export function membraneShareOf(sequence: string): number {
+  const { length } = sequence;
+  let [sum, covered, end] = [0, 0, 0];
+  for (let at = 0; at < length; at += 1) {
+    sum += TENTHS[sequence.charCodeAt(at) % LETTER_COUNT];
+    if (at >= HELIX_RESIDUES) sum -= TENTHS[sequence.charCodeAt(at - HELIX_RESIDUES) % LETTER_COUNT];
+    if (at < HELIX_RESIDUES - 1 || sum < LEAST_SUM) continue;
+    // A stretch that overlaps the one before adds only its new residues.
+    covered += Math.min(HELIX_RESIDUES, at + 1 - end);
+    end = at + 1;
+  }
+  return length === 0 ? 0 : covered / length;
+}
+
+/**
+ * Returns what the membrane helices of two proteins take off the coordinate of their pair. The order does not matter.
+ * Two membrane proteins have a positive excess. A membrane protein and a soluble one have a negative one.
+ * Unit   mean excesses
+ * Range  −ownWeight ÷ 2..commonWeight − ownWeight; 0 without a model
+ */
+export function membraneExcess(model: MembraneModel | undefined, one: number, other: number): number {
+  if (model === undefined) return 0;
+  const { commonWeight, ownWeight, fullShare } = model;
+  const first = Math.min(1, one / fullShare);
+  const second = Math.min(1, other / fullShare);
+  return commonWeight * Math.sqrt(first * second) - (ownWeight / 2) * (first + second);
+}
