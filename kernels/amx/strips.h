@@ -1,18 +1,23 @@
 /* MaxSim by tiles: strips of 16 target rows against pairs of blocks of 16 query tokens.
  *
- * A tile of products takes 16 cycles for 64 dimensions, and storing its 256 products takes as many. So the work per
- * product is the limit. Two tiles are packed into one vector of 16-bit products per row. The row's best stays in a
- * register throughout the strip; the tokens' best is widened and stored once per pair. The maxima of a pair follow the
- * multiplications of the next pair, which hides their latency.
+ * A tile of products takes 16 cycles for 64 dimensions. Storing its 256 products takes as many, in which the core issues
+ * little else. The maxima of a tile and the load of its tokens take 14 cycles more. So with 64 dimensions about half of
+ * the peak is the limit, even if nothing waits. Two tiles are packed into one vector of 16-bit products per row, which
+ * halves the maxima. A row's best stays in a register throughout a strip.
  *
- *   tmm0, 1 and 2, 3   products of an even and an odd pair of blocks     tmm6   the strip's rows, 32 or 64 dimensions
- *   tmm4, 5            the pair's tokens, as in kernels.h
+ * Three pairs overlap. While one is multiplied, the products of the pair before are stored, tile by tile, and the maxima
+ * of the pair before that are computed. This goes on from strip to strip, so that it starts only once in a call.
  *
- * On an Emerald Rapids core it reaches .21 (64 dimensions) and .32 (128) of the tiles' peak, which is 2.1 and 2.8 times
+ * Groups of tokens fit in the first-level cache with all rows of a call. Each group is compared with all strips, so
+ * that a long query is read from the second-level cache once for all rows.
+ *
+ *   tmm0, 1 and 2, 3   products of an even and an odd pair     tmm5–7   the strip's rows, 32 or 64 dimensions each
+ *   tmm4               a block's tokens, as in kernels.h
+ *
+ * On an Emerald Rapids core it reaches .33 (64 dimensions) and .38 (128) of the tiles' peak, which is 3.4 and 3.7 times
  * the rate of AVX-512 VNNI. Machines without AMX test it with the emulation of test/emulated_tiles.h.
  *
- * Shape   as maxsimRows in kernels.h; a packed query has blocks of 32 tokens: packssdw takes four products of each tile
- *         in turn, so the first tile of a pair has tokens 0–3, 8–11, 16–19, 24–27
+ * Shape   as maxsimRows in kernels.h; a packed query is laid out as there, up to a full pair of blocks
  */
 #ifndef GLOAMING_AMX_STRIPS_H
 #define GLOAMING_AMX_STRIPS_H
@@ -21,13 +26,15 @@
 
 #include <cstring>
 
-#include "kernels.h"
+#include "skew.h"
 #include "amx/tiles.h"
 
 namespace gloaming {
 namespace {
 
 constexpr uint32_t kStripRows = 16, kTileTokens = 16, kPairTokens = 32;
+/** Tokens of a group take at most this. They stay in the first-level cache with the rows, the products and the best. */
+constexpr uint32_t kGroupBytes = 20 << 10;
 
 /* Dimensions of one tile. */
 inline uint32_t tileDepth(uint32_t dimension) { return dimension % 64 == 0 ? 64 : 32; }
@@ -35,21 +42,18 @@ inline uint32_t tileDepth(uint32_t dimension) { return dimension % 64 == 0 ? 64 
 inline TileShapes shapesFor(uint32_t depth) {
   TileShapes shapes;
   for (uint32_t products = 0; products < 4; ++products) shapes.set(products, kStripRows, kTileTokens * 4);
-  for (uint32_t tokens = 4; tokens < 6; ++tokens) shapes.set(tokens, static_cast<uint8_t>(depth / 4), kTileTokens * 4);
-  shapes.set(6, kStripRows, depth);
+  shapes.set(4, static_cast<uint8_t>(depth / 4), kTileTokens * 4);
+  for (uint32_t rows = 5; rows < 8; ++rows) shapes.set(rows, kStripRows, depth);
   return shapes;
 }
 
-/* Packs vectors of 16 quads, in the layout of kernels.h, but block by block of a pair. */
+/* Packs vectors of 16 quads, in the layout of kernels.h, up to a full pair. */
 inline void packPairs(const Tokens& query, int8_t* to) {
   const auto [values, length, dimension] = query;
-  for (uint32_t block = 0; block < roundUp(length, kPairTokens) / kTileTokens; ++block) {
-    for (uint32_t lane = 0; lane < kTileTokens; ++lane) {
-      const uint32_t wanted = block / 2 * kPairTokens + lane / 4 * 8 + block % 2 * 4 + lane % 4;
-      const int8_t* row = values + size_t{wanted < length ? wanted : length - 1} * dimension;
-      int8_t* quads = to + size_t{block} * kTileTokens * dimension + lane * 4;
-      for (uint32_t k = 0; k < dimension; k += 4) std::memcpy(quads + size_t{k} * kTileTokens, row + k, 4);
-    }
+  for (uint32_t token = 0; token < roundUp(length, kPairTokens); ++token) {
+    const int8_t* row = values + size_t{token < length ? token : length - 1} * dimension;
+    int8_t* quads = to + size_t{token / kTileTokens * kTileTokens} * dimension + token % kTileTokens * 4;
+    for (uint32_t k = 0; k < dimension; k += 4) std::memcpy(quads + size_t{k} * kTileTokens, row + k, 4);
   }
 }
 
@@ -78,101 +82,188 @@ inline __m256i largestLanes(const __m512i (&rows)[kStripRows]) {
   return _mm512_castsi512_si256(fold(both, both));
 }
 
-/* MaxSim of one strip of rows with a query, on any Tiles. */
-template <class Tiles>
-class Strip {
+/* Memory of a sweep. It lies outside the sweep, whose own members the compiler then keeps in registers. */
+struct SweepMemory {
+  alignas(64) int32_t products[4][kStripRows * kTileTokens];
+  alignas(64) int8_t tail[kStripRows * kMaxDimension];
+  __m512i best[kMaxRows / kStripRows][kStripRows];
+};
+
+/* MaxSim of up to kMaxRows rows with a query, on any Tiles. kParts: tiles that hold a strip's rows; 0 if the rows take
+ * more than three tiles, and are loaded again for each block. */
+template <class Tiles, uint32_t kParts>
+class Sweep {
  public:
-  Strip(Tiles& tiles, const int8_t* packed, const int8_t* rows, uint32_t dimension, int32_t* closest)
-      : tiles_(tiles), packed_(packed), rows_(rows), dimension_(dimension), depth_(tileDepth(dimension)),
-        closest_(closest) {
-    if (depth_ == dimension_) tiles_.template load<6>(rows_, dimension_);
+  Sweep(Tiles& tiles, SweepMemory& memory, const PackedQuery& query, const int8_t* rows, uint32_t rowCount,
+        int32_t* closest)
+      : tiles_(tiles), memory_(memory), dimension_(query.tokens.dimension), depth_(tileDepth(dimension_)),
+        pairs_(roundUp(query.tokens.length, kPairTokens) / kPairTokens),
+        packed_(static_cast<const int8_t*>(query.packed)), rows_(rows), rowCount_(rowCount),
+        strips_(roundUp(rowCount, kStripRows) / kStripRows), closest_(closest) {
+    // Groups of about the same size.
+    const uint32_t most = kGroupBytes / (kPairTokens * dimension_), groups = (pairs_ + most - 1) / most;
+    groupPairs_ = (pairs_ + groups - 1) / groups;
+    groupEnd_ = groupPairs_;
   }
 
-  /* Returns Σ over the first `count` rows of their best. */
-  int32_t sweep(uint32_t pairs, uint32_t count) {
-    __m512i best[kStripRows];
+  /* Returns Σ over the rows of their best. */
+  GLOAMING_INLINE int32_t run() {
+    __m512i best[kStripRows], sums = _mm512_setzero_si512();
+    loadRows();
+    step<0, false>(0, best);
+    step<2, false>(0, best);
+    bool isOdd = false;
+    for (uint32_t from = 0; from < pairs_; from += groupPairs_) {
+      const uint32_t to = endOfGroup(from);
+      for (uint32_t strip = 0; strip < strips_; ++strip) {
 #pragma GCC unroll 16
-    for (__m512i& row : best) row = _mm512_set1_epi16(INT16_MIN);
-    multiply<0>(0);
-    for (uint32_t pair = 1; pair < pairs; ++pair) {
-      if (pair % 2 == 1) multiply<2>(pair);
-      else multiply<0>(pair);
-      raise(pair - 1, best);
+        for (uint32_t r = 0; r < kStripRows; ++r) {
+          best[r] = from == 0 ? _mm512_set1_epi16(INT16_MIN) : memory_.best[strip][r];
+        }
+        for (uint32_t pair = from; pair < to; ++pair, isOdd = !isOdd) {
+          if (isOdd) step<2, true>(pair, best);
+          else step<0, true>(pair, best);
+        }
+        if (to == pairs_) {
+          const uint32_t left = rowsLeft(strip);
+          const auto counted = static_cast<__mmask16>(left < kStripRows ? (1U << left) - 1 : 0xffff);
+          sums = _mm512_mask_add_epi32(sums, counted, sums, _mm512_cvtepi16_epi32(largestLanes(best)));
+        } else {
+#pragma GCC unroll 16
+          for (uint32_t r = 0; r < kStripRows; ++r) memory_.best[strip][r] = best[r];
+        }
+      }
     }
-    raise(pairs - 1, best);
-    const __m512i sums = _mm512_cvtepi16_epi32(largestLanes(best));
-    return _mm512_mask_reduce_add_epi32(static_cast<__mmask16>((1U << count) - 1), sums);
+    return _mm512_reduce_add_epi32(sums);
   }
 
  private:
-  static constexpr size_t kProducts = kStripRows * kTileTokens;
+  uint32_t endOfGroup(uint32_t from) const { return from + groupPairs_ < pairs_ ? from + groupPairs_ : pairs_; }
+  uint32_t rowsLeft(uint32_t strip) const { return rowCount_ - strip * kStripRows; }
 
-  /* Computes the products of a pair in the tiles first and first + 1, and stores them. */
-  template <int first>
-  void multiply(uint32_t pair) {
-    const int8_t* tokens = packed_ + size_t{pair} * kPairTokens * dimension_;
-    const size_t tileBytes = size_t{kTileTokens} * dimension_;
-    tiles_.template zero<first>();
-    tiles_.template zero<first + 1>();
-    for (uint32_t k = 0; k < dimension_; k += depth_) {
-      if (depth_ < dimension_) tiles_.template load<6>(rows_ + k, dimension_);
-      tiles_.template load<4>(tokens + size_t{k} * kTileTokens, kTileTokens * 4);
-      tiles_.template load<5>(tokens + tileBytes + size_t{k} * kTileTokens, kTileTokens * 4);
-      tiles_.template multiplyAdd<first, 6, 4>();
-      tiles_.template multiplyAdd<first + 1, 6, 5>();
+  /* Multiplies the next pair, in the tiles first and first + 1, stores the products of the pair before it, and raises
+   * the best to the products of the pair before that, `pair`. */
+  template <int first, bool kRaises>
+  GLOAMING_INLINE void step(uint32_t pair, __m512i (&best)[kStripRows]) {
+    constexpr int earlier = 2 - first;
+    const int32_t *low = memory_.products[first], *high = memory_.products[first + 1];
+    __m512i tokens = _mm512_set1_epi16(INT16_MIN);
+    if (isLeft_) multiply<first>(0);
+    if (kRaises) raise<0>(low, high, best, tokens);
+    store<earlier>();
+    if (isLeft_) {
+      multiply<first + 1>(1);
+      advance();
     }
-    tiles_.template store<first>(products_[first], kTileTokens * 4);
-    tiles_.template store<first + 1>(products_[first + 1], kTileTokens * 4);
+    if (kRaises) raise<kStripRows / 2>(low, high, best, tokens);
+    store<earlier + 1>();
+    if (!kRaises) return;
+    // Widens 16-bit products to 32 bits: the low half of each lane of 128 bits came from the first block.
+    raiseClosest(pair * kPairTokens, _mm512_srai_epi32(_mm512_unpacklo_epi16(tokens, tokens), 16));
+    raiseClosest(pair * kPairTokens + kTileTokens, _mm512_srai_epi32(_mm512_unpackhi_epi16(tokens, tokens), 16));
   }
 
-  /* Raises the best of the rows and of the pair's tokens to the pair's products. */
-  void raise(uint32_t pair, __m512i (&best)[kStripRows]) {
-    const int32_t *low = products_[pair % 2 * 2], *high = products_[pair % 2 * 2 + 1];
-    __m512i tokens = _mm512_set1_epi16(INT16_MIN);
-#pragma GCC unroll 16
-    for (uint32_t r = 0; r < kStripRows; ++r) {
+  /* Raises the best of eight rows, and that of the pair's tokens. */
+  template <uint32_t from>
+  static GLOAMING_INLINE void raise(const int32_t* low, const int32_t* high, __m512i (&best)[kStripRows],
+                                    __m512i& tokens) {
+#pragma GCC unroll 8
+    for (uint32_t r = from; r < from + kStripRows / 2; ++r) {
       const __m512i products =
           _mm512_packs_epi32(_mm512_load_si512(low + r * kTileTokens), _mm512_load_si512(high + r * kTileTokens));
       best[r] = _mm512_max_epi16(best[r], products);
       tokens = _mm512_max_epi16(tokens, products);
     }
-    int32_t* closest = closest_ + size_t{pair} * kPairTokens;
-    const __m512i first = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(tokens));
-    const __m512i second = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(tokens, 1));
-    _mm512_store_si512(closest, _mm512_max_epi32(_mm512_load_si512(closest), first));
-    _mm512_store_si512(closest + 16, _mm512_max_epi32(_mm512_load_si512(closest + 16), second));
+  }
+
+  GLOAMING_INLINE void raiseClosest(uint32_t token, __m512i products) {
+    int32_t* closest = closest_ + token;
+    _mm512_store_si512(closest, _mm512_max_epi32(_mm512_load_si512(closest), products));
+  }
+
+  template <int tile>
+  GLOAMING_INLINE void store() {
+    tiles_.template store<tile>(memory_.products[tile], kTileTokens * 4);
+  }
+
+  /* Multiplies a block of the next pair. */
+  template <int sums>
+  GLOAMING_INLINE void multiply(uint32_t block) {
+    const int8_t* tokens = packed_ + (size_t{nextPair_} * 2 + block) * kTileTokens * dimension_;
+    const size_t partBytes = size_t{kTileTokens} * depth_;
+    tiles_.template zero<sums>();
+    if constexpr (kParts > 0) multiplyPart<sums, 5>(tokens);
+    if constexpr (kParts > 1) multiplyPart<sums, 6>(tokens + partBytes);
+    if constexpr (kParts > 2) multiplyPart<sums, 7>(tokens + 2 * partBytes);
+    if constexpr (kParts > 0) return;
+    for (uint32_t k = 0; k < dimension_; k += depth_) {
+      tiles_.template load<5>(strip_ + k, dimension_);
+      multiplyPart<sums, 5>(tokens + size_t{k} * kTileTokens);
+    }
+  }
+
+  template <int sums, int rows>
+  GLOAMING_INLINE void multiplyPart(const int8_t* tokens) {
+    tiles_.template load<4>(tokens, kTileTokens * 4);
+    tiles_.template multiplyAdd<sums, rows, 4>();
+  }
+
+  /* Moves to the next pair of the group, strip or group. */
+  GLOAMING_INLINE void advance() {
+    if (++nextPair_ < groupEnd_) return;
+    if (++nextStrip_ == strips_) {
+      nextStrip_ = 0;
+      group_ = groupEnd_;
+      groupEnd_ = endOfGroup(group_);
+      isLeft_ = group_ < pairs_;
+      if (!isLeft_) return;
+    }
+    nextPair_ = group_;
+    loadRows();
+  }
+
+  /* Loads the rows of the next strip. */
+  GLOAMING_INLINE void loadRows() {
+    strip_ = rows_ + size_t{nextStrip_} * kStripRows * dimension_;
+    const uint32_t left = rowsLeft(nextStrip_);
+    if (left < kStripRows) {
+      // Nothing may be read beyond the target. A repeated last row changes no maximum.
+      for (uint32_t r = 0; r < kStripRows; ++r) {
+        std::memcpy(memory_.tail + size_t{r} * dimension_, strip_ + size_t{r < left ? r : left - 1} * dimension_,
+                    dimension_);
+      }
+      strip_ = memory_.tail;
+    }
+    if constexpr (kParts > 0) tiles_.template load<5>(strip_, dimension_);
+    if constexpr (kParts > 1) tiles_.template load<6>(strip_ + depth_, dimension_);
+    if constexpr (kParts > 2) tiles_.template load<7>(strip_ + 2 * depth_, dimension_);
   }
 
   Tiles& tiles_;
+  SweepMemory& memory_;
+  const uint32_t dimension_, depth_, pairs_;
   const int8_t* const packed_;
   const int8_t* const rows_;
-  const uint32_t dimension_, depth_;
+  const uint32_t rowCount_, strips_;
   int32_t* const closest_;
-  alignas(64) int32_t products_[4][kProducts];
+  uint32_t groupPairs_;
+  /** The next multiplication: its pair and strip, the first pair of its group and the first behind it. */
+  uint32_t nextPair_ = 0, nextStrip_ = 0, group_ = 0, groupEnd_;
+  const int8_t* strip_;
+  bool isLeft_ = true;
 };
 
 /* maxsimRows of kernels.h. */
 template <class Tiles>
 int32_t maxsimRowsByTiles(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest) {
-  const uint32_t dimension = query.tokens.dimension, pairs = roundUp(query.tokens.length, kPairTokens) / kPairTokens;
-  const auto* packed = static_cast<const int8_t*>(query.packed);
-  alignas(64) const TileShapes shapes = shapesFor(tileDepth(dimension));
-  alignas(64) int8_t tail[kStripRows * kMaxDimension];
+  const uint32_t depth = tileDepth(query.tokens.dimension), parts = query.tokens.dimension / depth;
+  alignas(64) const TileShapes shapes = shapesFor(depth);
   Tiles tiles(shapes);
-  int32_t sum = 0;
-  for (uint32_t first = 0; first < rowCount; first += kStripRows) {
-    const int8_t* strip = rows + size_t{first} * dimension;
-    const uint32_t count = rowCount - first < kStripRows ? rowCount - first : kStripRows;
-    if (count < kStripRows) {
-      // Nothing may be read beyond the target. A repeated last row changes no maximum.
-      for (uint32_t r = 0; r < kStripRows; ++r) {
-        std::memcpy(tail + size_t{r} * dimension, strip + size_t{r < count ? r : count - 1} * dimension, dimension);
-      }
-      strip = tail;
-    }
-    sum += Strip<Tiles>(tiles, packed, strip, dimension, closest).sweep(pairs, count);
-  }
-  return sum;
+  SweepMemory memory;
+  if (parts == 1) return Sweep<Tiles, 1>(tiles, memory, query, rows, rowCount, closest).run();
+  if (parts == 2) return Sweep<Tiles, 2>(tiles, memory, query, rows, rowCount, closest).run();
+  if (parts == 3) return Sweep<Tiles, 3>(tiles, memory, query, rows, rowCount, closest).run();
+  return Sweep<Tiles, 0>(tiles, memory, query, rows, rowCount, closest).run();
 }
 
 }  // namespace
