@@ -12,15 +12,18 @@
  *           in a register, the best of each query residue in memory, one per lane
  *   profile scores (profile_score.h), on request, read neither tokens nor letters; R of the column before is in memory
  *
- * Limit    the multiply-adds. With AVX-512, 32 cells take dimension ÷ 2 multiply-adds, on two pipes of a core, and a
- *          dozen other instructions on its other pipes. Profiles add ten multiply-adds and eight others.
- * Scores   Unsigned subtraction keeps E and F at 0 or more. Lower values never matter, so H ≥ 0 needs no maximum. Only
- *          s and H(i−1,j−1) + s can leave 16 bits, and they saturate. If s is below −32,768, no pair starts or
- *          continues in either arithmetic. affineScore repeats a target whose best is the largest score. As gapOpen ≥
- *          gapExtend, a path may take its deletion before its insertion, so E opens from H without F.
+ * Limit    the multiply-adds, except with tiles (amx/columns.h). With AVX-512, 32 cells take dimension ÷ 2
+ *          multiply-adds, on two pipes of a core, and a dozen other instructions on its other pipes. Profiles add ten
+ *          multiply-adds and eight others.
+ * Scores   A gap opens by unsigned subtraction, which keeps E and F at 0 or more. Lower values never matter, so H ≥ 0
+ *          needs no maximum. Other sums wrap, because Intel's cores add twice as many vectors of 512 bits without
+ *          saturation. Only s and H(i−1,j−1) + s can leave 16 bits. They do so in targets whose best is at least
+ *          exactScores, which affineScore repeats. Profile scores saturate. As gapOpen ≥ gapExtend, a path may take its
+ *          deletion before its insertion, so E opens from H without F.
  * Memory   two vectors per query residue, three with the sums
- * Traits   Lanes is a class such as those of avx512/affine_batch.cpp. As in wavefront.h, everything is internal to the
- *          including file.
+ * Traits   Lanes is a class such as those of avx512/affine_batch.cpp or amx/columns.h. Each column is packed before the
+ *          cells of the column before it run, so that lanes may multiply it early; a Unit keeps what they need for
+ *          that. As in wavefront.h, everything is internal to the including file.
  */
 #ifndef GLOAMING_BATCH_H
 #define GLOAMING_BATCH_H
@@ -28,90 +31,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include "batch_cells.h"
 #include "batch_query.h"
 #include "kernels.h"
 #include "profile_score.h"
-#include "skew.h"
 #include "engine/workspace.h"
 
 namespace gloaming {
 namespace {
 
-/** Query residues between two checks of the cancel flag: 2^17 cells of 32 lanes. */
-constexpr uint32_t kCancelStep = 4'096;
-
-/** Values that all cells of a column share. */
-template <class Lanes>
-struct Column {
-  /** [dimension × lanes], written by packColumn. */
-  const int8_t* tokens;
-  /** [kProfileWidth × lanes], written by packProfiles; null where profiles score nothing. */
-  const int8_t* profiles;
-  uint32_t dimension;
-  typename Lanes::Letters letters;
-  typename Lanes::Vector multiplier, profileWeight, gapOpen, gapExtend;
-};
-
-/** H and E of one query residue, for the next column. */
-template <class Lanes>
-struct BatchCell {
-  typename Lanes::Vector H, E;
-};
-
-/** State of a column: F and H(i−1,j−1) of the next cell, the best pair and the best dot product so far. Profile scores
- * also have the support R(i−1,j−1) of the next cell. */
-template <class Lanes>
-struct Front {
-  typename Lanes::Vector F, diagonal, best, nearest, support;
-};
-
 /** What a batch computes for each target. */
 enum class BatchWork { kScores, kMeasures, kProfiles };
-
-/** Eight residues of a query. The tile before has computed their products with the column, without the base. */
-template <class Lanes>
-struct Tile {
-  /** [kTileRows × lanes] */
-  int16_t* products;
-  BatchCell<Lanes>* cells;
-  const uint8_t* letters;
-  const int16_t* bases;
-  /** [kTileRows × lanes]: best dot product so far of each residue of the next tile; null without sums. */
-  int16_t* closest;
-};
-
-/* Computes cells from their substitution scores. */
-template <class Lanes>
-GLOAMING_INLINE void advance(Front<Lanes>& at, BatchCell<Lanes>& cell, const Column<Lanes>& column,
-                             typename Lanes::Vector substitution) {
-  const auto pair = Lanes::add(at.diagonal, substitution);
-  const auto withoutF = Lanes::max(pair, cell.E), opened = Lanes::subtractToZero(withoutF, column.gapOpen);
-  at.diagonal = cell.H;
-  at.best = Lanes::max(at.best, pair);
-  cell.H = Lanes::max(withoutF, at.F);
-  cell.E = Lanes::max(Lanes::subtractToZero(cell.E, column.gapExtend), opened);
-  at.F = Lanes::max(Lanes::subtractToZero(at.F, column.gapExtend), opened);
-}
-
-/* Computes the cells of residue r of the tile. */
-template <class Lanes>
-GLOAMING_INLINE void advance(Front<Lanes>& at, const Tile<Lanes>& tile, const Column<Lanes>& column, uint32_t r) {
-  const auto base = Lanes::baseOf(tile.bases, tile.letters[r], column.letters);
-  advance(at, tile.cells[r], column, Lanes::add(base, Lanes::load(tile.products + r * Lanes::lanes)));
-}
-
-/* Computes cells of a profile score from s(i,j). `support` has R(i,j−1), and gets R(i,j) (profile_score.h). */
-template <class Lanes>
-GLOAMING_INLINE void advanceProfiles(Front<Lanes>& at, BatchCell<Lanes>& cell, const Column<Lanes>& column,
-                                     typename Lanes::Vector scores, typename Lanes::Vector& support) {
-  const auto bounded = Lanes::max(scores, Lanes::broadcast(kLeastSupport));
-  const auto before = at.support;
-  const auto supported = Lanes::multiplyHigh(Lanes::template shiftLeft<kPartnerShift>(bounded), before);
-  advance(at, cell, column, Lanes::add(scores, supported));
-  at.support = support;
-  const auto decayed = Lanes::subtract(before, Lanes::template shiftRight<kDecayShift>(before));
-  support = Lanes::add(decayed, Lanes::template shiftLeft<kSupportShift>(bounded));
-}
 
 template <class Lanes, BatchWork kWork>
 class Batch {
@@ -131,7 +61,7 @@ class Batch {
     next_ = static_cast<uint32_t*>(workspace.reserve(Workspace::kQueues, count * sizeof *next_));
     cells_ = static_cast<BatchCell<Lanes>*>(workspace.reserve(Workspace::kBoundaries, length_ * sizeof *cells_));
     if constexpr (kMeasures) {
-      const size_t values = size_t{roundUp(length_, kTileRows)} * lanes;
+      const size_t values = size_t{query_.paddedLength} * lanes;
       closest_ = static_cast<int16_t*>(workspace.reserve(Workspace::kClosest, values * sizeof *closest_));
       std::fill_n(closest_, values, INT16_MIN);
     }
@@ -145,47 +75,73 @@ class Batch {
   /* Writes all scores and sums. If the task is cancelled, they are undefined. */
   void score() {
     const AffineParameters& parameters = tasks_->parameters;
-    alignas(64) int8_t tokens[lanes * kMaxDimension];
-    alignas(64) int8_t profiles[lanes * kProfileWidth];
     const bool hasProfiles = kProfiles || parameters.profileWeight != 0;
-    Column<Lanes> column{tokens,
-                         hasProfiles ? profiles : nullptr,
-                         tasks_->query.tokens.dimension,
-                         {},
-                         Lanes::broadcast(parameters.multiplier),
-                         Lanes::broadcast(kProfiles ? kProfileWeight : parameters.profileWeight),
-                         Lanes::broadcast(kProfiles ? kProfileGapOpen : parameters.gapOpen),
-                         Lanes::broadcast(kProfiles ? kProfileGapExtend : parameters.gapExtend)};
+    Residue residues[2];
+    for (Residue& residue : residues) {
+      residue.column = Column<Lanes>{residue.tokens,
+                                     hasProfiles ? residue.profiles : nullptr,
+                                     tasks_->query.tokens.dimension,
+                                     {},
+                                     Lanes::broadcast(parameters.multiplier),
+                                     Lanes::broadcast(kProfiles ? kProfileWeight : parameters.profileWeight),
+                                     Lanes::broadcast(kProfiles ? kProfileGapOpen : parameters.gapOpen),
+                                     Lanes::broadcast(kProfiles ? kProfileGapExtend : parameters.gapExtend)};
+    }
     std::memset(static_cast<void*>(cells_), 0, length_ * sizeof *cells_);
+    typename Lanes::Unit unit(tasks_->query.tokens.dimension);
+    const QueryCells<Lanes> cells{query_, cells_, tasks_->letters.query, closest_, length_, tasks_->cancelled};
     Vector best = Lanes::zero();
+    pack(0, residues[0]);
+    if constexpr (!kProfiles) unit.begin(residues[0].column, query_);
     for (uint32_t j = 0; nextEnd_ != kNone; ++j) {
-      alignas(64) uint16_t letters[lanes], active[lanes];
-      for (uint32_t l = 0; l < lanes; ++l) letters[l] = *letters_[l];
-      for (uint32_t l = 0; l < lanes; ++l) active[l] = j < ends_[l] ? UINT16_MAX : 0;
-      if (hasProfiles) Lanes::packProfiles(profiles_, profiles);
-      if constexpr (!kProfiles) {
-        Lanes::packColumn(rows_, column.dimension, tokens);
-        Lanes::placeLetters(letters, query_.bases, column.letters);
-      }
+      const Residue &own = residues[j % 2], &next = residues[(j + 1) % 2];
+      const bool ends = j + 1 == nextEnd_;
       step(j);
+      if (ends) replace(j + 1);
+      pack(j + 1, residues[(j + 1) % 2]);
       Front<Lanes> front{Lanes::zero(), Lanes::zero(), Lanes::zero(), Lanes::broadcast(INT16_MIN), Lanes::zero()};
-      if (!(kProfiles ? sweepProfiles(column, front) : sweep(column, front))) break;
-      best = Lanes::max(best, Lanes::both(front.best, Lanes::load(active)));
+      bool finishes;
+      if constexpr (kProfiles) finishes = sweepProfiles(own.column, front);
+      else finishes = Lanes::template sweep<kMeasures>(unit, front, own.column, next.column, cells);
+      if (!finishes) return;
+      const Vector active = Lanes::load(own.active);
+      best = Lanes::max(best, Lanes::both(front.best, active));
       if constexpr (kMeasures) {
         alignas(64) int16_t nearest[lanes];
-        Lanes::store(nearest, Lanes::both(front.nearest, Lanes::load(active)));
+        Lanes::store(nearest, Lanes::both(front.nearest, active));
         for (uint32_t l = 0; l < lanes; ++l) targetToQuery_[l] += nearest[l];
       }
-      if (j + 1 == nextEnd_) best = turn(j + 1, best);
+      if (ends) best = turn(best);
     }
     if constexpr (kProfiles) return;
+    const int32_t exact = exactScores(parameters);
     // Last, because affineScore reserves the same memory.
     for (uint32_t t = 0; t < count_; ++t) {
-      if (scores_[t] == INT16_MAX) scores_[t] = affineScore_(tasks_[t]);
+      if (scores_[t] >= exact) scores_[t] = affineScore_(tasks_[t]);
     }
   }
 
  private:
+  /** A residue of each target, and a mask of the lanes that have a target. */
+  struct Residue {
+    alignas(64) int8_t tokens[lanes * kMaxDimension];
+    alignas(64) int8_t profiles[lanes * kProfileWidth];
+    alignas(64) uint16_t active[lanes];
+    Column<Lanes> column;
+  };
+
+  /* Packs column j. */
+  void pack(uint32_t j, Residue& residue) {
+    alignas(64) uint16_t letters[lanes];
+    for (uint32_t l = 0; l < lanes; ++l) letters[l] = *letters_[l];
+    for (uint32_t l = 0; l < lanes; ++l) residue.active[l] = j < ends_[l] ? UINT16_MAX : 0;
+    if (residue.column.profiles != nullptr) Lanes::packProfiles(profiles_, residue.profiles);
+    if constexpr (!kProfiles) {
+      Lanes::packColumn(rows_, residue.column.dimension, residue.tokens);
+      Lanes::placeLetters(letters, query_.bases, residue.column.letters);
+    }
+  }
+
   /* Assigns each target to the lane with the fewest rows so far. Lanes end together if the longest targets come
    * first. */
   void queue() {
@@ -225,32 +181,37 @@ class Batch {
     }
   }
 
-  /* Starts the next target of each lane whose target ends before column j, with cells of 0. Returns the best so far. */
-  Vector turn(uint32_t j, Vector best) {
-    alignas(64) int16_t bests[lanes];
-    alignas(64) uint16_t kept[lanes];
-    Lanes::store(bests, best);
+  /* Starts the next target of each lane whose target ends before column j. */
+  void replace(uint32_t j) {
     for (uint32_t l = 0; l < lanes; ++l) {
       const bool ends = own_[l] != kNone && ends_[l] == j;
-      kept[l] = ends ? 0 : UINT16_MAX;
+      ended_[l] = ends ? own_[l] : kNone;
       if (!ends) continue;
-      finish(l, bests[l]);
-      bests[l] = 0;
       own_[l] = next_[own_[l]];
       if (own_[l] != kNone) place(l, tasks_[own_[l]], j + tasks_[own_[l]].targetLength);
     }
     findNextEnd();
+  }
+
+  /* Finishes the targets that have ended, and resets the cells of their lanes to 0. Returns the best so far. */
+  Vector turn(Vector best) {
+    alignas(64) int16_t bests[lanes];
+    alignas(64) uint16_t kept[lanes];
+    Lanes::store(bests, best);
+    for (uint32_t l = 0; l < lanes; ++l) {
+      kept[l] = ended_[l] == kNone ? UINT16_MAX : 0;
+      if (ended_[l] != kNone) finish(ended_[l], l, bests[l]);
+    }
     const Vector mask = Lanes::load(kept);
     for (uint32_t i = 0; i < length_; ++i) {
       cells_[i].H = Lanes::both(cells_[i].H, mask);
       cells_[i].E = Lanes::both(cells_[i].E, mask);
       if constexpr (kProfiles) supports_[i] = Lanes::both(supports_[i], mask);
     }
-    return Lanes::load(bests);
+    return Lanes::both(best, mask);
   }
 
-  void finish(uint32_t lane, int16_t best) {
-    const uint32_t t = own_[lane];
+  void finish(uint32_t t, uint32_t lane, int16_t best) {
     scores_[t] = best;
     if constexpr (kMeasures) {
       int32_t queryToTarget = 0;
@@ -275,27 +236,7 @@ class Batch {
     }
   }
 
-  /* Computes all cells of a column. Returns false if the task was cancelled. */
-  bool sweep(const Column<Lanes>& column, Front<Lanes>& front) {
-    alignas(64) int16_t products[kTileRows * lanes];
-    Tile<Lanes> tile{products, cells_, tasks_->letters.query, query_.bases, closest_};
-    Lanes::template multiply<kMeasures>(front, tile, column, query_, 0);
-    if (column.profiles != nullptr) Lanes::addProfiles(column, query_.profile, products);
-    uint32_t i = kTileRows;
-    for (; i < length_; i += kTileRows) {
-      if (i % kCancelStep == 0 && tasks_->cancelled.load(std::memory_order_relaxed)) return false;
-      if constexpr (kMeasures) tile.closest += kTileRows * lanes;
-      Lanes::template advanceAndMultiply<kMeasures>(front, tile, column, query_, i);
-      if (column.profiles != nullptr) Lanes::addProfiles(column, query_.profile + size_t{i} * kProfileWidth, products);
-      tile.cells += kTileRows;
-      tile.letters += kTileRows;
-    }
-    const uint32_t left = length_ + kTileRows - i;
-    for (uint32_t r = 0; r < left; ++r) advance(front, tile, column, r);
-    return !tasks_->cancelled.load(std::memory_order_relaxed);
-  }
-
-  /* The same for profile scores. */
+  /* Computes all cells of a column of a profile score. Returns false if the task was cancelled. */
   bool sweepProfiles(const Column<Lanes>& column, Front<Lanes>& front) {
     alignas(64) int16_t scores[kTileRows * lanes];
     const Vector offset = Lanes::broadcast(-kProfileOffset);
@@ -322,6 +263,8 @@ class Batch {
   uint32_t* next_;
   /** Current target of each lane, its position, and its end column; nextEnd_ is the smallest end column. */
   uint32_t own_[lanes];
+  /** Target of each lane that ends with the current column, or kNone. */
+  uint32_t ended_[lanes];
   const int8_t* rows_[lanes];
   const uint8_t* letters_[lanes];
   const int8_t* profiles_[lanes];

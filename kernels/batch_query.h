@@ -10,6 +10,9 @@
 namespace gloaming {
 namespace {
 
+/** The length of a packed query is padded to a multiple of this, the most rows that lanes multiply together. */
+constexpr uint32_t kQueryRound = 16;
+
 /* A query packed for batches. Its parts follow each other, each 64-byte aligned. */
 template <class Lanes>
 struct BatchQuery {
@@ -19,13 +22,14 @@ struct BatchQuery {
   const int32_t* corrections;
   /** [paddedLength × dimension]: the padding repeats the last row. */
   const int8_t* rows;
-  /** [paddedLength × kProfileWidth]: the padding repeats the last row. Undefined where profiles score nothing. */
+  /** [paddedLength × kProfileWidth]: the values, a one, and zeros; the padding repeats the last row. Undefined where
+   * profiles score nothing. */
   const int8_t* profile;
   /** What Lanes::splitRows has taken out of the rows. */
   const uint8_t* extras;
   uint32_t paddedLength;
 
-  BatchQuery(const void* packed, uint32_t length, uint32_t dimension) : paddedLength(roundUp(length, kTileRows)) {
+  BatchQuery(const void* packed, uint32_t length, uint32_t dimension) : paddedLength(roundUp(length, kQueryRound)) {
     const auto* bytes = static_cast<const uint8_t*>(packed);
     bases = reinterpret_cast<const int16_t*>(bytes);
     corrections = reinterpret_cast<const int32_t*>(bytes + kBaseBytes);
@@ -35,7 +39,7 @@ struct BatchQuery {
   }
 
   static size_t bytes(uint32_t length, uint32_t dimension) {
-    const uint32_t padded = roundUp(length, kTileRows);
+    const uint32_t padded = roundUp(length, kQueryRound);
     const size_t rowBytes = size_t{padded} * (dimension + kProfileWidth);
     return kBaseBytes + correctionBytes(padded) + rowBytes + Lanes::extraBytes(padded, dimension);
   }
@@ -59,7 +63,10 @@ struct BatchQuery {
       to += dimension;
       corrections[i] = Lanes::correctionOf(sum);
       if (query.profile == nullptr) continue;
-      std::memcpy(profile + size_t{i} * kProfileWidth, query.profile + from * kProfileWidth, kProfileWidth);
+      int8_t* own = profile + size_t{i} * kProfileWidth;
+      std::memset(own, 0, kProfileWidth);
+      std::memcpy(own, query.profile + from * kProfileWidth, kProfileValues);
+      own[kProfileValues] = 1;
     }
     Lanes::splitRows(const_cast<int8_t*>(parts.rows), parts.paddedLength, dimension,
                      const_cast<uint8_t*>(parts.extras));

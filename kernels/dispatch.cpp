@@ -58,7 +58,7 @@ const Kernels avx512vnniKernels{"avx512vnni",
 const Kernels amxKernels{"amx",
                          amxMaxsimPackedBytes, amxMaxsimPack, 0, nullptr, amxMaxsimRows,
                          avx512AffinePackedBytes, avx512AffinePack, avx512AffineScore,
-                         32, {1.25, 2}, avx512AffineScores, avx512AffineMeasures, avx512AffineAlign,
+                         32, {2.8, 2.9}, amxAffineScores, amxAffineMeasures, avx512AffineAlign,
                          avx512ProfileScores, avx512CodedRows, avx512KmerRows};
 #endif
 #elif defined(__aarch64__)

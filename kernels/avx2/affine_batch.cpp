@@ -2,6 +2,7 @@
 #include "avx2/avx2.h"
 #include "avx2/bytes.h"
 #include "batch.h"
+#include "batch_tiles.h"
 
 namespace gloaming {
 namespace {
@@ -65,6 +66,8 @@ struct Lanes16 {
     alignas(32) int16_t bases[kLetterCount * lanes];
   };
 
+  using Unit = VectorUnit;
+
   static int32_t correctionOf(int32_t sum) { return gloaming::correctionOf(sum); }
   static size_t extraBytes(uint32_t length, uint32_t dimension) { return Extras::bytes(length, dimension); }
   /* Splits the wide pairs of `length` rows, a multiple of kGroupRows. */
@@ -108,6 +111,11 @@ struct Lanes16 {
     }
   }
 
+  template <bool kMeasures>
+  static bool sweep(Unit&, Front<Lanes16>& front, const Column<Lanes16>& column, const Column<Lanes16>&,
+                    const QueryCells<Lanes16>& cells) {
+    return sweepTiles<kMeasures>(front, column, cells);
+  }
   template <bool kMeasures>
   static GLOAMING_INLINE void multiply(Front<Lanes16>& at, const Tile<Lanes16>& tile, const Column<Lanes16>& column,
                                        const BatchQuery<Lanes16>& query, uint32_t i) {
@@ -183,7 +191,8 @@ struct Lanes16 {
   static Vector load(const void* from) { return _mm256_load_si256(static_cast<const __m256i*>(from)); }
   static void store(void* to, Vector v) { _mm256_store_si256(static_cast<__m256i*>(to), v); }
   static Vector broadcast(int32_t value) { return _mm256_set1_epi16(static_cast<int16_t>(value)); }
-  static Vector add(Vector a, Vector b) { return _mm256_adds_epi16(a, b); }
+  static Vector add(Vector a, Vector b) { return _mm256_add_epi16(a, b); }
+  static Vector addSaturated(Vector a, Vector b) { return _mm256_adds_epi16(a, b); }
   static Vector subtractToZero(Vector a, Vector b) { return _mm256_subs_epu16(a, b); }
   static Vector max(Vector a, Vector b) { return _mm256_max_epi16(a, b); }
   static Vector both(Vector a, Vector b) { return _mm256_and_si256(a, b); }

@@ -13,7 +13,7 @@
 #define GLOAMING_AVX512_CELLS_H
 
 #include "avx512/tile.h"
-#include "batch.h"
+#include "batch_tiles.h"
 
 namespace gloaming {
 namespace {
@@ -24,8 +24,8 @@ namespace {
 #define GLOAMING_CELL_0(r) "movzbl " r "(%[letters]), %k[corrections]\n\t"
 #define GLOAMING_CELL_1(r) "shl $6, %[corrections]\n\t"
 #define GLOAMING_CELL_2(r) "vpermw (%[bases],%[corrections]), %[placing], %%zmm30\n\t"
-#define GLOAMING_CELL_3(r) "vpaddsw 64*(" r ")(%[products]), %%zmm30, %%zmm28\n\t"
-#define GLOAMING_CELL_4(r) "vpaddsw %[diagonal], %%zmm28, %%zmm28\n\t"
+#define GLOAMING_CELL_3(r) "vpaddw 64*(" r ")(%[products]), %%zmm30, %%zmm28\n\t"
+#define GLOAMING_CELL_4(r) "vpaddw %[diagonal], %%zmm28, %%zmm28\n\t"
 #define GLOAMING_CELL_5(r) "vmovdqa64 128*(" r ")(%[cells]), %[diagonal]\n\t"
 #define GLOAMING_CELL_6(r) "vpmaxsw %%zmm28, %[best], %[best]\n\t"
 #define GLOAMING_CELL_7(r) "vmovdqa64 128*(" r ")+64(%[cells]), %%zmm30\n\t"
@@ -33,11 +33,11 @@ namespace {
 #define GLOAMING_CELL_9(r) "vpmaxsw %[F], %%zmm28, %%zmm31\n\t"
 #define GLOAMING_CELL_10(r) "vmovdqa64 %%zmm31, 128*(" r ")(%[cells])\n\t"
 #define GLOAMING_CELL_11(r) "vpsubusw %[gapOpen], %%zmm28, %%zmm28\n\t"
-#define GLOAMING_CELL_12(r) "vpsubusw %[gapExtend], %%zmm30, %%zmm30\n\t"
+#define GLOAMING_CELL_12(r) "vpsubw %[gapExtend], %%zmm30, %%zmm30\n\t"
 #define GLOAMING_CELL_13(r) \
   "vpmaxsw %%zmm28, %%zmm30, %%zmm30\n\t" \
   "vmovdqa64 %%zmm30, 128*(" r ")+64(%[cells])\n\t"
-#define GLOAMING_CELL_14(r) "vpsubusw %[gapExtend], %[F], %[F]\n\t"
+#define GLOAMING_CELL_14(r) "vpsubw %[gapExtend], %[F], %[F]\n\t"
 #define GLOAMING_CELL_15(r) "vpmaxsw %%zmm28, %[F], %[F]\n\t"
 
 // A row's multiply-adds, and a part of a cell: one cell per two quads, or one cell per quad (dimension 32).

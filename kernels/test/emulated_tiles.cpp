@@ -7,10 +7,30 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "amx/columns.h"
 #include "amx/strips.h"
+#include "avx512/avx512.h"
 
 namespace gloaming {
 namespace {
+
+/* Columns beyond the shape are zeros, so all loops over them have sixteen steps, which compilers make vectors of.
+ * Sanitizers would prevent that, and the test would take several times as long. */
+__attribute__((noinline, no_sanitize("address", "undefined", "thread"))) void multiplyWhole(
+    int8_t (&sums)[16][64], const int8_t (&rows)[16][64], const int8_t (&quads)[16][64], int rowCount, int depth) {
+  int32_t columns[64][16];
+  for (int k = 0; k < depth; ++k) {
+    for (int n = 0; n < 16; ++n) columns[k][n] = quads[k / 4][n * 4 + k % 4];
+  }
+  for (int m = 0; m < rowCount; ++m) {
+    int32_t own[16];
+    std::memcpy(own, sums[m], sizeof own);
+    for (int k = 0; k < depth; ++k) {
+      for (int n = 0; n < 16; ++n) own[n] += rows[m][k] * columns[k][n];
+    }
+    std::memcpy(sums[m], own, sizeof own);
+  }
+}
 
 class EmulatedTiles {
  public:
@@ -47,16 +67,7 @@ class EmulatedTiles {
     for (const int tile : {sums, rows, quads}) requireShape(tile);
     require(shapes_.rows[sums] == shapes_.rows[rows] && shapes_.rowBytes[sums] == shapes_.rowBytes[quads]);
     require(shapes_.rows[quads] * 4 == shapes_.rowBytes[rows]);
-    for (int m = 0; m < shapes_.rows[sums]; ++m) {
-      for (int n = 0; n < shapes_.rowBytes[sums] / 4; ++n) {
-        int32_t sum;
-        std::memcpy(&sum, tiles_[sums][m] + n * 4, sizeof sum);
-        for (int k = 0; k < shapes_.rowBytes[rows]; ++k) {
-          sum += tiles_[rows][m][k] * tiles_[quads][k / 4][n * 4 + k % 4];
-        }
-        std::memcpy(tiles_[sums][m] + n * 4, &sum, sizeof sum);
-      }
-    }
+    multiplyWhole(tiles_[sums], tiles_[rows], tiles_[quads], shapes_.rows[sums], shapes_.rowBytes[rows]);
   }
 
  private:
@@ -75,6 +86,14 @@ int32_t emulatedMaxsimRows(const PackedQuery& query, const void* rows, uint32_t 
   return maxsimRowsByTiles<EmulatedTiles>(query, static_cast<const int8_t*>(rows), rowCount, closest);
 }
 
+void emulatedAffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores) {
+  scoreBatch<TileLanes<EmulatedTiles>>(tasks, count, avx512WavefrontPackedBytes, avx512AffineScore, scores);
+}
+
+void emulatedAffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums) {
+  measureBatch<TileLanes<EmulatedTiles>>(tasks, count, avx512WavefrontPackedBytes, avx512AffineScore, scores, sums);
+}
+
 }  // namespace
 
 // A line for each operation.
@@ -82,12 +101,10 @@ int32_t emulatedMaxsimRows(const PackedQuery& query, const void* rows, uint32_t 
 const Kernels emulatedAmxKernels{"emulated amx",
                                  amxKernels.maxsimPackedBytes, amxKernels.maxsimPack, 0, nullptr,
                                  emulatedMaxsimRows,
-                                 avx512vnniKernels.affinePackedBytes, avx512vnniKernels.affinePack,
-                                 avx512vnniKernels.affineScore, avx512vnniKernels.affineBatch,
-                                 avx512vnniKernels.affineAlone,
-                                 avx512vnniKernels.affineScores, avx512vnniKernels.affineMeasures,
-                                 avx512vnniKernels.affineAlign, avx512vnniKernels.profileScores, amxKernels.codedRows,
-                                 amxKernels.kmerRows};
+                                 amxKernels.affinePackedBytes, amxKernels.affinePack, amxKernels.affineScore,
+                                 amxKernels.affineBatch, amxKernels.affineAlone,
+                                 emulatedAffineScores, emulatedAffineMeasures, amxKernels.affineAlign,
+                                 amxKernels.profileScores, amxKernels.codedRows, amxKernels.kmerRows};
 // clang-format on
 
 }  // namespace gloaming

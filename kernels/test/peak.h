@@ -83,6 +83,9 @@ inline double runMaxsimPeak(const Kernels& kernels, uint64_t rounds) {
 
 /* Runs the multiply instructions of the table's affine kernels. */
 inline double runAffinePeak(const Kernels& kernels, uint64_t rounds) {
+#if defined(GLOAMING_HAS_AMX)
+  if (&kernels == &amxKernels) return runTileRounds(rounds / 16);
+#endif
   return &kernels == &avx2Kernels ? runByteRounds(rounds) : runVnniRounds(rounds);
 }
 
