@@ -1,12 +1,12 @@
 /* MaxSim by tiles: strips of 16 target rows against pairs of blocks of 16 query tokens.
  *
- * A tile of products takes 16 cycles for 64 dimensions. Storing its 256 products takes as many, in which the core issues
- * little else. The maxima of a tile and the load of its tokens take 14 cycles more. So with 64 dimensions about half of
- * the peak is the limit, even if nothing waits. Two tiles are packed into one vector of 16-bit products per row, which
- * halves the maxima. A row's best stays in a register throughout a strip.
+ * A tile of products takes 16 cycles for 64 dimensions. Storing its 256 products takes as many, in which the core
+ * issues little else. The maxima of a tile and the load of its tokens take 14 cycles more. So with 64 dimensions about
+ * half of the peak is the limit, even if nothing waits. Two tiles are packed into one vector of 16-bit products per
+ * row, which halves the maxima. A row's best stays in a register throughout a strip.
  *
- * Three pairs overlap. While one is multiplied, the products of the pair before are stored, tile by tile, and the maxima
- * of the pair before that are computed. This goes on from strip to strip, so that it starts only once in a call.
+ * Three pairs overlap. While one is multiplied, the products of the pair before are stored, tile by tile, and the
+ * maxima of the pair before that are computed. This goes on from strip to strip, so that it starts once in a call.
  *
  * Groups of tokens fit in the first-level cache with all rows of a call. Each group is compared with all strips, so
  * that a long query is read from the second-level cache once for all rows.
@@ -14,7 +14,7 @@
  *   tmm0, 1 and 2, 3   products of an even and an odd pair     tmm5–7   the strip's rows, 32 or 64 dimensions each
  *   tmm4               a block's tokens, as in kernels.h
  *
- * On an Emerald Rapids core it reaches .33 (64 dimensions) and .38 (128) of the tiles' peak, which is 3.4 and 3.7 times
+ * On an Emerald Rapids core it reaches .32 (64 dimensions) and .35 (128) of the tiles' peak, which is 3.3 and 3.5 times
  * the rate of AVX-512 VNNI. Machines without AMX test it with the emulation of test/emulated_tiles.h.
  *
  * Shape   as maxsimRows in kernels.h; a packed query is laid out as there, up to a full pair of blocks
