@@ -69,7 +69,13 @@ export async function benchProteins(
   );
   const connections = await findConnections({ queries, targets, all, ...scope, folder });
   const engine = withHomologs
-    ? await openWithHomologs(appliance, targets, { kind: 'even', source: 'even', data, folder })
+    ? await openWithHomologs(appliance, targets, {
+        kind: 'even',
+        source: 'even',
+        slug: 'relatives',
+        data,
+        folder,
+      })
     : await openCalibrated(appliance, targets, 'whole', folder);
   const tally = createTally();
   const pairs = await tallyNatural(queries, targets, connections, engine, tally);

@@ -1,13 +1,12 @@
-import { join } from 'node:path';
 import type { Appliance } from '../../src/appliance.js';
 import { loadedRelease, openMeasuringEngine, withEvidence } from '../../src/engine/open-engine.js';
 import { assert } from '../../src/errors.js';
 import { scanReleases } from '../../src/release/catalog.js';
 import { openRelease } from '../../src/release/open.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
-import { writeHomologSource, type HomologSourceKind } from '../tools/homolog-source.js';
+import type { HomologSourceKind } from '../tools/homolog-source.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
-import { benchHomologs } from '../tools/homologs.js';
+import { openWithHomologs } from '../tools/homologs.js';
 import type { Members } from './lists.js';
 import type { BenchProtein } from '../tools/proteins.js';
 
@@ -48,16 +47,9 @@ async function openEngine(
   if (kind === 'plain') return openCalibrated(appliance, targets, kind, folder);
   const { releases } = await scanReleases(indexesFolder);
   const existing = releases.find(({ slug }) => slug === kind);
+  if (existing === undefined)
+    return openWithHomologs(appliance, targets, { kind, source: kind, slug: kind, data, folder });
   const encoder = await appliance.loadEncoder(config.encoder);
-  if (existing === undefined) {
-    const homologs = await benchHomologs(appliance, encoder, kind, async () => {
-      const path = join(folder, `${kind}.background.fasta`);
-      await writeHomologSource(data, kind, path);
-      return path;
-    });
-    await encoder.close();
-    return openCalibrated(appliance, targets, kind, folder, homologs);
-  }
   const { directory } = existing;
   const release = await openRelease(directory);
   const homologSources = { indexesFolder, threads, openEngine: (id: string) => appliance.engines.open(id) };

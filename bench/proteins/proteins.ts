@@ -143,7 +143,13 @@ const ENGINES = {
   plain: async (appliance: Appliance, targets: readonly BenchProtein[], { folder }: Folders) =>
     openCalibrated(appliance, targets, 'plain', folder),
   relatives: async (appliance: Appliance, targets: readonly BenchProtein[], { data, folder }: Folders) =>
-    openWithHomologs(appliance, targets, { kind: 'whole', source: 'natural', data, folder }),
+    openWithHomologs(appliance, targets, {
+      kind: 'whole',
+      source: 'natural',
+      slug: 'relatives',
+      data,
+      folder,
+    }),
 };
 
 async function* byAllPolicies(engine: SearchEngine, kind: string, folder: string): AsyncGenerator<Searched> {

@@ -72,6 +72,8 @@ export interface WithHomologs {
   readonly kind: HomologSourceKind;
   /** Name of the homolog source. */
   readonly source: string;
+  /** Name of the database. */
+  readonly slug: string;
   /** Folder of the shared data. */
   readonly data: string;
   /** Folder to keep the database and the homolog source in. */
@@ -85,14 +87,14 @@ export interface WithHomologs {
 export async function openWithHomologs(
   appliance: Appliance,
   targets: readonly BenchProtein[],
-  { kind, source, data, folder }: WithHomologs,
+  { kind, source, slug, data, folder }: WithHomologs,
 ): Promise<SearchEngine> {
   const encoder = await appliance.loadEncoder(appliance.config.encoder);
   const buildHomologs = await benchHomologs(appliance, encoder, source, async () => {
-    const path = join(folder, `${source}.fasta`);
+    const path = join(folder, `${source}.background.fasta`);
     await writeHomologSource(data, kind, path);
     return path;
   });
   await encoder.close();
-  return openCalibrated(appliance, targets, 'relatives', folder, buildHomologs);
+  return openCalibrated(appliance, targets, slug, folder, buildHomologs);
 }

@@ -18,7 +18,7 @@ export interface MembraneModel {
 }
 
 /** Residues of a helix that crosses a membrane. */
-const HELIX_RESIDUES = 19;
+export const HELIX_RESIDUES = 19;
 /** Least mean hydropathy of such a helix. */
 const LEAST_HYDROPATHY = 1.6;
 /** Hydropathies in tenths, so that sums are exact. */
@@ -29,24 +29,33 @@ const TENTHS = new Int32Array(LETTER_COUNT);
 const LEAST_SUM = Math.round(10 * LEAST_HYDROPATHY * HELIX_RESIDUES);
 
 /**
- * Returns the share of residues of a sequence in upper-case letters that lie in a stretch of 19 residues with a mean
- * hydropathy of at least 1.6. Other letters than the 20 amino acids have a hydropathy of 0.
- * Unit   1
- * Range  0..1; 0 for sequences of less than 19 residues
+ * Yields the end of each stretch of 19 residues with a mean hydropathy of at least 1.6, in ascending order. The
+ * sequence is of upper-case letters. Others than the 20 amino acids have a hydropathy of 0.
+ * Unit   residues; the end is exclusive
  * Source Kyte & Doolittle 1982
  */
-export function membraneShareOf(sequence: string): number {
-  const { length } = sequence;
-  let [sum, covered, end] = [0, 0, 0];
-  for (let at = 0; at < length; at += 1) {
+export function* membraneStretchEnds(sequence: string): Generator<number> {
+  let sum = 0;
+  for (let at = 0; at < sequence.length; at += 1) {
     sum += TENTHS[sequence.charCodeAt(at) % LETTER_COUNT];
     if (at >= HELIX_RESIDUES) sum -= TENTHS[sequence.charCodeAt(at - HELIX_RESIDUES) % LETTER_COUNT];
-    if (at < HELIX_RESIDUES - 1 || sum < LEAST_SUM) continue;
-    // A stretch that overlaps the one before adds only its new residues.
-    covered += Math.min(HELIX_RESIDUES, at + 1 - end);
-    end = at + 1;
+    if (at >= HELIX_RESIDUES - 1 && sum >= LEAST_SUM) yield at + 1;
   }
-  return length === 0 ? 0 : covered / length;
+}
+
+/**
+ * Returns the share of residues of a sequence that lie in such a stretch.
+ * Unit   1
+ * Range  0..1; 0 for sequences of less than 19 residues
+ */
+export function membraneShareOf(sequence: string): number {
+  let [covered, before] = [0, 0];
+  for (const end of membraneStretchEnds(sequence)) {
+    // A stretch that overlaps the one before adds only its new residues.
+    covered += Math.min(HELIX_RESIDUES, end - before);
+    before = end;
+  }
+  return sequence.length === 0 ? 0 : covered / sequence.length;
 }
 
 /**
