@@ -153,6 +153,7 @@ export function describeHomologs({
       profile_count: rules.profileCount,
       vector_count: rules.vectorCount,
       ...(rules.areEndsCut ? { weak_ends: 'cut' } : {}),
+      ...(rules.maxComposedEValue === undefined ? {} : { max_composed_expected: rules.maxComposedEValue }),
     },
     encoder_dimension: form.encoderDimension,
     profile_share: form.profileShare,

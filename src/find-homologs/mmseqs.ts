@@ -7,8 +7,9 @@ import { Fault } from '../errors.js';
 import { cropOf, type FoundHomolog } from '../homologs/homolog-set.js';
 import type { FindOptions, HomologQuery, ListHomologs, HomologFinder } from '../homologs/finder.js';
 import type { HomologRules } from '../homologs/rules.js';
+import { composedEValue } from '../homologs/composition.js';
 import { listHomologs, selectRounds } from '../homologs/select.js';
-import { blosumScores, profileScores, withoutWeakEnds } from '../homologs/weak-ends.js';
+import { blosumScores, profileScores, withoutWeakEnds, type EndScores } from '../homologs/weak-ends.js';
 import { GIBIBYTE_BYTES } from '../limits.js';
 import { writeKeptStretches, type KeptStretch } from './kept-stretches.js';
 import { findKeptIndex, type KeptIndex } from './kept-index.js';
@@ -85,7 +86,7 @@ interface Workplace {
   readonly options: FindOptions;
 }
 
-interface SearchRules extends Pick<HomologRules, 'maxEValue' | 'minCoverage' | 'areEndsCut'> {
+interface SearchRules extends Omit<HomologRules, 'maxIdentity' | 'profileCount' | 'vectorCount'> {
   readonly maxHits: number;
 }
 
@@ -97,9 +98,10 @@ interface SearchRules extends Pick<HomologRules, 'maxEValue' | 'minCoverage' | '
 async function searchHomologSource(
   proteins: readonly HomologQuery[],
   { database, rounds, version }: MmseqsSource,
-  { maxEValue, minCoverage, areEndsCut, maxHits }: SearchRules,
+  rules: SearchRules,
   { folder, threads, options }: Workplace,
 ): Promise<readonly (readonly FoundHomolog[][])[]> {
+  const { maxEValue, minCoverage, maxHits } = rules;
   const path = (name: string): string => join(folder, name);
   const common = ['--threads', String(Math.max(1, threads)), '-v', '1'];
   const hits = ['-s', SENSITIVITY, '-e', String(maxEValue), '--max-seqs', String(maxHits)];
@@ -128,30 +130,36 @@ async function searchHomologSource(
     const listed = await readTable(path(table), proteins.length, round);
     const before = found.at(-1);
     const stretches = proteins.map(({ sequence }, at) =>
-      areEndsCut ? keptStretches(sequence, listed[at], before?.[at]) : listed[at].map(whole),
+      keptStretches(sequence, listed[at], before?.[at], rules),
     );
     found.push(stretches.map((ofQuery) => ofQuery.flatMap((stretch) => stretch.kept ?? [])));
     if (round >= rounds) return found;
-    if (areEndsCut) await writeKeptStretches(path(result), path('queries.lookup'), path(kept), stretches);
-    const ofProfiles = [path(queries), database, path(areEndsCut ? kept : result), path(profiles)];
+    const areChanged = stretches.some((ofQuery) => ofQuery.some((stretch) => stretch.kept !== stretch.found));
+    if (areChanged) await writeKeptStretches(path(result), path('queries.lookup'), path(kept), stretches);
+    const ofProfiles = [path(queries), database, path(areChanged ? kept : result), path(profiles)];
     await runMmseqs(['result2profile', ...ofProfiles, ...common], options);
     queries = profiles;
   }
 }
 
-function whole(found: FoundHomolog): KeptStretch {
-  return { found, kept: found };
-}
-
-/** @param before  hits of the round that the query's profile was made of; undefined in the first round */
+/**
+ * Returns what enters a profile of each hit: without weak ends, and nothing of a hit that its composition explains.
+ * @param before  hits of the round that the query's profile was made of; undefined in the first round
+ */
 function keptStretches(
   sequence: string,
   hits: readonly FoundHomolog[],
   before: readonly FoundHomolog[] | undefined,
+  { areEndsCut, maxComposedEValue = Infinity }: SearchRules,
 ): readonly KeptStretch[] {
-  const scores =
+  const scoresOf = (): EndScores =>
     before === undefined ? blosumScores(sequence) : profileScores({ sequence, homologs: before });
-  return hits.map((found) => ({ found, kept: withoutWeakEnds(found, sequence, scores) }));
+  const scores = areEndsCut ? scoresOf() : undefined;
+  return hits.map((found) => {
+    const kept = scores === undefined ? found : withoutWeakEnds(found, sequence, scores);
+    const isExplained = kept !== undefined && composedEValue(kept, sequence) > maxComposedEValue;
+    return { found, kept: isExplained ? undefined : kept };
+  });
 }
 
 /** Columns of a table of hits, in the notation of `mmseqs convertalis`. */

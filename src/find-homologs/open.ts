@@ -131,5 +131,6 @@ function rulesOf({ rules }: HomologsManifest): HomologRules {
     profileCount: rules.profile_count,
     vectorCount: rules.vector_count,
     areEndsCut: rules.weak_ends === 'cut',
+    maxComposedEValue: rules.max_composed_expected,
   };
 }

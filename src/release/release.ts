@@ -53,6 +53,8 @@ export interface HomologsManifest {
     readonly vector_count: number;
     /** `cut` where alignments lost their weak ends (homologs/weak-ends.ts); absent from earlier versions. */
     readonly weak_ends?: 'cut';
+    /** Largest E-value by the compositions (homologs/composition.ts); absent from earlier versions. */
+    readonly max_composed_expected?: number;
   };
   /** Components of the encoder's vectors, and the share of a token's squared length that its profile has. */
   readonly encoder_dimension: number;

@@ -16,7 +16,10 @@ export function cigarRuns(cigar: string): CigarRun[] {
 }
 
 /** Returns the residues of query and target from the first to the last column of the runs. */
-export function spanOf(runs: readonly CigarRun[]): { readonly query: number; readonly target: number } {
+export function spanOf(runs: readonly (CigarRun | AlignedRun)[]): {
+  readonly query: number;
+  readonly target: number;
+} {
   let [query, target] = [0, 0];
   for (const { operation, length } of runs) {
     if (operation !== 'D') query += length;

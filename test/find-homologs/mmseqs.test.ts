@@ -193,4 +193,36 @@ describe.skipIf((await mmseqsVersion()) === undefined)('homologs by mmseqs (Debi
       expect(cut.filter((end) => end > 138)).toEqual([]);
     },
   );
+
+  it(
+    'are left out if their composition explains them and the rules say so',
+    { timeout: 120_000 },
+    async () => {
+      // Unrelated proteins of asparagine, lysine and isoleucine, as Plasmodium has them, and a true homolog.
+      const biased = (length: number): string =>
+        [...randomProtein(length)]
+          .map((letter) => (random.below(100) < 60 ? 'NNNKKI'[random.below(6)] : letter))
+          .join('');
+      const [protein, relative] = [biased(900), randomProtein(300)];
+      const entries = [
+        ...Array.from({ length: 30 }, (_, at): [string, string] => [`chance${at}`, biased(900)]),
+        ['true', mutated(relative, 0.3)] as const,
+      ];
+      const path = join(folder, 'biased.fasta');
+      writeFileSync(path, entries.map(([id, sequence]) => `>${id}\n${sequence}\n`).join(''));
+      await addHomologSource(folder, 'biased', [path]);
+      const source = { database: homologSourceDatabase(folder, 'biased'), rounds: 2 };
+      const idsOf = async (maxComposedEValue?: number): Promise<readonly (readonly string[])[]> => {
+        const rules = { ...HOMOLOG_RULES, areEndsCut: true, maxComposedEValue };
+        const sets = await mmseqsHomologs(source, rules, 2).find([
+          { sequence: protein },
+          { sequence: relative },
+        ]);
+        return sets.map(({ homologs }) => homologs.map(({ id }) => id));
+      };
+      const [chance] = await idsOf();
+      expect(chance.length).toBeGreaterThan(0);
+      expect(await idsOf(1e-3)).toEqual([[], ['true']]);
+    },
+  );
 });
