@@ -1,13 +1,13 @@
-import { HELIX_RESIDUES, membraneStretchEnds } from '../../src/significance/membrane.js';
+import { eachMembraneStretch, HELIX_RESIDUES } from '../../src/significance/membrane.js';
 
 /** Counts the stretches of a protein that may cross a membrane as helices. They do not overlap. */
 export function membraneHelixCount(sequence: string): number {
   let [count, before] = [0, 0];
-  for (const end of membraneStretchEnds(sequence)) {
-    if (end - before < HELIX_RESIDUES) continue;
+  eachMembraneStretch(sequence, (end) => {
+    if (end - before < HELIX_RESIDUES) return;
     count += 1;
     before = end;
-  }
+  });
   return count;
 }
 

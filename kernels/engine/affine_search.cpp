@@ -9,8 +9,10 @@
 namespace gloaming {
 namespace {
 
-/** Least targets per lane of a batch, if there are enough for all threads; it bounds the idle time of lanes. */
-constexpr size_t kTargetsOfLane = 4;
+/** Batches for each thread, if there are enough targets; threads that end first take the work of others. */
+constexpr size_t kBatchesOfThread = 2;
+/** Most targets per lane of a batch beyond these, which bounds the time until a search is cancelled. */
+constexpr size_t kTargetsOfLane = 16;
 
 void checkParameters(const AffineParameters& p) {
   if (p.multiplier < 1 || p.multiplier > INT16_MAX) throw ShapeError("the multiplier must be 1 to 32,767");
@@ -108,13 +110,12 @@ void AffineSearch::placeItems() {
 void AffineSearch::cutIntoChunks() {
   const size_t count = order_.size(), lanes = kernels_.affineBatch;
   const bool isProfiled = work == AffineWork::kProfileScores;
-  // Without a full batch per thread, single targets spread over more threads. Scores of profiles have batches only.
-  const bool inBatches = lanes > 1 && !isAligned() && (isProfiled || count >= lanes * threadLimit());
-  const size_t batches = std::max<size_t>(threadLimit(), count / (lanes * kTargetsOfLane));
-  const size_t alone = !inBatches ? count : isProfiled ? 0 : countAlone(lanes * batches);
+  // Scores of profiles have batches only.
+  const size_t alone = lanes == 1 || isAligned() ? count : isProfiled ? 0 : countAlone(lanes);
   for (size_t place = 0; place < alone; ++place) cuts_.push_back(place);
   // Groups of `lanes` targets of similar length go to the batches in turn, so that the lanes of a batch end together.
   const std::vector<uint32_t> sorted(order_.begin() + static_cast<ptrdiff_t>(alone), order_.end());
+  const size_t batches = countBatches(sorted, lanes);
   size_t place = alone;
   for (size_t first = 0; first < std::min(batches * lanes, sorted.size()); first += lanes) {
     cuts_.push_back(place);
@@ -125,8 +126,8 @@ void AffineSearch::cutIntoChunks() {
   cuts_.push_back(count);
 }
 
-/* Number of the longest targets that are computed outside of batches, so that the least time is expected. The lanes of
- * a batch wait for its longest target. Times are in rows of a target in a batch. */
+/* Number of the longest targets that are computed outside of batches, so that the least processor time is expected. The
+ * lanes of a batch wait for its longest target. Times are in rows of a target in a batch. */
 size_t AffineSearch::countAlone(size_t lanes) const {
   const auto& [ofScores, ofMeasures] = kernels_.affineAlone;
   const double timeAlone = work == AffineWork::kMeasures ? ofMeasures : ofScores;
@@ -145,6 +146,17 @@ size_t AffineSearch::countAlone(size_t lanes) const {
     left -= length;
   }
   return best;
+}
+
+/* Number of batches of these items, the longest of which comes first. More than have full lanes would not end earlier,
+ * because each lasts as long as its longest target. */
+size_t AffineSearch::countBatches(const std::vector<uint32_t>& items, size_t lanes) const {
+  if (items.empty()) return 0;
+  uint64_t rows = 0;
+  for (const uint32_t item : items) rows += lengthOf(item);
+  const size_t full = rows / (lanes * std::max<uint64_t>(1, lengthOf(items.front())));
+  const size_t wanted = std::max<size_t>(kBatchesOfThread * threadLimit(), items.size() / (lanes * kTargetsOfLane));
+  return std::clamp<size_t>(full, 1, wanted);
 }
 
 void AffineSearch::checkBounds() const {

@@ -225,6 +225,7 @@ class AffineSearch : public Search {
   void checkBounds() const;
   void cutIntoChunks();
   size_t countAlone(size_t lanes) const;
+  size_t countBatches(const std::vector<uint32_t>& items, size_t lanes) const;
   void scoreBatch(const std::vector<AffineTask>& tasks, const uint32_t* items, Workspace& workspace);
   void compareAlone(uint32_t item, Workspace& workspace);
 

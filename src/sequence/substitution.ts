@@ -27,6 +27,8 @@ export const BLOSUM62: readonly (readonly number[])[] = [
 
 /** Number of letter indices. The index is the low five bits of a character, the same for upper and lower case. */
 export const LETTER_COUNT = 32;
+/** Bits of a character that are its index. The remainder is the same number, and takes twice as long. */
+export const LETTER_MASK = LETTER_COUNT - 1;
 
 /**
  * Returns BLOSUM62 × weight by query and target letter; 0 for letters that are not amino acids.

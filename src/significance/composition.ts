@@ -1,5 +1,5 @@
 import { BACKGROUND } from '../sequence/residue-scales.js';
-import { AMINO_ACIDS, LETTER_COUNT } from '../sequence/substitution.js';
+import { AMINO_ACIDS, LETTER_COUNT, LETTER_MASK } from '../sequence/substitution.js';
 import { pairCysteines, type CysteineCount, type PairCysteines } from './cysteines.js';
 import { membraneShareOf } from './membrane.js';
 
@@ -16,7 +16,7 @@ export interface Composition extends CysteineCount {
    * Share of each amino acid ÷ root of its background frequency, in the order of AMINO_ACIDS. The dot product of two
    * proteins is the ratio of equal residues to those of two average proteins.
    */
-  readonly shares: Float64Array;
+  readonly shares: readonly number[];
   /** `membraneShareOf` (membrane.ts). */
   readonly membraneShare: number;
 }
@@ -44,6 +44,8 @@ export interface CompositionModel {
 
 const indexOf = (letter: string): number => letter.charCodeAt(0) % LETTER_COUNT;
 const LETTERS = Uint8Array.from(AMINO_ACIDS, indexOf);
+/** Letters of the sequence at work. A search counts each hit, and an array for each would take as long again. */
+const COUNTS = new Uint32Array(LETTER_COUNT);
 const CYSTEINE = indexOf('C');
 const ROOTS = Float64Array.from(BACKGROUND, Math.sqrt);
 /** Ratio of equal residues below which pairs count as this. Proteins without a common amino acid have none. */
@@ -56,12 +58,13 @@ const LEAST_RATIO = 0.05;
  */
 export function compositionOf(sequence: string): Composition {
   const { length } = sequence;
-  const counts = new Uint32Array(LETTER_COUNT);
-  for (let at = 0; at < length; at += 1) counts[sequence.charCodeAt(at) % LETTER_COUNT] += 1;
-  const shares = new Float64Array(LETTERS.length);
+  const counts = COUNTS.fill(0);
+  for (let at = 0; at < length; at += 1) counts[sequence.charCodeAt(at) & LETTER_MASK] += 1;
+  const shares = new Array<number>(LETTERS.length).fill(0);
   let total = 0;
-  for (const letter of LETTERS) total += counts[letter];
-  if (total > 0) LETTERS.forEach((letter, at) => (shares[at] = counts[letter] / total / ROOTS[at]));
+  for (let kind = 0; kind < LETTERS.length; kind += 1) total += counts[LETTERS[kind]];
+  for (let kind = 0; kind < LETTERS.length && total > 0; kind += 1)
+    shares[kind] = counts[LETTERS[kind]] / total / ROOTS[kind];
   return { length, cysteines: counts[CYSTEINE], shares, membraneShare: membraneShareOf(sequence) };
 }
 

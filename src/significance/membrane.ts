@@ -1,5 +1,5 @@
 import { SCALES } from '../sequence/residue-scales.js';
-import { AMINO_ACIDS, LETTER_COUNT } from '../sequence/substitution.js';
+import { AMINO_ACIDS, LETTER_COUNT, LETTER_MASK } from '../sequence/substitution.js';
 
 /*
  * What the membrane helices of a pair add to its score, or take off it. Helices that cross a membrane are alike in any
@@ -29,18 +29,24 @@ const TENTHS = new Int32Array(LETTER_COUNT);
 const LEAST_SUM = Math.round(10 * LEAST_HYDROPATHY * HELIX_RESIDUES);
 
 /**
- * Yields the end of each stretch of 19 residues with a mean hydropathy of at least 1.6, in ascending order. The
- * sequence is of upper-case letters. Others than the 20 amino acids have a hydropathy of 0.
+ * Calls `found` with the end of each stretch of 19 residues with a mean hydropathy of at least 1.6, in ascending order.
+ * The sequence is of upper-case letters. Others than the 20 amino acids have a hydropathy of 0.
  * Unit   residues; the end is exclusive
  * Source Kyte & Doolittle 1982
  */
-export function* membraneStretchEnds(sequence: string): Generator<number> {
+export function eachMembraneStretch(sequence: string, found: (end: number) => void): void {
+  const { length } = sequence;
   let sum = 0;
-  for (let at = 0; at < sequence.length; at += 1) {
-    sum += TENTHS[sequence.charCodeAt(at) % LETTER_COUNT];
-    if (at >= HELIX_RESIDUES) sum -= TENTHS[sequence.charCodeAt(at - HELIX_RESIDUES) % LETTER_COUNT];
-    if (at >= HELIX_RESIDUES - 1 && sum >= LEAST_SUM) yield at + 1;
+  for (let at = 0; at < length; at += 1) {
+    sum += hydropathyAt(sequence, at);
+    if (at < HELIX_RESIDUES - 1) continue;
+    if (sum >= LEAST_SUM) found(at + 1);
+    sum -= hydropathyAt(sequence, at - HELIX_RESIDUES + 1);
   }
+}
+
+function hydropathyAt(sequence: string, at: number): number {
+  return TENTHS[sequence.charCodeAt(at) & LETTER_MASK];
 }
 
 /**
@@ -50,11 +56,11 @@ export function* membraneStretchEnds(sequence: string): Generator<number> {
  */
 export function membraneShareOf(sequence: string): number {
   let [covered, before] = [0, 0];
-  for (const end of membraneStretchEnds(sequence)) {
+  eachMembraneStretch(sequence, (end) => {
     // A stretch that overlaps the one before adds only its new residues.
     covered += Math.min(HELIX_RESIDUES, end - before);
     before = end;
-  }
+  });
   return sequence.length === 0 ? 0 : covered / sequence.length;
 }
 

@@ -18,7 +18,7 @@ test('a composition has the length, the cysteines, and shares of the amino acids
 });
 
 test.each([{ sequence: '' }, { sequence: 'XXXX' }])('$sequence has no shares', ({ sequence }) => {
-  expect(compositionOf(sequence).shares).toEqual(new Float64Array(AMINO_ACIDS.length));
+  expect(compositionOf(sequence).shares).toEqual(new Array(AMINO_ACIDS.length).fill(0));
 });
 
 test('proteins of average composition have as many equal residues as expected', () => {
