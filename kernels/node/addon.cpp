@@ -31,6 +31,7 @@
  *   limitMemory(bytes)                                 limits the resident bytes of later mappings
  *   selfScore(query, dimension, parameters)            the affine score of a protein with itself, at once
  *   secondMoments(rows, dimension)                     the upper triangle of the rows' second moments, at once
+ *   bestByRanks(values, orders, most)                  the best places by the product of their ranks, at once
  *
  * Errors have a code: KERNEL_SHAPE (invalid argument), KERNEL_STORE (file), KERNEL_DEVICE (GPU), KERNEL_BUSY (other
  * searches use the GPU memory), KERNEL_FAILED (out of memory), KERNEL_CANCELLED.
@@ -40,6 +41,7 @@
 #include "node/addon_coded.h"
 #include "node/addon_values.h"
 #include "cuda/host/image.h"
+#include "engine/evidence.h"
 #include "engine/listed_search.h"
 #include "engine/moments.h"
 #include "engine/residency.h"
@@ -306,6 +308,15 @@ Napi::Value moments(const Napi::CallbackInfo& info) {
   return copyOut<Napi::Int32Array>(info.Env(), secondMoments(rows.Data(), static_cast<uint32_t>(count), dimension));
 }
 
+Napi::Value ranked(const Napi::CallbackInfo& info) {
+  const auto values = typedArray<Napi::Float64Array>(info[0], napi_float64_array, "the values");
+  const auto orders = static_cast<uint32_t>(wholeNumber(info[1], 8, "the number of orders"));
+  const auto most = static_cast<uint32_t>(wholeNumber(info[2], UINT32_MAX, "the largest number of places"));
+  if (orders == 0 || values.ElementLength() % orders != 0) throw ShapeError("each order must have all values");
+  const auto items = static_cast<uint32_t>(values.ElementLength() / orders);
+  return copyOut<Napi::Uint32Array>(info.Env(), bestByRanks(values.Data(), orders, items, most));
+}
+
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["variants"] = Napi::Function::New(env, guarded<variants>);
   exports["choose"] = Napi::Function::New(env, guarded<choose>);
@@ -330,6 +341,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["cancel"] = Napi::Function::New(env, guarded<cancel>);
   exports["selfScore"] = Napi::Function::New(env, guarded<self>);
   exports["secondMoments"] = Napi::Function::New(env, guarded<moments>);
+  exports["bestByRanks"] = Napi::Function::New(env, guarded<ranked>);
   return exports;
 }
 

@@ -145,6 +145,7 @@ export interface Addon {
   cancel(search: SearchHandle): void;
   selfScore(query: QueryTokens, dimension: number, parameters: AffineParameters): number;
   secondMoments(rows: Int8Array, dimension: number): Int32Array;
+  bestByRanks(values: Float64Array, orders: number, most: number): Uint32Array;
 }
 
 /** GPUs that the addon can use, or the reason, as half a sentence, why there are none. */

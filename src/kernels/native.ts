@@ -56,6 +56,19 @@ export function secondMoments(rows: Int8Array, dimension: number): Int32Array {
 }
 
 /**
+ * Places of the best items by the product of their ranks in several orders. The rank of an item is the number of items
+ * with at least its value, so that equal values share the last of their ranks.
+ * Shape   values [orders × items], row-major; 1 to 8 orders
+ * Unit    zero-based places of items
+ * Range   min(most, items) places, least product first, equal products by ascending place
+ * Errors  Fault where a value is no number, or if the addon was not built
+ */
+export function bestByRanks(values: Float64Array, orders: number, most: number): Uint32Array {
+  addon ??= loadAddon();
+  return addon.bestByRanks(values, orders, most);
+}
+
+/**
  * Affine score of a protein with itself along the diagonal: Σ max(0, s(i, i)), defined in kernels/reference/affine.cpp.
  * Shape   query tokens int8 [length × dimension]; letters.query [length], letters.targets empty
  * Range   0..65,535 × 32,767; the parameters have the ranges of `AffineParameters`

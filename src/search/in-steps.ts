@@ -1,4 +1,5 @@
 import type { SweptSums } from '../kernels/kernels.js';
+import { bestByRanks } from '../kernels/native.js';
 import type { Release } from '../release/release.js';
 import { rank } from './rank.js';
 import type { EncodedQuery, Scored } from './search-types.js';
@@ -35,7 +36,7 @@ interface HitScores {
  * Shape   min(hits, most) elements
  * Unit    target indices
  * Range   best first, equal products by ascending target
- * Errors  none
+ * Errors  Fault if the kernels were not built
  */
 export function inOrderOfEvidence(
   { targets, kmers, sums, rowCount }: HitScores,
@@ -43,31 +44,15 @@ export function inOrderOfEvidence(
   { targets: { length: lengthOf } }: { readonly targets: Pick<Release['targets'], 'length'> },
 ): Uint32Array {
   const { queryToTarget, targetToQuery, queryExcess } = sums;
-  const lengths = Float64Array.from(targets, (target) => lengthOf(target));
-  const byNearness = ranksOf(
-    lengths.map((length, at) => queryToTarget[at] + (rowCount * targetToQuery[at]) / length),
-  );
-  const byExcess = ranksOf(lengths.map((length, at) => queryExcess[at] / Math.sqrt(length)));
-  const byKmers = kmers && ranksOf(Float64Array.from(kmers));
-  const products = byNearness.map((rank, at) => rank * byExcess[at] * (byKmers?.[at] ?? 1));
-  const worst = products.slice().sort()[Math.min(most, products.length) - 1];
-  const best = targets.map((_, at) => at).filter((at) => products[at] <= worst);
-  best.sort((a, b) => products[a] - products[b] || targets[a] - targets[b]);
-  return best.subarray(0, most).map((at) => targets[at]);
-}
-
-/** Ranks of values, greatest first from 1; equal values have the last of their ranks. */
-function ranksOf(values: Float64Array): Float64Array {
-  const ascending = values.slice().sort();
-  return values.map((value) => {
-    let [low, high] = [0, ascending.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (ascending[middle] < value) low = middle + 1;
-      else high = middle;
-    }
-    return ascending.length - low;
-  });
+  const count = targets.length;
+  const values = new Float64Array((kmers === undefined ? 2 : 3) * count);
+  for (let at = 0; at < count; at += 1) {
+    const length = lengthOf(targets[at]);
+    values[at] = queryToTarget[at] + (rowCount * targetToQuery[at]) / length;
+    values[count + at] = queryExcess[at] / Math.sqrt(length);
+  }
+  if (kmers !== undefined) values.set(kmers, 2 * count);
+  return bestByRanks(values, kmers === undefined ? 2 : 3, most).map((at) => targets[at]);
 }
 
 /**
