@@ -1,7 +1,7 @@
+import { aminoAcidCounts } from '../sequence/amino-acid-counts.js';
+import { alignedRuns, spanOf } from '../sequence/cigar.js';
 import { BACKGROUND } from '../sequence/residue-scales.js';
 import { BLOSUM62 } from '../sequence/substitution.js';
-import { alignedRuns, spanOf } from '../sequence/cigar.js';
-import { CODES, NO_AMINO_ACID } from './alignment.js';
 import type { Homolog } from './homolog-set.js';
 
 /** Scale of BLOSUM62 with the gap costs 11 and 1. Unit: nats a half bit. Source: Altschul & Gish 1996 */
@@ -11,7 +11,7 @@ const LAMBDA = 0.267;
 const USUAL_SCORE = meanScore(BACKGROUND, BACKGROUND);
 
 /**
- * Returns the E-value of a homolog where the aligned stretches were as alike in composition by chance.
+ * Returns the E-value that a homolog has once the compositions of the aligned stretches count.
  *
  * The E-values of mmseqs hold for proteins of usual composition. Two proteins rich in asparagine and lysine score more
  * at every aligned pair, and an alignment of a thousand pairs adds this up. So each pair gives back by how much the
@@ -24,20 +24,18 @@ export function composedEValue(homolog: Homolog, sequence: string): number {
   const runs = alignedRuns(homolog.cigar);
   const { query, target } = spanOf(runs);
   const { start, residueStart, residues, eValue } = homolog;
-  const own = compositionOf(sequence.slice(start, start + query));
-  const other = compositionOf(residues.slice(residueStart, residueStart + target));
+  const own = sharesOf(sequence.slice(start, start + query));
+  const other = sharesOf(residues.slice(residueStart, residueStart + target));
   const excess = Math.max(0, meanScore(own, other) - USUAL_SCORE);
   const pairs = runs.reduce((sum, { operation, length }) => sum + (operation === 'M' ? length : 0), 0);
   return eValue * Math.exp(LAMBDA * pairs * excess);
 }
 
 /** Returns the share of each amino acid, in the order of AMINO_ACIDS; zeros for letters that are none. */
-function compositionOf(letters: string): Float64Array {
-  const shares = new Float64Array(NO_AMINO_ACID);
-  const codes = Uint8Array.from(letters, (letter) => CODES[letter.charCodeAt(0)] ?? NO_AMINO_ACID);
-  const known = codes.filter((code) => code !== NO_AMINO_ACID);
-  for (const code of known) shares[code] += 1 / known.length;
-  return shares;
+function sharesOf(letters: string): readonly number[] {
+  const counts = aminoAcidCounts(letters);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  return counts.map((count) => (total === 0 ? 0 : count / total));
 }
 
 /** Returns the mean score of BLOSUM62 over all pairs of residues of two compositions. */

@@ -1,5 +1,6 @@
+import { aminoAcidCounts } from '../sequence/amino-acid-counts.js';
 import { BACKGROUND } from '../sequence/residue-scales.js';
-import { AMINO_ACIDS, LETTER_COUNT, LETTER_MASK } from '../sequence/substitution.js';
+import { AMINO_ACIDS } from '../sequence/substitution.js';
 import { pairCysteines, type CysteineCount, type PairCysteines } from './cysteines.js';
 import { membraneShareOf } from './membrane.js';
 
@@ -42,11 +43,7 @@ export interface CompositionModel {
   readonly usualGain: number;
 }
 
-const indexOf = (letter: string): number => letter.charCodeAt(0) % LETTER_COUNT;
-const LETTERS = Uint8Array.from(AMINO_ACIDS, indexOf);
-/** Letters of the sequence at work. A search counts each hit, and an array for each would take as long again. */
-const COUNTS = new Uint32Array(LETTER_COUNT);
-const CYSTEINE = indexOf('C');
+const CYSTEINE = AMINO_ACIDS.indexOf('C');
 const ROOTS = Float64Array.from(BACKGROUND, Math.sqrt);
 /** Ratio of equal residues below which pairs count as this. Proteins without a common amino acid have none. */
 const LEAST_RATIO = 0.05;
@@ -57,14 +54,11 @@ const LEAST_RATIO = 0.05;
  * Range   0 or more; all 0 for a sequence without amino acids
  */
 export function compositionOf(sequence: string): Composition {
-  const { length } = sequence;
-  const counts = COUNTS.fill(0);
-  for (let at = 0; at < length; at += 1) counts[sequence.charCodeAt(at) & LETTER_MASK] += 1;
-  const shares = new Array<number>(LETTERS.length).fill(0);
+  const counts = aminoAcidCounts(sequence);
   let total = 0;
-  for (let kind = 0; kind < LETTERS.length; kind += 1) total += counts[LETTERS[kind]];
-  for (let kind = 0; kind < LETTERS.length && total > 0; kind += 1)
-    shares[kind] = counts[LETTERS[kind]] / total / ROOTS[kind];
+  for (const count of counts) total += count;
+  const shares = counts.map((count, at) => (total === 0 ? 0 : count / total / ROOTS[at]));
+  const { length } = sequence;
   return { length, cysteines: counts[CYSTEINE], shares, membraneShare: membraneShareOf(sequence) };
 }
 
@@ -75,7 +69,7 @@ export function compositionOf(sequence: string): Composition {
  */
 export function pairComposition(a: Composition, b: Composition): PairComposition {
   let ratio = 0;
-  for (let index = 0; index < LETTERS.length; index += 1) ratio += a.shares[index] * b.shares[index];
+  for (let index = 0; index < AMINO_ACIDS.length; index += 1) ratio += a.shares[index] * b.shares[index];
   return { cysteines: pairCysteines(a, b), composition: Math.log(Math.max(LEAST_RATIO, ratio)) };
 }
 
