@@ -11,7 +11,7 @@ namespace {
 
 /** Batches for each thread, if there are enough targets; threads that end first take the work of others. */
 constexpr size_t kBatchesOfThread = 2;
-/** Most targets per lane of a batch beyond these, which bounds the time until a search is cancelled. */
+/** Targets per lane of a batch, beyond which there are more batches than that: other searches wait for one to end. */
 constexpr size_t kTargetsOfLane = 16;
 
 void checkParameters(const AffineParameters& p) {
