@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Fault } from '../errors.js';
+import { composedEValue } from '../homologs/composition.js';
 import { cropOf, type FoundHomolog } from '../homologs/homolog-set.js';
 import type { FindOptions, HomologQuery, ListHomologs, HomologFinder } from '../homologs/finder.js';
 import type { HomologRules } from '../homologs/rules.js';
-import { composedEValue } from '../homologs/composition.js';
 import { listHomologs, selectRounds } from '../homologs/select.js';
 import { blosumScores, profileScores, withoutWeakEnds, type EndScores } from '../homologs/weak-ends.js';
 import { GIBIBYTE_BYTES } from '../limits.js';
@@ -86,7 +86,10 @@ interface Workplace {
   readonly options: FindOptions;
 }
 
-interface SearchRules extends Omit<HomologRules, 'maxIdentity' | 'profileCount' | 'vectorCount'> {
+interface SearchRules extends Pick<
+  HomologRules,
+  'maxEValue' | 'minCoverage' | 'areEndsCut' | 'maxComposedEValue'
+> {
   readonly maxHits: number;
 }
 

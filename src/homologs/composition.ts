@@ -28,7 +28,8 @@ export function composedEValue(homolog: Homolog, sequence: string): number {
   const other = sharesOf(residues.slice(residueStart, residueStart + target));
   const excess = Math.max(0, meanScore(own, other) - USUAL_SCORE);
   const pairs = runs.reduce((sum, { operation, length }) => sum + (operation === 'M' ? length : 0), 0);
-  return eValue * Math.exp(LAMBDA * pairs * excess);
+  // An E-value that mmseqs rounds to 0 stays 0, also times Infinity.
+  return eValue === 0 ? 0 : eValue * Math.exp(LAMBDA * pairs * excess);
 }
 
 /** Returns the share of each amino acid, in the order of AMINO_ACIDS; zeros for letters that are none. */

@@ -45,14 +45,15 @@ export function inOrderOfEvidence(
 ): Uint32Array {
   const { queryToTarget, targetToQuery, queryExcess } = sums;
   const count = targets.length;
-  const values = new Float64Array((kmers === undefined ? 2 : 3) * count);
+  const orders = kmers === undefined ? 2 : 3;
+  const values = new Float64Array(orders * count);
   for (let at = 0; at < count; at += 1) {
     const length = lengthOf(targets[at]);
     values[at] = queryToTarget[at] + (rowCount * targetToQuery[at]) / length;
     values[count + at] = queryExcess[at] / Math.sqrt(length);
   }
   if (kmers !== undefined) values.set(kmers, 2 * count);
-  return bestByRanks(values, kmers === undefined ? 2 : 3, most).map((at) => targets[at]);
+  return bestByRanks(values, orders, most).map((at) => targets[at]);
 }
 
 /**

@@ -50,5 +50,6 @@ describe('the E-value of a homolog by the compositions of the aligned stretches'
   it('is Infinity beyond the largest number', () => {
     const letters = 'N'.repeat(2_000);
     expect(composedEValue(homologOf(letters, '2000M'), `W${letters}`)).toBe(Infinity);
+    expect(composedEValue(homologOf(letters, '2000M', 0), `W${letters}`), 'rounded to 0').toBe(0);
   });
 });
