@@ -26,27 +26,30 @@ import {
   text,
 } from './grammar/schema.js';
 
-export const MsaId = text('Id of a multiple sequence alignment: it names its content and how it was made.', {
-  pattern: '^msa_[0-9a-f]{64}$',
-});
-const MsaComponentId = text('Id of a component: it names its content.', {
+export const MsaId = text(
+  'Id of a multiple sequence alignment: `msa_` and a hash of its content, inputs and parameters.',
+  {
+    pattern: '^msa_[0-9a-f]{64}$',
+  },
+);
+const MsaComponentId = text('Id of a component: `msac_` and a hash of its content.', {
   pattern: '^msac_[0-9a-f]{64}$',
 });
 
 const Query = closed({
-  length: count('Residues of the query, and columns of the alignment.'),
+  length: count('Length of the query in residues, which is the number of columns of the alignment.'),
   sha256: sha256('SHA-256 of the normalised query.'),
 });
 
 const SELECTION = enumeration(
   {
     identity_strata:
-      'ten classes of sequence identity with the query, 0.1 wide, take turns from the highest, each giving its first ' +
-      'in the order `sort`',
-    rank: 'the first in the order `sort`',
+      'round robin over ten classes of sequence identity with the query, each 0.1 wide, from the ' +
+      'highest class; each turn takes the next row of the class in the order `sort`',
+    rank: 'the first rows in the order `sort`',
   },
   {
-    description: 'Which rows stay where more are left than the depth allows. Their order stays.',
+    description: 'Rows that stay if more rows pass than `maximum_depth` allows. The rows keep their order.',
   },
 );
 
@@ -54,26 +57,31 @@ const SELECTION = enumeration(
 const CHOICE = {
   maximum_depth: defaulted(
     MSA_DEFAULT_DEPTH,
-    Type.Integer({ minimum: 1, maximum: MSA_MAX_DEPTH, description: 'Rows at most, the query included.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: MSA_MAX_DEPTH,
+      description: 'Maximum number of rows, including the query.',
+    }),
   ),
-  maximum_sequence_identity_ratio: defaulted(1, ratio('Greatest sequence identity with the query.')),
+  maximum_sequence_identity_ratio: defaulted(1, ratio('Maximum sequence identity of a row with the query.')),
   maximum_pairwise_identity_ratio: Type.Optional(
     ratio(
-      'Greatest sequence identity of two rows over the columns in which both have a residue: of two that are more ' +
-        'alike the first stays, and the query always does. 1 leaves all. ' +
-        `Default: ${MSA_DEFAULT_PAIRWISE_IDENTITY}.`,
+      'Maximum sequence identity of two rows, over the columns in which both have a residue. Of two ' +
+        'rows with a higher identity, the first stays. The query always stays. 1 removes no row. Default: ' +
+        `${MSA_DEFAULT_PAIRWISE_IDENTITY}.`,
     ),
   ),
   diverse_row_count: Type.Optional(
     count(
-      'Rows must differ by more than that, as far as every 50 columns keep this many of them: what `hhfilter -diff` ' +
-        'does. 0, the default, asks for no more.',
+      'Number of rows that each block of 50 columns keeps, as by `hhfilter -diff`. The bound on ' +
+        'pairwise identity starts at 0.2 and rises up to `maximum_pairwise_identity_ratio`, until each ' +
+        'block has this many rows. 0, the default, uses the final bound alone.',
     ),
   ),
   minimum_normalized_score: Type.Optional(
     quantity(
-      `Least normalised affine score. Default: ${MSA_DEFAULT_NORMALIZED_SCORE} where no calibration gives any ` +
-        'candidate an E-value, else 0.',
+      `Minimum normalised affine score. Default: ${MSA_DEFAULT_NORMALIZED_SCORE} if no candidate has an ` +
+        'E-value, otherwise 0.',
       { minimum: 0 },
     ),
   ),
@@ -84,26 +92,27 @@ const PARAMETERS = {
   ...CHOICE,
   minimum_query_coverage_ratio: defaulted(
     MSA_DEFAULT_QUERY_COVERAGE,
-    ratio('Least aligned stretch of the query ÷ its length.'),
+    ratio('Minimum query coverage: length of the aligned stretch of the query ÷ length of the query.'),
   ),
   minimum_target_coverage_ratio: CUT_OFFS.minimum_target_coverage_ratio,
-  minimum_sequence_identity_ratio: defaulted(0, ratio('Least sequence identity with the query.')),
+  minimum_sequence_identity_ratio: defaulted(0, ratio('Minimum sequence identity of a row with the query.')),
   maximum_expected_false_hits: Type.Optional(
     quantity(
-      'Greatest E-value; candidates without one are left out. ' +
-        `Default: ${MSA_DEFAULT_EXPECTED_FALSE_HITS} where a calibration gives any of them one; else a normalised ` +
-        `affine score of ${MSA_DEFAULT_NORMALIZED_SCORE} is asked for instead, and a warning says so.`,
+      'Maximum E-value. Candidates without an E-value are left out. Default: ' +
+        `${MSA_DEFAULT_EXPECTED_FALSE_HITS} if any candidate has an E-value. Otherwise ` +
+        `\`minimum_normalized_score\` applies instead, with the default ${MSA_DEFAULT_NORMALIZED_SCORE}, ` +
+        'and the response has a warning.',
       { minimum: 0 },
     ),
   ),
   sort: Type.Optional(Sort),
 };
 
-/** Selection of an alignment's rows in an export, in addition to its own cut-offs and order. */
+/** Selection of the rows of an alignment in an export, which has cut-offs and an order of its own. */
 export const MsaChoice = named(
   'MsaChoice',
   closed(CHOICE, {
-    description: 'How the rows of `a3m` are chosen of those that pass the cut-offs.',
+    description: 'Selection of the rows of `a3m` from the candidates that pass the cut-offs.',
     chosen: true,
   }),
 );
@@ -111,7 +120,10 @@ export const MsaChoice = named(
 export const MsaComponentRequest = named(
   'MsaComponentRequest',
   closed(
-    { receipt_id: ReceiptId, target_id: text('One of its candidates.', { minLength: 1, maxLength: 256 }) },
+    {
+      receipt_id: ReceiptId,
+      target_id: text('Id of one candidate of the receipt.', { minLength: 1, maxLength: 256 }),
+    },
     { chosen: true },
   ),
 );
@@ -127,17 +139,19 @@ export const MsaComponent = named(
       release_id: ReleaseId,
       query: Query,
       target_id: text('Id of the target in its release.'),
-      query_coverage_ratio: ratio('Aligned stretch of the query ÷ its length.'),
+      query_coverage_ratio: ratio(
+        'Query coverage: length of the aligned stretch of the query ÷ length of the query.',
+      ),
       sequence_identity_ratio: ratio('Identical residues ÷ columns of the alignment, gaps included.'),
       expected_false_hits: Type.Optional(
-        quantity('E-value against the targets that were searched; absent where no calibration supports it.', {
+        quantity('E-value in the searched target space. Absent if no calibration supports it.', {
           minimum: 0,
         }),
       ),
-      header: text('Its A3M header, without `>`.'),
-      row: text('Its A3M row.'),
+      header: text('A3M header of the row, without `>`.'),
+      row: text('A3M row.'),
     },
-    { description: 'One sequence of a receipt, placed over the query.', chosen: true },
+    { description: 'One candidate of a receipt as a row that is aligned to the query.', chosen: true },
   ),
 );
 
@@ -151,7 +165,8 @@ export const MsaRequest = named(
           minItems: 1,
           maxItems: RETAINED_MAX_CANDIDATES,
           description:
-            'These rows, in this order, instead of the candidates of the receipt; of the same query.',
+            'Components that become the rows, ranked in this order, instead of the candidates of the receipt. ' +
+            'Their query must be the query of the receipt.',
         }),
       ),
       ...PARAMETERS,
@@ -172,19 +187,23 @@ export const Msa = named(
       query: Query,
       component_ids: Type.Optional(Type.Array(MsaComponentId)),
       parameters: closed(PARAMETERS),
-      calibration_id: Type.Optional(text('Where the E-values in the headers come from.')),
-      candidate_count: count('Candidates that could become rows.'),
-      unaligned_count: count('Those without a pair of residues that scores above zero.'),
-      filtered_count: count('Those that coverage, identity or E-value excludes.'),
-      duplicate_count: count('Those whose row equals one before it, the query included.'),
+      calibration_id: Type.Optional(text('Id of the calibration of the E-values in the headers.')),
+      candidate_count: count('Number of candidates or components from which rows are selected.'),
+      unaligned_count: count(
+        'Number of candidates without an alignment, because no pair of residues scores above zero.',
+      ),
+      filtered_count: count('Number of candidates that coverage, identity, E-value or score excludes.'),
+      duplicate_count: count('Number of candidates whose row equals an earlier row or the query.'),
       // Absent from alignments of an earlier version.
-      redundant_count: Type.Optional(count('Those that are too much like a row before them.')),
-      beyond_depth_count: count('Those that the depth leaves out.'),
-      row_count: count('Rows, the query included.', { minimum: 1 }),
+      redundant_count: Type.Optional(
+        count('Number of candidates whose row is too similar to an earlier row.'),
+      ),
+      beyond_depth_count: count('Number of candidates that `maximum_depth` excludes.'),
+      row_count: count('Number of rows, including the query.', { minimum: 1 }),
       a3m_sha256: sha256('SHA-256 of the A3M text.'),
-      a3m_bytes: count('Length of the A3M text.'),
+      a3m_bytes: count('Size of the A3M text in bytes.'),
     },
-    { description: 'How an immutable alignment was made, and of what.', chosen: true },
+    { description: 'Manifest of an immutable alignment: its inputs, parameters and counts.', chosen: true },
   ),
 );
 
@@ -196,10 +215,10 @@ export const createMsaComponent = defineRoute({
   method: 'POST',
   retry: 'same',
   path: '/v1/sequences/msa/components',
-  summary: 'Place one sequence of a receipt into a component of an alignment',
+  summary: 'Create a component of an alignment from one candidate of a receipt',
   description:
-    'The row of one aligned candidate over the query, while you may see the database that was searched. The same ' +
-    'candidate gives the same component.',
+    'Creates the row of one aligned candidate over the query. The organization must have access to ' +
+    'the searched database. The same candidate and calibration give the same component.',
   body: MsaComponentRequest,
   success: {
     status: 201,
@@ -224,13 +243,20 @@ export const createMsa = defineRoute({
   path: '/v1/sequences/msa/a3m',
   summary: 'Build a multiple sequence alignment',
   description:
-    'Stacks the aligned candidates of a receipt, or components, over the query: the query first, then by rank, or as ' +
-    '`sort` says. What is no likely relative, covers little of the query or is nearly the same as another row is ' +
-    'left out, unless asked for. Without E-values it carries the warning `msa_without_e_values`. ' +
-    'The same inputs give the same id. Without any row but the query it carries the warning `msa_query_only`. ' +
-    'It takes the grant of the database that was searched; what was built before stays readable after that.',
+    'Builds an alignment from the aligned candidates of a receipt, or from components. The query is ' +
+    'the first row. The other rows are in order of rank, or in the order `sort`. By default, ' +
+    'candidates are left out that are unlikely homologs, cover little of the query or are nearly ' +
+    'identical to another row. The same inputs and calibration give the same id. The warning ' +
+    '`msa_without_e_values` means that no candidate has an E-value, so that a minimum score selects ' +
+    'the rows. The warning `msa_query_only` means that the query is the only row. The organization ' +
+    'must have access to the searched database. Existing alignments stay readable after this access ' +
+    'ends.',
   body: MsaRequest,
-  success: { status: 201, schema: envelopeOf('MsaEnvelope', Msa), description: 'How it was made.' },
+  success: {
+    status: 201,
+    schema: envelopeOf('MsaEnvelope', Msa),
+    description: 'The manifest of the alignment.',
+  },
   work: 'execution',
   refusals: [
     'budget_exhausted',
@@ -254,25 +280,29 @@ export const getMsa = defineRoute({
   path: '/v1/sequences/msa/a3m/{a3m_object_id}',
   summary: 'Download a multiple sequence alignment',
   description:
-    'A3M as `text/plain`; as one JSON string where `Accept` prefers `application/json`. A header is the id, then ' +
-    '`E=` (absent where no calibration supports an E-value), `identity=`, `coverage=` of the query, `taxid=` where ' +
-    'it is known, `score=`, `query=` and `target=` with positions from 1. Lower-case letters are residues of the ' +
-    'target between columns.',
+    'Returns A3M as `text/plain`, or as one JSON string if `Accept` prefers `application/json`. A ' +
+    'header has the id, then `E=` (absent if no calibration supports an E-value), `identity=`, ' +
+    '`coverage=` (of the query), `taxid=` (if known), `score=`, `query=` and `target=`. The positions ' +
+    'in `query=` and `target=` start at 1. Lower-case letters are residues of the target between ' +
+    'columns.',
   params: Type.Object({ a3m_object_id: MsaId }, { additionalProperties: false }),
   headers: {
     Accept: Type.String({
       maxLength: 4096,
-      description: 'Chooses text or JSON; text where both are as welcome.',
+      description: 'Selects text or JSON. Text if both have the same quality.',
     }),
-    'If-None-Match': Type.String({ maxLength: 4096, description: '304 where the client has it already.' }),
+    'If-None-Match': Type.String({
+      maxLength: 4096,
+      description: 'Status 304 if the copy of the client is up to date.',
+    }),
   },
   success: {
     status: 200,
     schema: Type.Unsafe<never>({ type: 'string', description: 'The alignment.' }),
-    description: 'The alignment. `ETag` is strong; it never changes.',
+    description: 'The alignment. `ETag` is strong. The content never changes.',
     mediaType: ANY_TYPE,
   },
-  otherSuccesses: { 304: 'The client has it already.' },
+  otherSuccesses: { 304: 'The copy of the client is up to date.' },
   successStyle: 'bare',
   errorStyle: 'problem',
   work: 'light',

@@ -9,10 +9,17 @@ const QUANTITY = { minimum: 0, maximum: 1_000_000_000_000 } as const;
 const EndpointQuantity = closed(
   {
     call_quantity: Type.Optional(
-      Type.Integer({ ...QUANTITY, description: 'Successful calls to estimate; for `historical_api_price`.' }),
+      Type.Integer({
+        ...QUANTITY,
+        description: 'Number of successful calls to estimate, for `historical_api_price`.',
+      }),
     ),
     unit_quantity: Type.Optional(
-      Type.Integer({ ...QUANTITY, description: 'Output units to estimate; for `unit_price`.', chosen: true }),
+      Type.Integer({
+        ...QUANTITY,
+        description: 'Number of output units to estimate, for `unit_price`.',
+        chosen: true,
+      }),
     ),
   },
   { minProperties: 1 },
@@ -24,7 +31,8 @@ export const PricingEstimateRequest = named(
     endpoints: Type.Record(Type.String({ minLength: 1, maxLength: 128 }), EndpointQuantity, {
       minProperties: 1,
       maxProperties: 64,
-      description: 'Quantities by endpoint, as usage names it: `homology.search`, `homology.batch_search` …',
+      description:
+        'Quantities by endpoint, under the names of billed usage: `homology.search`, `homology.batch_search` …',
     }),
     estimate_type: enumeration({
       historical_api_price:
@@ -39,7 +47,7 @@ export const PricingEstimate = named(
   closed({
     currency: text('ISO 4217 code.', { pattern: '^[A-Z]{3}$' }),
     estimate_type: enumeration({
-      historical_api_price: "from the organization's own usage",
+      historical_api_price: 'from the usage of the organization',
       unit_price: 'from explicit output units',
     }),
     total_cost: quantity('Sum over the endpoints. Unit: `currency`.', { minimum: 0 }),
@@ -53,10 +61,10 @@ export const estimatePricing = defineRoute({
   retry: 'same',
   path: '/v1/models/pricing/estimate',
   tag: 'pricing',
-  summary: 'Estimate what calls would cost',
+  summary: 'Estimate the cost of calls',
   description:
     "Estimates cost from explicit output units, or from the organization's historical average cost per successful " +
-    'call. Decimal arithmetic on the prices that the operator configured.',
+    'call. The estimate is decimal arithmetic with the prices that the operator configured.',
   body: PricingEstimateRequest,
   success: { status: 200, schema: PricingEstimate, description: 'The estimate.' },
   successStyle: 'bare',

@@ -9,14 +9,14 @@ export const RefsRequest = named(
     query: Type.String({
       minLength: 1,
       maxLength: 256,
-      description: 'Id, accession, name or slug; a beginning of it or a misspelt one will do.',
+      description: 'Id, accession, name or slug. A prefix or a misspelt form also matches.',
     }),
     limit: defaulted(
       20,
       Type.Integer({
         minimum: 1,
         maximum: 100,
-        description: 'Things that are returned at most.',
+        description: 'Maximum number of references in the response.',
         chosen: true,
       }),
     ),
@@ -33,20 +33,24 @@ const Reference = named(
         database: 'a database, by slug, id or title',
         release: 'a release, by id or title',
         run: 'a run of the organization, by id or label',
-        file: 'a stored file that the key may read, by id or path',
+        file: 'a stored file that the key may read, by id, path or file name',
       }),
-      id: text('Id by which other routes take it; of a target, its id in the release.'),
-      name: text('What people call it; the id where it has no name.'),
-      description: Type.Optional(text('What else is known of it: organism, path, state.')),
+      id: text('Id that other routes accept; for a target, its id in the release.'),
+      name: text('Name of the object, or its id if it has no name.'),
+      description: Type.Optional(
+        text('Organism of a target, endpoint and status of a run, or path of a file.'),
+      ),
       match: enumeration({
-        exact: 'the query is its id or one of its names',
-        prefix: 'one of them begins with the query',
-        token: 'every word of the query begins a word of them',
-        similar: 'its words are like those of the query',
+        exact: 'the query equals the id or a name',
+        prefix: 'the id or a name starts with the query',
+        token: 'each word of the query starts a word of the id or the names',
+        similar: 'the words of the query resemble words of the id or the names',
       }),
-      similarity: ratio('1 where query and name are the same; orders things of one kind of match.'),
-      database_slug: Type.Optional(text('Database of a target or release.')),
-      database_release_id: Type.Optional(text('Release of a target.')),
+      similarity: ratio(
+        'Similarity of query and name, 1 if they are equal. It orders references with the same `match`.',
+      ),
+      database_slug: Type.Optional(text('Slug of a database, or of the database of a target or release.')),
+      database_release_id: Type.Optional(text('Id of the release of a target.')),
     },
     { chosen: true },
   ),
@@ -57,12 +61,12 @@ export const RefsResolution = named(
   closed(
     {
       object: constant('refs_resolution'),
-      query: text('The query, as it was sent.'),
-      references: Type.Array(Reference, { description: 'Best first; the order is the same every time.' }),
+      query: text('The query as sent.'),
+      references: Type.Array(Reference, { description: 'Best match first, in a deterministic order.' }),
       unindexed_release_ids: Type.Array(text('Id of a release.'), {
         description:
-          'Releases that were built before names were indexed: their targets are found by exact id only. Build the ' +
-          'database again to find them by name.',
+          'Releases without an index of names, because an earlier version built them. Their targets are found only ' +
+          'by exact id. Rebuild the database to find its targets by name.',
       }),
     },
     { chosen: true },
@@ -75,16 +79,16 @@ export const resolveRefs = defineRoute({
   retry: 'same',
   path: '/v1/refs/resolve',
   tag: 'references',
-  summary: 'Find things by id, accession or name',
+  summary: 'Find objects by id, accession or name',
   description:
-    'Looks for targets, databases, releases, runs and files that the key may see: exact ids and names first, then ' +
-    'beginnings, then words, then what is alike. Runs are looked for by label among the newest 500, files by ' +
-    'likeness among 4,000; by id, or the beginning of a path, all of them are found.',
+    'Finds targets, databases, releases, runs and files that the key may read. Exact matches of ids and names come ' +
+    'first, then prefixes, then words, then similar names. Labels are compared for the newest 500 runs, and similar ' +
+    'paths for 4,000 files. Exact ids and prefixes of paths are compared for all of them.',
   body: RefsRequest,
   success: {
     status: 200,
     schema: envelopeOf('RefsResolutionEnvelope', RefsResolution),
-    description: 'What was found; nothing found is an empty list.',
+    description: 'The references; an empty list if nothing matches.',
   },
   successStyle: 'envelope',
   errorStyle: 'envelope',

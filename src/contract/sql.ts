@@ -21,18 +21,20 @@ export const SqlCredential = named(
     {
       object: constant('sql_credential'),
       id: CredentialId,
-      name: text('Your name of it.'),
-      username: text('User name at both doors: HTTP basic authentication and the PostgreSQL protocol.'),
-      reader_role: text('What it may do: `gloaming_reader` reads, and nothing else.'),
-      environment_id: text('Environment that it opens; an appliance has one.'),
-      organization_id: text('Organization whose rows it sees.'),
-      is_active: flag('False from its revocation on.'),
-      created_at: moment('When it was created.'),
-      description: Type.Optional(text('Your words about it.')),
-      last_rotated_at: Type.Optional(moment('When it last got a new password.')),
-      revoked_at: Type.Optional(moment('When it was revoked.')),
+      name: text('Name of the credential, chosen by the client.'),
+      username: text('User name for HTTP basic authentication and for the PostgreSQL protocol.'),
+      reader_role: text('Role of the credential. `gloaming_reader` may only read.'),
+      environment_id: text(
+        'Environment to which the credential gives access. An appliance has one environment.',
+      ),
+      organization_id: text('Organization whose data the credential can read.'),
+      is_active: flag('True until the credential is revoked.'),
+      created_at: moment('Time when the credential was created.'),
+      description: Type.Optional(text('Description of the credential, chosen by the client.')),
+      last_rotated_at: Type.Optional(moment('Time of the last rotation of the password.')),
+      revoked_at: Type.Optional(moment('Time when the credential was revoked.')),
     },
-    { description: 'Opens the SQL engine over the rows of one organization, read-only.' },
+    { description: 'Credential for read-only SQL access to the data of one organization.' },
   ),
 );
 
@@ -40,8 +42,8 @@ export const SqlCredentialSecret = named(
   'SqlCredentialSecret',
   closed(
     {
-      sql_engine_user: text('User name of the engine.'),
-      password: text('Shown this once; only a hash of it is kept.'),
+      sql_engine_user: text('User name of the SQL engine.'),
+      password: text('Password. Only this response contains it, because the server keeps only a hash.'),
       sql_credential: SqlCredential,
     },
     { chosen: true },
@@ -51,8 +53,8 @@ export const SqlCredentialSecret = named(
 export const SqlCredentialRevocation = named(
   'SqlCredentialRevocation',
   closed({
-    sql_engine_user: text('User name of the engine.'),
-    revoked: flag('True: it opens nothing any more, and what it had opened is ended.'),
+    sql_engine_user: text('User name of the SQL engine.'),
+    revoked: flag('True. The credential gives no access, and its sessions and statements are ended.'),
     sql_credential: SqlCredential,
   }),
 );
@@ -61,8 +63,10 @@ export const SqlCredentialRequest = named(
   'SqlCredentialRequest',
   closed(
     {
-      name: text('Your name of it.', { minLength: 1, maxLength: 128 }),
-      description: Type.Optional(text('Your words about it.', { maxLength: 256 })),
+      name: text('Name of the credential, chosen by the client.', { minLength: 1, maxLength: 128 }),
+      description: Type.Optional(
+        text('Description of the credential, chosen by the client.', { maxLength: 256 }),
+      ),
     },
     { chosen: true },
   ),
@@ -85,8 +89,8 @@ export const createSqlCredential = defineRoute({
   path: '/v1/sql-credentials',
   summary: 'Create a SQL credential',
   description:
-    'A user name and a password that open the SQL engine. ' +
-    `An organization has ${SQL_CREDENTIALS_MAX_COUNT} active ones at most.`,
+    'Creates a user name and a password for the SQL engine. An organization has at most ' +
+    `${SQL_CREDENTIALS_MAX_COUNT} active credentials.`,
   body: SqlCredentialRequest,
   success: { status: 201, schema: secret, description: 'The credential with its password.' },
   refusals: ['sql_credentials_full'],
@@ -98,15 +102,15 @@ export const listSqlCredentials = defineRoute({
   method: 'GET',
   path: '/v1/sql-credentials',
   summary: 'List SQL credentials',
-  description: 'Credentials of the organization, revoked ones included, the oldest first.',
+  description: 'Returns the credentials of the organization, including revoked ones, oldest first.',
   query: Type.Object(
     {
       limit: defaulted(
         20,
-        Type.Integer({ minimum: 1, maximum: 100, description: 'Rows of a page at most.' }),
+        Type.Integer({ minimum: 1, maximum: 100, description: 'Maximum number of rows in a page.' }),
       ),
       cursor: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 1024, description: '`next_cursor` of the page before.' }),
+        Type.String({ minLength: 1, maxLength: 1024, description: '`next_cursor` of the previous page.' }),
       ),
     },
     { additionalProperties: false },
@@ -123,7 +127,7 @@ export const rotateSqlCredential = defineRoute({
   retry: 'stored',
   path: '/v1/sql-credentials/{credential_id}/rotate',
   summary: 'Give a SQL credential a new password',
-  description: 'The password before it opens nothing any more, and sessions that it opened are ended.',
+  description: 'Creates a new password. The previous password becomes invalid, and its sessions are ended.',
   params,
   success: { status: 200, schema: secret, description: 'The credential with its new password.' },
   refusals: ['sql_credential_not_found', 'sql_credential_revoked', 'permission_denied'],
@@ -136,8 +140,8 @@ export const revokeSqlCredential = defineRoute({
   path: '/v1/sql-credentials/{credential_id}',
   summary: 'Revoke a SQL credential',
   description:
-    'Ends it for good: its sessions are closed and its running statements ended within a second. Repeating it is ' +
-    'refused as not found, with a code of its own.',
+    'Revokes a credential permanently. Its sessions and running statements end within a second. A ' +
+    'repeated revocation gets 404 with the code `sql_credential_revoked`.',
   params,
   success: {
     status: 200,
@@ -153,14 +157,14 @@ export const SqlQueryRequest = named(
   'SqlQueryRequest',
   closed(
     {
-      sql: text('One SELECT statement (or VALUES, FROM, SHOW, DESCRIBE, SUMMARIZE, EXPLAIN) of DuckDB.', {
+      sql: text('One DuckDB statement: SELECT, VALUES, FROM, SHOW, DESCRIBE, SUMMARIZE or EXPLAIN.', {
         minLength: 1,
         maxLength: SQL_STATEMENT_MAX_CHARACTERS,
       }),
       parameters: Type.Optional(
         Type.Array(Parameter, {
           maxItems: SQL_PARAMETERS_MAX_COUNT,
-          description: 'Values of `$1`, `$2` and so on.',
+          description: 'Values of the parameters `$1`, `$2` and so on.',
         }),
       ),
       limit: defaulted(
@@ -168,14 +172,15 @@ export const SqlQueryRequest = named(
         Type.Integer({
           minimum: 1,
           maximum: SQL_JSON_MAX_ROWS,
-          description: 'Rows of a JSON answer at most; an Arrow answer has all rows.',
+          description: 'Maximum number of rows in a JSON response. An Arrow response has all rows.',
         }),
       ),
       timeout_seconds: Type.Optional(
         Type.Integer({
           minimum: 1,
           maximum: SQL_TIMEOUT_MAX_SECONDS,
-          description: 'Time for the statement, where it is shorter than the server’s own.',
+          description:
+            'Time limit of the statement in seconds. A limit above that of the server has no effect.',
         }),
       ),
     },
@@ -184,8 +189,8 @@ export const SqlQueryRequest = named(
 );
 
 const SqlColumn = closed({
-  name: text('Name.'),
-  type: text('Type, as DuckDB writes it.'),
+  name: text('Name of the column.'),
+  type: text('DuckDB type of the column.'),
 });
 
 export const SqlResult = named(
@@ -196,10 +201,11 @@ export const SqlResult = named(
       columns: Type.Array(SqlColumn, { description: 'Columns in order.' }),
       rows: Type.Array(Type.Array(Type.Unknown()), {
         description:
-          'Values by column. Integers beyond ±(2⁵³ − 1), decimals, times and numbers that are not finite are text.',
+          'Rows, each with its values in the order of `columns`. Integers beyond ±(2⁵³ − 1), decimals, ' +
+          'times and numbers that are not finite are strings.',
       }),
-      row_count: count('Rows given.'),
-      is_row_limit_reached: flag('True where the result has more rows than `limit`.'),
+      row_count: count('Number of rows in the response.'),
+      is_row_limit_reached: flag('True if the result has more rows than `limit`.'),
     },
     { chosen: true },
   ),
@@ -213,12 +219,13 @@ export const querySql = defineRoute({
   path: '/v1/sql/query',
   summary: 'Execute a SQL statement',
   description:
-    'Reads the organization’s world: `databases`, `releases`, `targets`, `attributes` and `neighbours` of the ' +
-    'releases that it may see, `runs`, `candidates` of retained runs and `usage`; besides, a schema for each ' +
-    'database whose `targets` has the attributes as columns. `SHOW ALL TABLES` lists them. Runs and usage are ' +
-    'those of a moment ago. ' +
-    `With \`Accept: ${ARROW_STREAM_TYPE}\` the rows come as an Arrow IPC stream; under an Idempotency-Key ` +
-    'it is kept as any answer is, and has 16 MiB at most.',
+    'Executes one read-only statement on the tables of the organization. `databases`, `releases`, ' +
+    '`targets`, `attributes` and `neighbours` have the releases to which the organization has access. ' +
+    '`runs`, `candidates` (of retained runs) and `usage` have the records of the organization, which ' +
+    'may be some seconds old. Each database also has a schema of its own, whose table `targets` has ' +
+    'the attributes as columns. `SHOW ALL TABLES` lists all tables. ' +
+    `With \`Accept: ${ARROW_STREAM_TYPE}\` the response is an Arrow IPC stream. ` +
+    'With an `Idempotency-Key`, the stream is stored and has at most 16 MiB.',
   access: 'sql_credential',
   body: SqlQueryRequest,
   success: {

@@ -6,12 +6,12 @@ import { closed, constant, count, enumeration, moment, named, text } from './gra
 
 /** Events that webhooks deliver. Callers poll for all other events. */
 export const WEBHOOK_EVENTS = {
-  'run.completed': 'a run has its result',
+  'run.completed': 'a run completed',
   'run.failed': 'a run ended without a result',
-  'run.cancelled': 'a run was ended by its owner',
-  'file.completed': 'an upload has become a file',
+  'run.cancelled': 'a run was cancelled',
+  'file.completed': 'an upload was completed and is a file',
   'file.deleted': 'a file was deleted',
-  'release.published': 'a database that you may search has a new release',
+  'release.published': 'a new release was published in a database to which the organization has access',
 } as const;
 
 export type WebhookEventType = keyof typeof WEBHOOK_EVENTS;
@@ -21,33 +21,34 @@ const DeliveryId = text('Webhook delivery id.', { minLength: 1, maxLength: 64 })
 const EventTypes = Type.Array(enumeration(WEBHOOK_EVENTS), {
   minItems: 1,
   uniqueItems: true,
-  description: 'Events that are delivered.',
+  description: 'Types of the events that the endpoint receives.',
 });
 
 const endpointMembers = {
   object: constant('webhook_endpoint'),
   id: WebhookEndpointId,
-  url: text('Where deliveries are sent.', { format: 'uri' }),
+  url: text('URL to which deliveries are sent.', { format: 'uri' }),
   event_types: EventTypes,
-  description: Type.Optional(text('Your words about it.')),
+  description: Type.Optional(text('Description of the endpoint, chosen by the client.')),
   status: enumeration({
     enabled: 'deliveries are sent',
-    disabled: 'nothing is sent; `disabled_reason` says why',
+    disabled: 'no deliveries are sent; `disabled_reason` has the cause',
   }),
   disabled_reason: Type.Optional(
     enumeration({
       gone: 'the receiver answered 410',
       lasting_failure:
-        'a delivery failed for good, or a day went by without an answer, and none succeeded meanwhile',
+        'all attempts of a delivery failed, or no response came for 24 hours, and no delivery succeeded ' +
+        'in this time',
     }),
   ),
-  created_at: moment('When it was registered.'),
-  updated_at: moment('When it was last changed.'),
+  created_at: moment('Time when the endpoint was registered.'),
+  updated_at: moment('Time of the last change.'),
 };
 
 export const WebhookEndpoint = named(
   'WebhookEndpoint',
-  closed(endpointMembers, { description: 'A receiver of events.', chosen: true }),
+  closed(endpointMembers, { description: 'A receiver of webhook deliveries.', chosen: true }),
 );
 
 export const WebhookEndpointSecret = named(
@@ -55,9 +56,11 @@ export const WebhookEndpointSecret = named(
   closed(
     {
       ...endpointMembers,
-      secret: text('Signs deliveries, `whsec_…`; shown this once.', { pattern: '^whsec_[A-Za-z0-9+/]+=*$' }),
+      secret: text('Secret that signs deliveries: `whsec_…`. Only this response contains it.', {
+        pattern: '^whsec_[A-Za-z0-9+/]+=*$',
+      }),
     },
-    { description: 'A receiver of events, with its new secret.', chosen: true },
+    { description: 'A receiver of webhook deliveries, with its new secret.', chosen: true },
   ),
 );
 
@@ -67,33 +70,38 @@ export const WebhookDelivery = named(
     {
       object: constant('webhook_delivery'),
       id: DeliveryId,
-      endpoint_id: text('Endpoint that it is for.'),
-      event_id: text('Event that it tells of; sent as `webhook-id`, the same at every attempt.'),
+      endpoint_id: text('Id of the webhook endpoint.'),
+      event_id: text('Id of the event. Every attempt sends it as `webhook-id`.'),
       status: enumeration(
         {
-          pending: 'to be attempted, for the first time or again',
-          delivered: 'answered with a 2xx status',
-          failed: 'given up; it can be sent again with redeliver',
+          pending: 'waits for the first attempt or a retry',
+          delivered: 'the receiver responded with a 2xx status',
+          failed: 'failed without further retries; the redeliver operation sends it again',
         },
         { chosen: true },
       ),
-      attempt_count: count('Attempts so far.'),
-      created_at: moment('When the event happened.'),
-      updated_at: moment('When it was last changed.'),
-      delivered_at: Type.Optional(moment('When it was answered with a 2xx status.')),
-      failed_at: Type.Optional(moment('When it was given up.')),
-      next_attempt_at: Type.Optional(moment('When it is attempted next.')),
-      last_error: Type.Optional(text('Why the last attempt failed.')),
-      response_status_code: Type.Optional(count('Status of the last answer.')),
+      attempt_count: count('Number of attempts so far.'),
+      created_at: moment('Time of the event.'),
+      updated_at: moment('Time of the last change.'),
+      delivered_at: Type.Optional(moment('Time of the response with a 2xx status.')),
+      failed_at: Type.Optional(moment('Time when the delivery failed without further retries.')),
+      next_attempt_at: Type.Optional(moment('Time of the next attempt.')),
+      last_error: Type.Optional(text('Cause of the failure of the last attempt.')),
+      response_status_code: Type.Optional(count('HTTP status of the response to the last attempt.')),
     },
-    { description: 'One event on its way to one endpoint.' },
+    { description: 'Delivery of one event to one webhook endpoint.' },
   ),
 );
 
 const page = {
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Rows of a page at most.' }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 20,
+    description: 'Maximum number of rows in a page.',
+  }),
   cursor: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 1024, description: '`next_cursor` of the page before.' }),
+    Type.String({ minLength: 1, maxLength: 1024, description: '`next_cursor` of the previous page.' }),
   ),
 };
 const endpointParams = Type.Object({ endpoint_id: WebhookEndpointId }, { additionalProperties: false });
@@ -103,14 +111,16 @@ export const WebhookEndpointRequest = named(
   'WebhookEndpointRequest',
   closed(
     {
-      url: text('An http or https URL without credentials; its host in ASCII letters.', {
+      url: text('An http or https URL without credentials. Its host consists of ASCII characters.', {
         minLength: 1,
         maxLength: WEBHOOK_URL_MAX_CHARACTERS,
         format: 'uri',
         pattern: '^[Hh][Tt][Tt][Pp][Ss]?://([A-Za-z0-9._~-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?([/?#]|$)',
       }),
       event_types: Type.Optional(EventTypes),
-      description: Type.Optional(text('Your words about it.', { maxLength: 256 })),
+      description: Type.Optional(
+        text('Description of the endpoint, chosen by the client.', { maxLength: 256 }),
+      ),
     },
     { chosen: true },
   ),
@@ -124,11 +134,12 @@ export const createWebhookEndpoint = defineRoute({
   tag: 'webhooks',
   summary: 'Register a webhook endpoint',
   description:
-    'Events are signed as Standard Webhooks 1.0 describes and sent at least once: at once, then 5 s, 5 min, 30 min, ' +
-    '2, 5, 10, 14, 20 and 24 h later, each wait lengthened by up to a tenth. Only a 2xx answer counts; redirects are ' +
-    'not followed; 410 disables the endpoint. An endpoint that does not answer is left alone for 5 s, and then for ' +
-    '5 min at a time, with all that waits for it. ' +
-    `An organization has ${WEBHOOK_ENDPOINTS_MAX_COUNT} endpoints at most.`,
+    'Registers an endpoint. Deliveries are signed as in Standard Webhooks 1.0. Each event is ' +
+    'delivered at least once. The first attempt is immediate. Retries follow 5 s, 5 min, 30 min, 2, ' +
+    '5, 10, 14, 20 and 24 h after the event, and each wait is lengthened by up to a tenth. Only a 2xx ' +
+    'response is a success. Redirects are not followed. Status 410 disables the endpoint. If an ' +
+    'endpoint does not respond, all its deliveries pause for 5 s, and for 5 min after each further ' +
+    `attempt without a response. An organization has at most ${WEBHOOK_ENDPOINTS_MAX_COUNT} endpoints.`,
   body: WebhookEndpointRequest,
   success: {
     status: 201,
@@ -147,7 +158,7 @@ export const listWebhookEndpoints = defineRoute({
   path: '/v1/webhooks/endpoints',
   tag: 'webhooks',
   summary: 'List webhook endpoints',
-  description: 'Endpoints of the organization, the oldest first.',
+  description: 'Returns the endpoints of the organization, oldest first.',
   query: Type.Object(page, { additionalProperties: false }),
   success: { status: 200, schema: listOf('WebhookEndpointList', WebhookEndpoint), description: 'One page.' },
   successStyle: 'bare',
@@ -162,12 +173,12 @@ export const deleteWebhookEndpoint = defineRoute({
   path: '/v1/webhooks/endpoints/{endpoint_id}',
   tag: 'webhooks',
   summary: 'Remove a webhook endpoint',
-  description: 'Deliveries that are pending are given up.',
+  description: 'Removes an endpoint. Its pending deliveries fail.',
   params: endpointParams,
   success: {
     status: 200,
     schema: envelopeOf('WebhookEndpointEnvelope', WebhookEndpoint),
-    description: 'The endpoint that was removed.',
+    description: 'The removed endpoint.',
   },
   successStyle: 'envelope',
   errorStyle: 'envelope',
@@ -182,7 +193,9 @@ export const rotateWebhookSecret = defineRoute({
   path: '/v1/webhooks/endpoints/{endpoint_id}/rotate-secret',
   tag: 'webhooks',
   summary: 'Give a webhook endpoint a new secret',
-  description: 'For 24 hours deliveries are signed with the new and the earlier secret.',
+  description:
+    'Creates a new secret. For 24 hours, deliveries are signed with both the new and the previous ' +
+    'secret.',
   params: endpointParams,
   success: {
     status: 200,
@@ -201,7 +214,7 @@ export const listWebhookDeliveries = defineRoute({
   path: '/v1/webhooks/deliveries',
   tag: 'webhooks',
   summary: 'List webhook deliveries',
-  description: 'Deliveries of the organization within 30 days, newest first.',
+  description: 'Returns the deliveries of the organization of the last 30 days, newest first.',
   query: Type.Object(
     {
       endpoint_id: Type.Optional(WebhookEndpointId),
@@ -236,7 +249,7 @@ export const getWebhookDelivery = defineRoute({
   method: 'GET',
   path: '/v1/webhooks/deliveries/{delivery_id}',
   summary: 'Read a webhook delivery',
-  description: 'State and attempts of one delivery.',
+  description: 'Returns the state and the attempts of one delivery.',
   refusals: ['webhook_delivery_not_found', 'permission_denied'],
 });
 
@@ -247,7 +260,9 @@ export const redeliverWebhook = defineRoute({
   retry: 'stored',
   path: '/v1/webhooks/deliveries/{delivery_id}/redeliver',
   summary: 'Send a webhook delivery again',
-  description: 'Starts the schedule anew, with the same event id and body, whatever became of it before.',
+  description:
+    'Starts the retry schedule of a delivery again, from any state. The event id and the body stay ' +
+    'the same.',
   refusals: ['webhook_delivery_not_found', 'permission_denied', 'webhook_endpoint_disabled'],
 });
 

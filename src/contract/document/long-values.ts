@@ -11,7 +11,7 @@ import type { JsonSchema } from './references.js';
 const LONG_LIST_ELEMENTS = 10_000;
 const LONG_TEXT_CHARACTERS = MEBIBYTE_BYTES;
 
-/** A list that a validation met, and the check of its elements. */
+/** A long list in a validated value, and the check of its elements. */
 export interface LongList {
   readonly list: readonly unknown[];
   /** JSON pointer. */
@@ -47,7 +47,7 @@ export class LongLists {
   }
 
   /**
-   * Returns the lists since the last call. Call it directly after a validation, before any other validation can run.
+   * Returns the lists recorded since the last call. Call it directly after a validation, before another one can run.
    */
   take(): readonly LongList[] {
     if (this.#met.length === 0) return NONE;
@@ -59,7 +59,7 @@ export class LongLists {
 
 const NONE: readonly LongList[] = [];
 
-/** Replaces the keywords of long lists and texts in a schema. */
+/** Replaces `items` of long lists by `longItems`, and `maxLength` of long texts by `longText`. */
 export function withLongWords(schema: JsonSchema): JsonSchema {
   const rewrite = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(rewrite);

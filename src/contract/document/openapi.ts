@@ -17,7 +17,7 @@ import { headerSchemas, refusalsOf } from './routes.js';
 
 const COMPONENT = (name: string): string => `#/components/schemas/${name}`;
 
-/** Returns the OpenAPI 3.1 document of these routes, as the server publishes it below this address. */
+/** Returns the OpenAPI 3.1 document of these routes, as the server publishes it at this base URL. */
 export function openApiDocument(routes: readonly Route[], serverUrl: string): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes) {
@@ -31,8 +31,8 @@ export function openApiDocument(routes: readonly Route[], serverUrl: string): Js
       title: 'Gloaming',
       version: CONTRACT_VERSION,
       description:
-        'Finds distant relatives of a protein: exact late-interaction search with calibrated significance. ' +
-        'Members marked `x-chosen` settle what the interface document leaves open.',
+        'Finds distant homologs of a protein: exact late-interaction search with calibrated significance. ' +
+        '`x-chosen` marks decisions that the interface document leaves open.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl }],
@@ -44,13 +44,13 @@ export function openApiDocument(routes: readonly Route[], serverUrl: string): Js
         apiKey: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key, `glm_…`: `gloaming keys create <name>` makes one.',
+          description: 'An API key, `glm_…`. The command `gloaming keys create <name>` creates one.',
         },
         signedUrl: {
           type: 'apiKey',
           in: 'query',
           name: 'signature',
-          description: 'A URL that the server signed: it carries its own permission.',
+          description: 'Signature of a signed URL; the request needs no API key.',
         },
         sqlCredential: {
           type: 'http',
@@ -87,7 +87,7 @@ const ALL_HEADERS: Readonly<Record<string, TSchema>> = Object.assign(
   ...Object.values(STATUS_RESPONSE_HEADERS),
 );
 
-/** Value of `Service-Contract-Digest`: hash of the document without the address of the server. Source  RFC 8785 */
+/** Value of `Service-Contract-Digest`: hash of the document without the URL of the server. Source  RFC 8785 */
 export function contractDigest(document: JsonSchema): string {
   const { servers: _servers, ...contract } = document;
   return `sha256:${canonicalSha256(contract)}`;

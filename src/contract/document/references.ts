@@ -6,10 +6,10 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 const MAPS_OF_SCHEMAS = new Set(['properties', 'patternProperties', '$defs']);
 
 /**
- * Returns a schema as plain JSON with a reference in place of every named schema inside. A member with a default is not
+ * Returns a schema as plain JSON, in which a reference replaces every named schema. A member with a default is not
  * required, because the server fills it in.
  *
- * @param onNamed called with every named schema inside, also those behind references
+ * @param onNamed called with every named schema in the schema, also with those behind references
  */
 export function withReferences(
   schema: TSchema | JsonSchema,

@@ -136,7 +136,7 @@ export function headerSchemas(route: Route): Readonly<Record<string, TSchema>> {
   };
 }
 
-/** Returns every error code with which this route can answer. */
+/** Returns every error code that this route can return. */
 export function refusalsOf(route: Route): readonly ContractRefusalCode[] {
   const codes = new Set<ContractRefusalCode>([...EVERY_ROUTE, ...route.refusals]);
   const add = (more: readonly ContractRefusalCode[]) => more.forEach((code) => codes.add(code));

@@ -6,19 +6,21 @@ export const Warning = named(
   'Warning',
   closed({
     code: text('Stable machine-readable code.'),
-    message: text('What it means for the result, for a person.'),
-    details: openObject('Machine-readable facts.'),
+    message: text('Meaning of the warning for the result, as text for people.'),
+    details: openObject('Machine-readable facts about the warning.'),
   }),
 );
 
 export const Provenance = named(
   'Provenance',
   closed({
-    created_at: moment('When the server made this response.'),
+    created_at: moment('Time when the server created this response.'),
     operation: text('Id of the operation, as in the OpenAPI document.'),
     request_id: text('Equals the header `X-Request-ID`.'),
     server_version: text('Exact build of the server: release version and commit.'),
-    cache_hit: flag('True when an earlier equal execution was reused, or what it had made.'),
+    cache_hit: flag(
+      'True when the server reused the result of an earlier equal execution, or an object that one had created.',
+    ),
     database_snapshots: Type.Array(
       closed({
         name: text('Slug of the database.'),
@@ -26,29 +28,31 @@ export const Provenance = named(
         digest: text('Digest of the release, with its algorithm.'),
         kind: text('Kind of snapshot: `homology_release`.'),
       }),
-      { description: 'Releases that the result was computed from.' },
+      { description: 'Releases from which the result was computed.' },
     ),
     generated_object_ids: Type.Array(Type.String(), {
-      description: 'Ids of what this operation brought into being.',
+      description: 'Ids of the objects that this operation created.',
     }),
     input_hash: Type.Optional(
       sha256(
-        'SHA-256 of the canonical JSON (RFC 8785) of the request body as it was sent; of `null` without a body. ' +
-          'Absent only where a refusal came before a long body was read, or where the body is no JSON.',
+        'SHA-256 of the canonical JSON (RFC 8785) of the request body as sent, or of `null` without a body. ' +
+          'Absent only if a long body was refused before it was read, or if the body is not JSON.',
       ),
     ),
     parameters_hash: sha256(
-      'SHA-256 of the canonical JSON of path, query and body with defaults filled in, as far as they were read.',
+      'SHA-256 of the canonical JSON of path parameters, query parameters and body, with defaults filled in. ' +
+        'A refused request is hashed as far as it was read.',
     ),
     tool_versions: Type.Array(
       closed({
         name: text('Name of the program, library or kernel backend.'),
-        version: text('Its version.'),
-        path: text('What of it served: its instruction set, device or file.'),
+        version: text('Version of the tool.'),
+        path: text('Worker, instruction set, device, file or command that was used.'),
       }),
       {
         description:
-          'What computed the result: this server first; for a result of before, also what computed that.',
+          'Tools that computed the result, this server first. A result of an earlier execution also lists the tools ' +
+          'of that execution.',
       },
     ),
   }),
@@ -58,21 +62,21 @@ export const Evidence = named(
   'Evidence',
   closed({
     warnings_count: count('Length of `warnings`.'),
-    duration_ms: count('From arrival of the request to this response.'),
+    duration_ms: count('Milliseconds from the arrival of the request to this response.'),
     input_refs: Type.Array(Type.String(), { description: 'Ids that the request named.' }),
-    object_refs: Type.Array(Type.String(), { description: 'Ids of what was read to answer.' }),
+    object_refs: Type.Array(Type.String(), { description: 'Ids of the objects that the operation read.' }),
     output_refs: Type.Array(Type.String(), {
-      description: 'Ids that the answer names and can be asked for.',
+      description: 'Ids in the response that other requests can use.',
     }),
     row_count: count(
-      'Rows in `data`, or of the result that `data` stands for; 1 for a single resource without rows.',
+      'Number of rows in `data`, or in the result that `data` represents; 1 for a single resource without rows.',
     ),
   }),
 );
 
 export const SCHEMA_URL = text('URL of the JSON Schema of this object.', { format: 'uri' });
 
-/** Returns the envelope of a success with this `data`. */
+/** Returns the schema of a success envelope with this `data`. */
 export function envelopeOf<Data extends TSchema>(name: string, data: Data) {
   return named(
     name,
@@ -100,7 +104,7 @@ export const FailureEnvelope = named(
   }),
 );
 
-/** Returns a page of a list. The cursor is opaque: clients must not construct or parse it. */
+/** Returns the schema of a page of a list. The cursor is opaque: clients must not construct or parse it. */
 export function listOf<Item extends TSchema>(name: string, item: Item) {
   return named(
     name,
@@ -109,7 +113,7 @@ export function listOf<Item extends TSchema>(name: string, item: Item) {
         object: constant('list'),
         data: Type.Array(item),
         has_more: flag('True when a further page exists.'),
-        next_cursor: Type.Union([text('Pass it back as `cursor` for the next page.'), Type.Null()]),
+        next_cursor: Type.Union([text('Cursor of the next page: send it as `cursor`.'), Type.Null()]),
       },
       { chosen: true },
     ),

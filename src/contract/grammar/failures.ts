@@ -3,42 +3,43 @@ import { closed, constant, count, enumeration, flag, named, openObject, text } f
 
 const ErrorTypeSchema = enumeration(
   {
-    invalid_request_error: 'the request cannot be carried out as it stands',
-    authentication_error: 'the API key is missing or not good',
-    permission_error: 'the key may not do this',
-    not_found_error: 'what is asked for does not exist, or no longer',
-    conflict_error: 'the state of the resource forbids it',
-    idempotency_error: 'the Idempotency-Key stands in the way',
-    rate_limit_error: 'too many requests; the same request succeeds later',
-    capacity_error: 'the server has no room for it now',
-    api_error: 'a fault of the server',
+    invalid_request_error: 'the request is invalid',
+    authentication_error: 'the credential is missing or invalid',
+    permission_error: 'the operation is not permitted',
+    not_found_error: 'the requested resource does not exist, or no longer exists',
+    conflict_error: 'the state of a resource does not allow the operation',
+    idempotency_error: 'the `Idempotency-Key` was used for another request, or its first request still runs',
+    rate_limit_error: 'too many requests, or too much work at once; the same request succeeds later',
+    capacity_error: 'the server or the organization has no capacity for the request',
+    api_error: 'an error of the server',
   },
   { chosen: true },
 );
 
 const CODE = text('Stable machine-readable code; identical to the header `Service-Error-Type`.');
-const MESSAGE = text('What was expected, what came and what to do, for a person.');
-const DOC_URL = text('Page of this server that explains the code.', { format: 'uri' });
+const MESSAGE = text('Text for people: what was expected, what the request contained, and what to do.');
+const DOC_URL = text('URL of the page of this server that explains the code.', { format: 'uri' });
 const REQUEST_ID = text('Equals the header `X-Request-ID`.');
-const PARAM = text('The member of the request that is at fault, as a dotted path.');
+const PARAM = text('Invalid member of the request, as a dotted path.');
 
-/** One faulty place of the request in the error of an envelope. */
+/** One invalid place of the request, in the error of an envelope. */
 const ErrorLocation = named(
   'ErrorLocation',
   closed({
     loc: Type.Array(Type.String(), {
       description:
-        'Path to the place, step by step: `["body", "filter", "filters", "2", "op"]`; a name with dots is one step.',
+        'Path to the place, one element a step: `["body", "filter", "filters", "2", "op"]`. A name with dots is one ' +
+        'step.',
     }),
-    msg: text('What is wrong there.'),
-    type: text('Code of the error that this place belongs to.'),
-    url: text('Page of this server that explains the code.', { format: 'uri' }),
+    msg: text('Description of the error at this place.'),
+    type: text('Code of the error, the same at every place.'),
+    url: text('URL of the page of this server that explains the code.', { format: 'uri' }),
     ctx: openObject(
-      'What it breaks, by keyword of JSON Schema or by the name of the limit: `{"minimum": 1}`. Empty where the ' +
-        'message says all.',
+      'Violated bounds, by keyword of JSON Schema or by name of the limit: `{"minimum": 1}`. Empty if the message ' +
+        'states the whole error.',
     ),
     input: Type.Unknown({
-      description: 'What stood there, shortened where it is long; null where nothing did.',
+      description: 'Value at the place, shortened if it is long; null if the place has no value.',
     }),
   }),
 );
@@ -56,7 +57,7 @@ export const ErrorDetail = named(
     param: Type.Optional(PARAM),
     request_id: REQUEST_ID,
     errors: Type.Optional(
-      Type.Array(ErrorLocation, { description: 'Every place of the request that is wrong.' }),
+      Type.Array(ErrorLocation, { description: 'Invalid places of the request; at most the first 100.' }),
     ),
   }),
 );
@@ -73,9 +74,9 @@ export const HomologyFailure = named(
         request_id: REQUEST_ID,
         type: ErrorTypeSchema,
         details: openObject(
-          'Facts about this refusal; `errors` lists every place of the request that is wrong.',
+          'Facts about this refusal; `errors` lists the invalid places of the request, at most the first 100.',
         ),
-        param: text(`${PARAM.description} Empty where no single member is at fault.`),
+        param: text(`${PARAM.description} Empty if no single member is invalid.`),
       }),
     },
     { description: 'Failure of the direct homology route.' },
@@ -88,23 +89,23 @@ export const Problem = named(
   closed(
     {
       $schema: text('URL of the JSON Schema of this object.', { format: 'uri' }),
-      type: constant('about:blank', 'The status says what kind of problem this is.'),
+      type: constant('about:blank', 'The HTTP status is the type of the problem.'),
       title: text('Phrase of the HTTP status.'),
       status: count('HTTP status.', { minimum: 400, maximum: 599 }),
-      detail: text('What was expected, what came and what to do, for a person.'),
+      detail: text('Text for people: what was expected, what the request contained, and what to do.'),
       code: text('Stable machine-readable code; identical to the header `Service-Error-Type`.', {
         chosen: true,
       }),
-      instance: text('Names this occurrence: `urn:gloaming:request:<X-Request-ID>`.'),
+      instance: text('URN of this failed request: `urn:gloaming:request:<X-Request-ID>`.'),
       errors: Type.Array(
         closed({
-          location: text('Where in the request: `body.filter.filters[2].op`.'),
-          message: text('What is wrong there.'),
+          location: text('Place in the request: `body.filter.filters[2].op`.'),
+          message: text('Description of the error at this place.'),
           value: Type.Unknown({
-            description: 'What stood there, shortened where it is long; null for nothing.',
+            description: 'Value at the place, shortened if it is long; null if the place has no value.',
           }),
         }),
-        { description: 'Every place of the request that is wrong; may be empty.' },
+        { description: 'Invalid places of the request, at most the first 100; may be empty.' },
       ),
     },
     { description: 'A transport failure (RFC 9457).' },

@@ -11,16 +11,19 @@ export const IDEMPOTENCY_HEADER = {
     minLength: 1,
     maxLength: IDEMPOTENCY_KEY_MAX_CHARACTERS,
     description:
-      'Retry identity of one organization on one route, kept for 24 hours. The same key with the same ' +
-      'request returns the first response again, byte for byte, with `Idempotent-Replayed: true`; ' +
-      'with another request on the same route it is refused. On another route it is another key.',
+      'Identifies the retries of one request. Its scope is one organization and one route; it is kept for 24 hours. ' +
+      'The same key with the same request returns the first response again, byte for byte, with ' +
+      '`Idempotent-Replayed: true`. The same key with another request on the same route is refused. On another ' +
+      'route it is another key.',
   }),
 };
 
 export const CONTRACT_PIN_HEADER = {
   'Service-Contract-Pin': Type.String({
     enum: [CONTRACT_PIN],
-    description: `Contract that the caller relies on: ${CONTRACT_PIN}. Any other value: 400 api_version_unsupported.`,
+    description:
+      `Contract that the client was written for: ${CONTRACT_PIN}. The server refuses any other value with 400 ` +
+      '`api_version_unsupported`.',
     chosen: true,
   }),
 };
@@ -29,7 +32,9 @@ export const START_DEADLINE_HEADER = {
   'Service-Request-Timeout': Type.String({
     pattern: '^([1-9][0-9]{0,8}(\\.[0-9]{1,9})?|0\\.([2-9][0-9]{0,8}|1[0-9]{0,7}[1-9][0-9]{0,7}))$',
     examples: ['2.5'],
-    description: 'Seconds, over 0.1, that the request may wait until work starts; then 504.',
+    description:
+      'Maximum wait until work on the request starts, in seconds, more than 0.1. After it, the server responds with ' +
+      '504 `start_deadline_exceeded`.',
     chosen: true,
   }),
 };
@@ -38,9 +43,8 @@ export const RUNNER_HINT_HEADER = {
   'X-Service-Runner-Hint': Type.String({
     maxLength: 256,
     description:
-      'Value of an earlier `X-Service-Runner-Hints`. An appliance has one worker, which serves every request ' +
-      'whatever is hinted at: the hint changes nothing here, and matters only to what may stand before several ' +
-      'appliances.',
+      'Value of an earlier `X-Service-Runner-Hints`. This server has one worker, which serves every request, so ' +
+      'that the hint has no effect here. A load balancer in front of several servers can use it.',
     chosen: true,
   }),
 };
@@ -51,17 +55,17 @@ const BOOLEAN_TEXT = { type: 'string', enum: ['true', 'false'] };
 export const COMMON_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
   'X-Request-ID': Type.String({
     pattern: '^req_[0-9a-f]{24}$',
-    description: 'For support and log correlation.',
+    description: 'Request identifier for support and log correlation.',
   }),
   'Service-Version': Type.String({ description: 'API contract version used for the response.' }),
   'Service-Contract-Digest': Type.String({
     pattern: '^sha256:[0-9a-f]{64}$',
-    description: 'Digest of the full API contract; a change means that the surface moved.',
+    description: 'Digest of the full API contract; a change of the digest means that the contract changed.',
   }),
   'X-Service-Served-From': Type.String({ description: 'Execution worker that handled the latest attempt.' }),
   'X-Service-Runner-Hints': Type.String({
     description:
-      'Affinity hint for a later related request: the worker that has in memory what this one used.',
+      'Affinity hint for a later related request: the worker that has the data of this request in memory.',
   }),
 };
 
@@ -73,7 +77,7 @@ export const SUCCESS_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
   }),
   'Idempotent-Replayed': Type.String({
     enum: ['true'],
-    description: 'The response was stored by an earlier request.',
+    description: 'Present if the response is the stored response of an earlier request.',
   }),
 };
 
@@ -91,7 +95,7 @@ export const FAILURE_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
 const RETRY_AFTER = {
   'Retry-After': Type.String({
     pattern: '^[0-9]+$',
-    description: 'Whole seconds to wait, wherever `Service-Retryable` is true.',
+    description: 'Whole seconds to wait before a retry; present if `Service-Retryable` is true.',
   }),
 };
 
@@ -99,13 +103,13 @@ const RETRY_AFTER = {
 export const STATUS_RESPONSE_HEADERS: Readonly<Record<number, Readonly<Record<string, TSchema>>>> = {
   401: {
     'WWW-Authenticate': Type.String({
-      description: 'Challenge: `Bearer`, or `Basic` where a SQL credential is asked for.',
+      description: 'Challenge: `Bearer`, or `Basic` on routes that need a SQL credential.',
     }),
   },
-  405: { Allow: Type.String({ description: 'Methods that the path has.' }) },
+  405: { Allow: Type.String({ description: 'Methods of the path.' }) },
   408: RETRY_AFTER,
   409: RETRY_AFTER,
-  416: { 'Content-Range': Type.String({ description: 'How long the file is: `bytes */<size>`.' }) },
+  416: { 'Content-Range': Type.String({ description: 'Size of the file: `bytes */<size>`.' }) },
   429: {
     ...RETRY_AFTER,
     RateLimit: Type.String({ description: 'Structured remaining capacity and reset time.' }),
@@ -120,7 +124,7 @@ export const STATUS_RESPONSE_HEADERS: Readonly<Record<number, Readonly<Record<st
     ...RETRY_AFTER,
     'Service-Request-Timeout-Type': Type.String({
       enum: ['user'],
-      description: 'The start deadline caused it.',
+      description: 'Present if the deadline of `Service-Request-Timeout` caused the 504.',
     }),
   },
 };

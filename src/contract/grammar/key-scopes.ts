@@ -3,7 +3,7 @@
  * - search: searches, alignments, and reads of the organization's objects
  * - submit: runs and uploads
  * - manage: deletion and read access of files, webhooks, SQL credentials
- * - admin: the console as operator, who sees the system and creates keys
+ * - admin: the operator's view of the console, with the state of the system and the creation of keys
  */
 export const KEY_SCOPES = ['search', 'submit', 'manage', 'admin'] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];

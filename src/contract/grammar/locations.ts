@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { faultAt, type Place, type RefusalLocation } from '../../places.js';
 
-/** Returns the faulty places of one failed keyword, with a message for the caller and the violated bounds. */
+/** Returns the invalid places of one failed keyword, with a message for the caller and the violated bounds. */
 export function locate(part: string, error: ErrorObject): readonly RefusalLocation[] {
   const place = [part, ...stepsOf(error.instancePath)];
   const value = error.data;
@@ -45,7 +45,7 @@ function isText(value: unknown): boolean {
   return typeof value === 'string';
 }
 
-/** `not: { required: [a, b] }` states that a and b exclude each other. Both places are faulty. */
+/** `not: { required: [a, b] }` states that a and b exclude each other. Both places are invalid. */
 function exclusive(place: Place, error: ErrorObject): readonly RefusalLocation[] {
   const names = (error.schema as { readonly required?: readonly string[] }).required ?? [];
   const data = error.data as Readonly<Record<string, unknown>>;

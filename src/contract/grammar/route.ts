@@ -5,15 +5,15 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /** Groups of operations, in the order of the documentation. */
 export const TAGS = {
-  homology: 'Search for distant relatives of a protein; databases, releases and filters.',
-  runs: 'Searches and other work that is kept, resumed, paged and watched.',
-  sequences: 'Multiple sequence alignments from what a search has aligned.',
-  receipts: 'What was computed from what.',
-  references: 'Proteins, databases, releases, runs and files by id, accession or name.',
-  storage: 'Files: uploads in parts, signed URLs, access, deletion.',
-  webhooks: 'Who is told of what has happened, and every delivery.',
+  homology: 'Search for distant homologs of a protein; databases, releases and filters.',
+  runs: 'Background jobs, such as searches of many proteins: status, events, paged results and cancellation.',
+  sequences: 'Multiple sequence alignments, built from the alignments of a search.',
+  receipts: 'Records of the inputs, settings and results of computations.',
+  references: 'Look-up of proteins, databases, releases, runs and files by id, accession or name.',
+  storage: 'Stored files: multipart uploads, signed URLs, ACLs and deletion.',
+  webhooks: 'Webhook endpoints for events, and webhook deliveries.',
   sql: 'Read-only SQL over databases and results.',
-  pricing: 'What calls would cost.',
+  pricing: 'Cost estimates.',
 } as const;
 
 /**
@@ -71,9 +71,9 @@ export interface Route {
   /** `execution`: the operation computes, and waits in the bounded queue. `light`: it only reads stored data. */
   readonly work: 'execution' | 'light';
   /**
-   * Why a retry with an Idempotency-Key has no second effect, even if the server stopped before it answered. Every POST
-   * has one. `stored`: the answer is stored in one transaction with the change. `same`: a second execution finds the
-   * first one's result, or leaves no lasting change.
+   * Why a retry with an Idempotency-Key has no second effect, even if the server stopped before its response. Every
+   * POST has one. `stored`: the response is stored in one transaction with the change. `same`: a second execution
+   * finds the result of the first one, or leaves no lasting change.
    */
   readonly retry?: 'stored' | 'same';
   /** Refusals of the operation itself. Those of the shell are added for every route. */
@@ -97,7 +97,7 @@ export interface ByteBody {
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Media type of a route whose answers have types of their own. */
+/** Media type of a route whose responses each have a type of their own. */
 export const ANY_TYPE = '*/*';
 
 /** Input of a handler: the validated parts of the request, with defaults filled in. */
@@ -106,14 +106,14 @@ export interface RouteInput<Definition extends Route> {
   readonly query: Definition extends { readonly query: infer Schema } ? StaticOf<Schema> : undefined;
   readonly body: Definition extends { readonly body: infer Schema } ? StaticOf<Schema> : undefined;
   readonly rawBody: Definition extends { readonly rawBody: object } ? ByteBody : undefined;
-  /** Media type of the answer, one of the route's types. */
+  /** Media type of the response: one of the route's types. */
   readonly mediaType: string;
   /** Values of the headers that the route declares, by name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
 type BodyOf<Definition extends Route> = Static<Definition['success']['schema']>;
-/** The shell adds the address of the schema to a bare body that has one. */
+/** The shell adds the URL of the schema to a bare body that has the member `$schema`. */
 type WithoutSchema<Body> = Body extends { $schema: string } ? Omit<Body, '$schema'> : Body;
 
 /** Result of a handler: the envelope's data, or the whole body of a route without envelope. */

@@ -9,7 +9,7 @@ import {
 
 /**
  * Schema keywords of this contract in addition to JSON Schema 2020-12. `chosen` marks a decision that the interface
- * document leaves open; design/decisions.md settles it, and a search for the keyword lists all of them.
+ * document leaves open; a search for the keyword lists all of them.
  * `publishedPattern` is the `pattern` in the published documents. The operation itself refuses a violation with a more
  * specific error.
  */

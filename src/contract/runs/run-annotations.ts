@@ -9,7 +9,7 @@ import { HomologyCandidateSet } from '../search/candidate-set.js';
 import { ONE_SELECTOR, SEARCH_SETTINGS } from '../search/homology.js';
 import { ONE_SOURCE, QUERY_SOURCES } from './run-queries.js';
 
-/* Runs that find the domains of proteins by a release whose targets are families. */
+/* Runs that find the domains of proteins in a release whose targets are families. */
 
 export const AnnotateRunInput = named(
   'AnnotateRunInput',
@@ -30,7 +30,9 @@ export const AnnotateRunInput = named(
         Type.Integer({
           minimum: 1,
           maximum: ANNOTATION_MAX_ROUNDS,
-          description: 'Searches of one protein at most; the later ones are of what has no domain yet.',
+          description:
+            'Maximum number of searches for each protein. Later searches use only the stretches of at least ' +
+            '30 residues without a domain.',
         }),
       ),
       limit: defaulted(
@@ -38,14 +40,14 @@ export const AnnotateRunInput = named(
         Type.Integer({
           minimum: 1,
           maximum: RETAINED_MAX_CANDIDATES,
-          description: 'Nearest families that are compared in full, for each protein.',
+          description: 'Number of nearest families that are compared in full with each protein.',
         }),
       ),
     },
     {
       description:
-        'Up to 100,000 proteins: `queries`, `fasta` or `fasta_url`, one of them; and a release, whose targets are ' +
-        'families or domains and which has E-values.',
+        'Up to 100,000 proteins in exactly one of `queries`, `fasta` and `fasta_url`. The release must ' +
+        'have families or domains as targets, and E-values.',
       allOf: [...ONE_SELECTOR.allOf, ...ONE_SOURCE.allOf],
       anyOf: ONE_SOURCE.anyOf,
       chosen: true,
@@ -55,30 +57,35 @@ export const AnnotateRunInput = named(
 
 const Family = closed(
   {
-    id: text('Id of the target.'),
-    name: text('Name of the family; its id if it has none.'),
+    id: text(
+      'Id of the family: the attribute `family_id` of the target if it has one, otherwise the id of the ' +
+        'target.',
+    ),
+    name: text('Name of the family. The id of the family if it has no name.'),
     accession: Type.Optional(text('Accession of the family.')),
-    description: Type.Optional(text('What the family is.')),
+    description: Type.Optional(text('Description of the family.')),
     clan: Type.Optional(text('Clan of the family.')),
-    type: Type.Optional(text('Kind of the family, such as Domain or Repeat.')),
-    length: count('Residues of its consensus.', { minimum: 1 }),
+    type: Type.Optional(text('Type of the family, such as Domain or Repeat.')),
+    length: count('Length of the consensus in residues, or of the member that stands for the family.', {
+      minimum: 1,
+    }),
   },
-  { description: 'The family, as the attributes of its target name it.' },
+  { description: 'Family, as the attributes of its target describe it.' },
 );
 
 const AnnotatedDomain = closed(
   {
     family: Family,
-    start: count('First residue of the protein; the first of all is 0.'),
-    end: count('Residue after the last one.', { minimum: 1 }),
-    family_start: count('First residue of the consensus.'),
-    family_end: count('Residue of the consensus after the last one.', { minimum: 1 }),
-    expected_false_hits: quantity('E-value of the search that found the domain.', { minimum: 0 }),
-    log_expected_false_hits: quantity('Its natural logarithm, which does not underflow.'),
+    start: count('Zero-based position of the first residue of the domain in the protein.'),
+    end: count('Zero-based position after the last residue of the domain in the protein.', { minimum: 1 }),
+    family_start: count('Zero-based position of the first aligned residue of the consensus.'),
+    family_end: count('Zero-based position after the last aligned residue of the consensus.', { minimum: 1 }),
+    expected_false_hits: quantity('E-value of the domain in the search that found it.', { minimum: 0 }),
+    log_expected_false_hits: quantity('Natural logarithm of the E-value, which does not underflow.'),
     bit_score: quantity('Bit score of the domain.'),
-    round: count('Search of the protein that found it, from 1.', { minimum: 1 }),
+    round: count('Number of the search of the protein that found the domain, from 1.', { minimum: 1 }),
   },
-  { description: 'A family that aligns with a stretch of the protein.' },
+  { description: 'Family that is aligned with a stretch of the protein.' },
 );
 
 export const ProteinAnnotation = named(
@@ -86,10 +93,12 @@ export const ProteinAnnotation = named(
   closed(
     {
       object: constant('protein_annotation'),
-      query_index: count('Position of the protein in the input; the first is 0.'),
-      query_id: text('Your name of the protein; its position where it had none.'),
-      length: count('Residues of the protein.', { minimum: 1 }),
-      domains: Type.Array(AnnotatedDomain, { description: 'Its domains, by their starts.' }),
+      query_index: count('Zero-based position of the protein in the input.'),
+      query_id: text('Id of the protein in the input. Its zero-based position if the input has no id.'),
+      length: count('Length of the protein in residues.', { minimum: 1 }),
+      domains: Type.Array(AnnotatedDomain, {
+        description: 'Domains of the protein, in ascending order of `start`.',
+      }),
     },
     { chosen: true },
   ),
@@ -102,11 +111,14 @@ export const AnnotateRunSummary = named(
       object: constant('homology_annotation_summary'),
       database: HomologyCandidateSet.properties.database,
       execution: HomologyCandidateSet.properties.execution,
-      protein_count: count('Proteins of the run.'),
-      annotated_count: count('Proteins with a domain.'),
-      domain_count: count('Domains of all proteins.'),
-      uncovered_count: count('Proteins without E-values: shorter or longer than the calibration covers.'),
-      result_sha256: sha256('Chained over the digests of the rows in order.'),
+      protein_count: count('Number of proteins in the run.'),
+      annotated_count: count('Number of proteins with at least one domain.'),
+      domain_count: count('Number of domains in all proteins.'),
+      uncovered_count: count(
+        'Number of proteins without E-values, because they are shorter or longer than the calibration ' +
+          'covers.',
+      ),
+      result_sha256: sha256('SHA-256 chained over the SHA-256 of the rows, in order.'),
       warnings: HomologyCandidateSet.properties.warnings,
     },
     { chosen: true },

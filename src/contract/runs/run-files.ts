@@ -16,21 +16,29 @@ export const RunFile = named(
     {
       // Absent from files of an earlier version.
       object_id: Type.Optional(
-        text('Names the bytes: `obj_` and their SHA-256. Equal bytes have equal ids, whoever wrote them.', {
-          pattern: '^obj_[0-9a-f]{64}$',
-        }),
+        text(
+          'Id of the content: `obj_` and the SHA-256 of the bytes. Files with equal bytes have equal ids, ' +
+            'in all organizations.',
+          {
+            pattern: '^obj_[0-9a-f]{64}$',
+          },
+        ),
       ),
       object_url: Type.Optional(
         text(
-          'Serves these bytes and never others: once the file is replaced it is gone (410), once deleted not found.',
+          'URL of exactly these bytes. The status is 410 after the file is replaced, and 404 after the file ' +
+            'is deleted.',
         ),
       ),
       file_id: text('File id.', { pattern: '^fil_[0-9a-f]{24}$' }),
-      path: text('Where it stands in the storage of the organization.'),
-      url: text('Its ordinary URL; `POST /v1/storage/file-signed-urls` makes one without credentials of it.'),
-      content_type: text('Media type.'),
-      size_bytes: count('Its length.'),
-      checksum: sha256('SHA-256 of its bytes: equal content is stored once.'),
+      path: text('Path of the file in the storage of the organization.'),
+      url: text(
+        'Ordinary URL of the file. `POST /v1/storage/file-signed-urls` creates a signed URL from it, ' +
+          'which needs no credentials.',
+      ),
+      content_type: text('Media type of the file.'),
+      size_bytes: count('Size of the file in bytes.'),
+      checksum: sha256('SHA-256 of the file. Equal content is stored once.'),
       checksum_algorithm: constant('sha256'),
       storage_version: text('Version of the file.'),
     },
@@ -41,26 +49,30 @@ export const RunFile = named(
 export const EXPORT_FORMATS = {
   fasta: 'each target once, in the order in which it was first found',
   tsv:
-    'one line for each candidate, under a line of names: the table that `gloaming search --format tsv --alignments` ' +
-    'writes; positions zero-based and half-open, an absent value is an empty cell',
+    'one line for each alignment of a candidate, below a header line: the table of `gloaming search ' +
+    '--format tsv --alignments`; positions are zero-based and half-open, an absent value is an empty ' +
+    'cell',
   m8:
-    'one line for each aligned candidate, in the twelve columns of BLAST outfmt 6; positions from 1; `missing` says ' +
-    'what stands in place of E-value and bit score where no calibration supports them',
-  blast: 'the same in the columns that `outfmt` names, with comments (`7`), or as BLAST XML (`5`)',
-  mmseqs: 'the same in the columns of MMseqs2 that `format_output` names',
+    'one line for each alignment, in the twelve columns of BLAST outfmt 6; positions start at 1; ' +
+    '`missing` selects the text for an E-value or bit score that no calibration supports',
+  blast:
+    'one line for each alignment, in the columns of `outfmt`; with comment lines (`7`), or as BLAST ' +
+    'XML (`5`)',
+  mmseqs: 'one line for each alignment, in the MMseqs2 columns of `format_output`',
   a3m:
-    'the alignment of one query: the query first, then the rows that `sequences.msa.build` would keep, by the same ' +
-    'defaults; of all queries in a tar with `all_queries`',
-  parquet: 'one row for each candidate, with all of its measurements',
-  arrow: 'the columns of `parquet` as an Arrow IPC file',
+    'multiple sequence alignment of one query: the query first, then the rows that ' +
+    '`sequences.msa.build` would select with the same defaults; with `all_queries`, a tar of the ' +
+    'alignments of all queries',
+  parquet: 'one row for each alignment of a candidate, with all measurements',
+  arrow: 'the rows and columns of `parquet` as an Arrow IPC file',
 } as const;
 
 export type ExportFormatName = keyof typeof EXPORT_FORMATS;
 
 const MISSING_TEXTS = {
-  count: 'the number of searched targets as E-value, and 0 as bit score; the default',
+  count: 'the number of searched targets as E-value, and 0 as bit score (default)',
   nan: '`nan` in both columns',
-  empty: 'nothing in both columns',
+  empty: 'empty text in both columns',
 } as const;
 
 const Format = enumeration(EXPORT_FORMATS, { chosen: true });
@@ -69,50 +81,59 @@ export const ExportRunInput = named(
   'ExportRunInput',
   closed(
     {
-      run_id: text('A completed run of `homology.search` or `homology.batch_search`.', {
+      run_id: text('Id of a completed run of `homology.search` or `homology.batch_search`.', {
         pattern: RunId.pattern,
       }),
       format: Format,
       query_index: Type.Optional(
         count(
-          'Only the candidates of this query of a batch, the first is 0; `a3m` of a batch needs it, or `all_queries`.',
+          'Zero-based index of one query of a batch. The file then has only the candidates of this query. ' +
+            '`a3m` of a batch requires `query_index` or `all_queries`.',
         ),
       ),
-      all_queries: Type.Optional(flag('A tar of the alignments of all queries; of `a3m` only.')),
+      all_queries: Type.Optional(
+        flag('Exports the alignments of all queries as a tar file. Valid for `a3m` only.'),
+      ),
       outfmt: Type.Optional(
         text(
-          'Of `blast`: `6`, `7` or `5`, then the names of columns that BLAST and DIAMOND give them, such as ' +
-            '`6 qseqid sseqid pident evalue bitscore`; the twelve of `m8` where none are named. Default: `6`.',
+          'Valid for `blast` only: `6`, `7` or `5`, then names of columns as in BLAST and DIAMOND, such as ' +
+            '`6 qseqid sseqid pident evalue bitscore`. Without names, the columns are the twelve of `m8`. ' +
+            'Default: `6`.',
           { minLength: 1, maxLength: EXPORT_FIELDS_MAX_CHARACTERS },
         ),
       ),
       format_output: Type.Optional(
         text(
-          'Of `mmseqs`: names of columns between commas, as its `--format-output` takes them; its own twelve where ' +
-            'there are none.',
+          'Valid for `mmseqs` only: comma-separated names of columns, as in the MMseqs2 option ' +
+            '`--format-output`. Default: the twelve default columns of MMseqs2.',
           { minLength: 1, maxLength: EXPORT_FIELDS_MAX_CHARACTERS },
         ),
       ),
       missing: Type.Optional(
         enumeration(MISSING_TEXTS, {
           description:
-            'Of `m8`, `blast` and `mmseqs`: text of an E-value and a bit score that the search does not have.',
+            'Valid for `m8`, `blast` and `mmseqs` only: text for an E-value or bit score that the search does ' +
+            'not have.',
         }),
       ),
       sort: Type.Optional(Sort),
       ...CUT_OFFS,
       msa: Type.Optional(MsaChoice),
       path: Type.Optional(
-        text('Where the file is written; a file that stands there is replaced. Default: below `exports/`.', {
-          minLength: 1,
-          maxLength: RUN_OUTPUT_PATH_MAX_CHARACTERS,
-        }),
+        text(
+          'Path of the new file. An existing file at this path is replaced. Default: a path below ' +
+            '`exports/`.',
+          {
+            minLength: 1,
+            maxLength: RUN_OUTPUT_PATH_MAX_CHARACTERS,
+          },
+        ),
       ),
     },
     {
       description:
-        'The rows of a run as one file in storage, while you may see the database that was searched; ' +
-        'its results stay readable after that.',
+        'Writes the rows of a run to one file in storage. The organization must have access to the ' +
+        'searched database. The results of the run itself stay readable after this access ends.',
       chosen: true,
     },
   ),
@@ -125,13 +146,17 @@ export const ExportRunSummary = named(
       object: constant('homology_export_summary'),
       run_id: RunId,
       format: Format,
-      query_index: Type.Optional(count('The query whose candidates they are.')),
-      record_count: count('Records of the file: lines, rows or sequences, without the query of an A3M.'),
+      query_index: Type.Optional(count('Zero-based index of the exported query.')),
+      record_count: count(
+        'Number of records in the file: lines, rows or sequences, without the query of an A3M.',
+      ),
       omitted_count: count(
-        'Candidates that are no record: not aligned, left out, or a target that is one already.',
+        'Number of candidates without a record. A candidate has none if it is not aligned, is left out, or is a ' +
+          'target that already has a record.',
       ),
       // Absent from exports of an earlier version.
-      left_out_count: Type.Optional(count('Those of them that a cut-off left out.')),
+      candidate_count: Type.Optional(count('Number of candidates in the exported rows of the run.')),
+      left_out_count: Type.Optional(count('Number of candidates that a cut-off left out.')),
       warnings: Type.Optional(Type.Array(Warning)),
       file: RunFile,
     },

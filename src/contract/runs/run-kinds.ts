@@ -21,7 +21,7 @@ const LIMIT = defaulted(
   Type.Integer({
     minimum: 1,
     maximum: RETAINED_MAX_CANDIDATES,
-    description: 'Candidates kept at most, for each query.',
+    description: 'Maximum number of candidates that are kept for each query.',
   }),
 );
 
@@ -31,8 +31,8 @@ const SearchRunInput = named(
     { query: ProteinQuery, ...SEARCH_SETTINGS, limit: LIMIT, ...CUT_OFFS },
     {
       description:
-        'One protein against one release, as `POST /v1/homology` takes it. Cut-offs leave rows out of the result; ' +
-        'what is left keeps its rank.',
+        'One protein against one release, with the members of `POST /v1/homology`. Cut-offs remove rows ' +
+        'from the result. The remaining rows keep their ranks.',
       ...ONE_SELECTOR,
     },
   ),
@@ -49,9 +49,10 @@ export const BatchSearchRunInput = named(
     },
     {
       description:
-        'Up to 100,000 proteins against one release: `queries`, `fasta` or `fasta_url`, one of them. A file is read ' +
-        'when the run is created; what becomes of it later changes nothing. Cut-offs leave candidates out of the ' +
-        'rows; what is left keeps its rank.',
+        'Up to 100,000 proteins against one release, in exactly one of `queries`, `fasta` and ' +
+        '`fasta_url`. An uploaded file is read when the run is created, and later changes of the file ' +
+        'have no effect. Cut-offs remove candidates from the rows. The remaining candidates keep their ' +
+        'ranks.',
       allOf: [...ONE_SELECTOR.allOf, ...ONE_SOURCE.allOf],
       anyOf: ONE_SOURCE.anyOf,
       chosen: true,
@@ -60,9 +61,12 @@ export const BatchSearchRunInput = named(
 );
 
 const answerProperties = HomologyCandidateSet.properties;
-/** Digest and receipt cover the whole result, also the part that is not stored. */
+/** The digest and the receipt cover the whole result, including the candidates that cut-offs left out. */
 const LEFT_OUT = Type.Optional(
-  count('Candidates that cut-offs left out; present where any were asked for. `result_sha256` is of all.'),
+  count(
+    'Number of candidates that cut-offs left out. Present if the request has a cut-off. ' +
+      '`result_sha256` covers all candidates.',
+  ),
 );
 
 /** Summary of a retained search. Its candidates are its rows. */
@@ -94,10 +98,10 @@ export const BatchSearchRunSummary = named(
       object: constant('homology_batch_search_summary'),
       database: answerProperties.database,
       execution: answerProperties.execution,
-      query_count: count('Queries; each is one row of the results.'),
-      candidate_count: count('Candidates that were found, of all queries.'),
+      query_count: count('Number of queries. Each query is one row of the results.'),
+      candidate_count: count('Number of candidates of all queries.'),
       left_out_count: LEFT_OUT,
-      result_sha256: sha256('Chained over the `result_sha256` of the queries in order.'),
+      result_sha256: sha256('SHA-256 chained over the `result_sha256` of the queries, in order.'),
       warnings: answerProperties.warnings,
     },
     { chosen: true },
@@ -113,14 +117,14 @@ export const MsaRunSummary = named(
   ),
 );
 
-/** One row of a batch: the answer of the direct route for this query. */
+/** One row of a batch: the response of the direct route for this query. */
 export const HomologyQueryResult = named(
   'HomologyQueryResult',
   closed(
     {
       object: constant('homology_query_result'),
-      query_index: count('Position of the query in the input; the first is 0.'),
-      query_id: text('Your name of the query; its position where it had none.'),
+      query_index: count('Zero-based position of the query in the input.'),
+      query_id: text('Id of the query in the input. Its zero-based position if the input has no id.'),
       query: answerProperties.query,
       candidates: answerProperties.candidates,
       evidence_summary: answerProperties.evidence_summary,
@@ -149,14 +153,14 @@ export interface EndpointContract {
 
 export const RUN_ENDPOINTS = {
   'homology.search': {
-    meaning: 'one protein against one release, with up to 10,000 retained candidates',
+    meaning: 'search of one protein against one release, with up to 10,000 retained candidates',
     input: SearchRunInput,
     summary: SearchRunSummary,
     row: HomologyCandidate,
     defaultPriority: 'normal',
   },
   'homology.batch_search': {
-    meaning: 'up to 100,000 proteins against one release',
+    meaning: 'search of up to 100,000 proteins against one release',
     input: BatchSearchRunInput,
     summary: BatchSearchRunSummary,
     row: HomologyQueryResult,
@@ -164,33 +168,37 @@ export const RUN_ENDPOINTS = {
     defaultPriority: 'low',
   },
   'homology.annotate': {
-    meaning: 'the domains of up to 100,000 proteins by a release of families',
+    meaning: 'domains of up to 100,000 proteins, by a search against a release of families',
     input: AnnotateRunInput,
     summary: AnnotateRunSummary,
     row: ProteinAnnotation,
     defaultPriority: 'low',
   },
   'homology.export': {
-    meaning: 'the rows of a run as a file: FASTA, tables of several tools, A3M, Parquet or Arrow',
+    meaning: 'rows of a run as a file: FASTA, tables of several tools, A3M, Parquet or Arrow',
     input: ExportRunInput,
     summary: ExportRunSummary,
     defaultPriority: 'normal',
   },
   'sequences.msa.build': {
-    meaning: 'a multiple sequence alignment of the candidates of a receipt',
+    meaning: 'multiple sequence alignment of the candidates of a receipt',
     input: MsaRequest,
     summary: MsaRunSummary,
     defaultPriority: 'normal',
   },
   'sequences.relatives': {
-    meaning: 'the relatives of one protein in the background of a release whose targets have relatives',
+    meaning:
+      'homologs of one protein, in the homolog source of a release and on request in the release itself ' +
+      'or in another homolog source',
     input: RelativesRunInput,
     summary: RelativesRunSummary,
     row: ProteinRelative,
     defaultPriority: 'normal',
   },
   'structure.predict': {
-    meaning: "a structure from an alignment, by the operator's own predictor; refused where there is none",
+    meaning:
+      "structure prediction from an alignment by the operator's own predictor; refused if the server " +
+      'has no predictor',
     input: StructureRunInput,
     summary: StructureRunSummary,
     defaultPriority: 'normal',

@@ -4,22 +4,22 @@ import { closed, mutuallyExclusive, text } from '../grammar/schema.js';
 import { ProteinQuery } from '../search/homology.js';
 import { fileUrl } from '../storage/files.js';
 
-/* Where runs of many proteins have them from. */
+/* Sources of the proteins of a run with many queries. */
 
 const BatchQuery = closed({
-  id: Type.Optional(text('Your name of the query.', { minLength: 1, maxLength: 256 })),
+  id: Type.Optional(text('Id of the query, chosen by the client.', { minLength: 1, maxLength: 256 })),
   sequence: ProteinQuery.properties.sequence,
 });
 
-/** Members of a request that give its proteins; one of them is there. */
+/** Members of a request that give its proteins. Exactly one of them is present. */
 export const QUERY_SOURCES = {
   queries: Type.Optional(
     Type.Array(BatchQuery, { minItems: 1, maxItems: BATCH_MAX_QUERIES, description: 'The queries.' }),
   ),
   fasta: Type.Optional(
     text(
-      'The queries as FASTA. The id of a query is the accession of a UniProt header, else the first word: as ids ' +
-        'of targets are read when a database is built.',
+      'Queries as FASTA. The id of a query is the accession of a UniProt header, otherwise the first ' +
+        'word of the header. A database build reads ids of targets in the same way.',
       {
         minLength: 1,
         maxLength: BATCH_FASTA_MAX_CHARACTERS,
@@ -27,11 +27,11 @@ export const QUERY_SOURCES = {
     ),
   ),
   fasta_url: Type.Optional(
-    fileUrl('The URL of an uploaded FASTA file, plain or gzip, as its completion gave it.'),
+    fileUrl('URL of an uploaded FASTA file, plain or gzip: member `url` of the completed upload.'),
   ),
 };
 
-/** Exactly one of the sources is there. */
+/** Schema rule: exactly one of the sources is present. */
 export const ONE_SOURCE = {
   ...mutuallyExclusive(['queries', 'fasta'], ['queries', 'fasta_url'], ['fasta', 'fasta_url']),
   anyOf: [{ required: ['queries'] }, { required: ['fasta'] }, { required: ['fasta_url'] }],

@@ -15,7 +15,7 @@ import { Warning } from '../grammar/envelope.js';
 import { HomologyCandidateSet } from '../search/candidate-set.js';
 import { ProteinQuery, SEARCH_SETTINGS } from '../search/homology.js';
 
-/* Runs that compute the homologs of a query. */
+/* Runs that list the homologs of a query. The member and schema names keep the published word "relatives". */
 
 export const RelativesRunInput = named(
   'RelativesRunInput',
@@ -29,7 +29,7 @@ export const RelativesRunInput = named(
         Type.Integer({
           minimum: 1,
           maximum: RETAINED_MAX_CANDIDATES,
-          description: 'Hits that each round of the search looks at.',
+          description: 'Maximum number of hits that each round of a search considers.',
         }),
       ),
       rounds: Type.Optional(
@@ -37,8 +37,10 @@ export const RelativesRunInput = named(
           minimum: 1,
           maximum: MSA_MAX_ROUNDS,
           description:
-            'Searches of the release itself, each with the profile of the hits before it. With two or more, its ' +
-            'proteins with an E-value of at most 0.001 are relatives, too. Default: 1.',
+            'Number of searches in the release itself. Each search after the first uses the profile of the ' +
+            'hits of the previous search. With two or more, proteins of the release with an E-value of at ' +
+            'most 0.001 are also homologs. A value of two or more requires a release with E-values. Default: ' +
+            '1.',
         }),
       ),
       homolog_source: Type.Optional(
@@ -46,15 +48,17 @@ export const RelativesRunInput = named(
           minLength: 1,
           maxLength: 256,
           description:
-            'Homolog source of the server, whose sequences are relatives, too. mmseqs searches it.',
+            'Name of a homolog source on the server, which mmseqs searches. Its sequences with an E-value of ' +
+            'at most 0.001 are also homologs.',
         }),
       ),
     },
     {
       description:
-        'One protein, and a release whose targets have relatives: what it is given in a search is looked for in the ' +
-        'same background by the same rules, and kept with near copies and however much there is. With `rounds` of ' +
-        'two or more, or with `homolog_source`, any release serves.',
+        'One protein and a release with homologs. The run finds the homologs of the protein as a search ' +
+        'does: in the homolog source of the release, by the same rules. Near copies are kept, and the ' +
+        'limits on the number of homologs in a profile do not apply. With `rounds` of two or more, or ' +
+        'with `homolog_source`, the release needs no homologs of its own.',
       ...mutuallyExclusive(['database', 'database_release_id']),
     },
   ),
@@ -64,20 +68,25 @@ export const ProteinRelative = named(
   'ProteinRelative',
   closed(
     {
-      id: text('Id of the relative in the background, or in the release.'),
-      expected_false_hits: quantity('E-value of the search of the background that found it.', { minimum: 0 }),
-      round: count('Round of that search which found it first.', { minimum: 1 }),
-      query_coverage_ratio: ratio('Aligned stretch of the query ÷ its length.'),
+      id: text('Id of the homolog in its homolog source, or in the release.'),
+      expected_false_hits: quantity('E-value of the homolog in the search that found it.', { minimum: 0 }),
+      round: count('Number of the search round that first found the homolog.', { minimum: 1 }),
+      query_coverage_ratio: ratio(
+        'Query coverage: length of the aligned stretch of the query ÷ length of the query.',
+      ),
       sequence_identity_ratio: ratio('Identical residues ÷ columns of the alignment, gaps included.'),
-      cigar: text('Extended CIGAR (`=`, `X`, `I`, `D`), seen from the query.'),
-      query_start: count('Position of the first aligned query residue; the first residue of all is 0.'),
-      query_end: count('Position after the last aligned query residue.'),
-      target_start: count('Position of the first aligned residue of the relative.'),
-      target_end: count('Position after its last aligned residue.'),
-      target_length: count('Residues of the relative.'),
-      residues: text('Residues of the relative from `target_start` to `target_end`.'),
+      cigar: text(
+        'Extended CIGAR of the alignment: `=`, `X`, `I` (residue of the query beside a gap) and `D` ' +
+          '(residue of the homolog beside a gap).',
+      ),
+      query_start: count('Zero-based position of the first aligned residue of the query.'),
+      query_end: count('Zero-based position after the last aligned residue of the query.'),
+      target_start: count('Zero-based position of the first aligned residue of the homolog.'),
+      target_end: count('Zero-based position after the last aligned residue of the homolog.'),
+      target_length: count('Length of the homolog in residues.'),
+      residues: text('Residues of the homolog from `target_start` to `target_end`.'),
     },
-    { description: 'A relative as the search of the background aligned it; the nearest come first.' },
+    { description: 'A homolog of the query and its alignment. Homologs are in ascending order of E-value.' },
   ),
 );
 
@@ -88,7 +97,7 @@ export const RelativesRunSummary = named(
       object: constant('protein_relatives_summary'),
       database: closed({
         id: text('Database id.'),
-        release_id: text('Release whose targets have relatives.'),
+        release_id: text('Id of the release.'),
         slug: text('Name of the database.'),
       }),
       query: HomologyCandidateSet.properties.query,

@@ -11,7 +11,7 @@ const endpoints: readonly EndpointContract[] = Object.values(RUN_ENDPOINTS);
 const ResultRow = Type.Union(
   endpoints.flatMap(({ row }) => (row === undefined ? [] : [row as TSchema])),
   {
-    description: 'A row as the endpoint of the run makes it.',
+    description: 'One row. Its schema depends on the `endpoint` of the run.',
   },
 ) as TSchema;
 
@@ -22,30 +22,32 @@ export const listRunResults = defineRoute({
   tag: 'runs',
   summary: 'Page through the results of a run',
   description:
-    'Rows in their order; a row that was given never changes. While the run works, the rows so far are given and ' +
-    '`has_more` stays true. A page ends early rather than pass 8 MiB. With `Accept: text/tab-separated-values` the ' +
-    'candidates of a search come as a table: one line each under a line of names, or in the columns that `outfmt` or ' +
-    '`format_output` names; a `Link` header with `rel="next"` leads to the next page.',
+    'Returns the rows in order. A returned row never changes. While the run works, a page has the ' +
+    'rows so far and `has_more` stays true. A page ends early if a further row would exceed 8 MiB. ' +
+    'With `Accept: text/tab-separated-values`, the candidates of a search are a table with one line ' +
+    'for each alignment. By default the table has a header line. `outfmt` or `format_output` selects ' +
+    'the columns of another tool instead. A `Link` header with `rel="next"` has the URL of the next ' +
+    'page.',
   params: Type.Object({ run_id: RunId }, { additionalProperties: false }),
   query: Type.Object(
     {
       limit: defaulted(
         100,
-        Type.Integer({ minimum: 1, maximum: 1000, description: 'Rows of a page at most.' }),
+        Type.Integer({ minimum: 1, maximum: 1000, description: 'Maximum number of rows in a page.' }),
       ),
       cursor: CURSOR,
       outfmt: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: EXPORT_FIELDS_MAX_CHARACTERS,
-          description: 'Of a table: `6`, then names of columns as BLAST and DIAMOND have them.',
+          description: 'For a table only: `6`, then names of columns as in BLAST and DIAMOND.',
         }),
       ),
       format_output: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: EXPORT_FIELDS_MAX_CHARACTERS,
-          description: 'Of a table: names of columns between commas, as MMseqs2 has them.',
+          description: 'For a table only: comma-separated names of columns as in MMseqs2.',
         }),
       ),
     },
@@ -54,7 +56,7 @@ export const listRunResults = defineRoute({
   success: {
     status: 200,
     schema: listOf('RunResultList', ResultRow),
-    description: 'One page.',
+    description: 'One page of rows.',
     otherMediaType: 'text/tab-separated-values',
   },
   successStyle: 'bare',

@@ -10,16 +10,20 @@ export const StructureRunInput = named(
   closed(
     {
       a3m_object_id: Type.Optional(MsaId),
-      a3m_url: Type.Optional(fileUrl('The URL of an uploaded A3M file, as its completion gave it.')),
+      a3m_url: Type.Optional(fileUrl('URL of an uploaded A3M file: member `url` of the completed upload.')),
       folder: Type.Optional(
-        text('Folder of the files; those that stand there are replaced. Default: `structures/<run id>`.', {
-          minLength: 1,
-          maxLength: RUN_OUTPUT_PATH_MAX_CHARACTERS,
-        }),
+        text(
+          'Folder of the output files. Existing files of the same paths are replaced. Default: ' +
+            '`structures/<run id>`.',
+          {
+            minLength: 1,
+            maxLength: RUN_OUTPUT_PATH_MAX_CHARACTERS,
+          },
+        ),
       ),
     },
     {
-      description: 'The alignment that the structure is predicted from: `a3m_object_id` or `a3m_url`.',
+      description: 'Alignment from which the structure is predicted: either `a3m_object_id` or `a3m_url`.',
       ...mutuallyExclusive(['a3m_object_id', 'a3m_url']),
       anyOf: [{ required: ['a3m_object_id'] }, { required: ['a3m_url'] }],
       chosen: true,
@@ -32,12 +36,14 @@ export const StructureRunSummary = named(
   closed(
     {
       object: constant('structure_prediction_summary'),
-      a3m_sha256: sha256('SHA-256 of the alignment that the predictor was given.'),
-      files: Type.Array(RunFile, { description: 'What it wrote, by path.' }),
+      a3m_sha256: sha256('SHA-256 of the alignment that the predictor received.'),
+      files: Type.Array(RunFile, {
+        description: 'Files that the predictor wrote, in ascending order of path.',
+      }),
       log: RunFile,
-      predictor_seconds: quantity('How long it took.', { minimum: 0 }),
+      predictor_seconds: quantity('Run time of the predictor in seconds.', { minimum: 0 }),
     },
-    { description: "Files of the operator's own predictor, as it wrote them.", chosen: true },
+    { description: "Output files of the operator's own predictor, unchanged.", chosen: true },
   ),
 );
 

@@ -31,10 +31,10 @@ import { WebhookEndpointId } from '../webhooks.js';
 const RunStatusSchema = enumeration(
   {
     queued: 'accepted; work has not started',
-    running: 'at work; a restarted server goes on with it',
-    completed: 'finished, with its result',
-    failed: 'ended without a result; `error` says why',
-    cancelled: 'ended by its owner',
+    running: 'in progress; a restarted server resumes it',
+    completed: 'finished with a result',
+    failed: 'ended without a result; `error` has the cause',
+    cancelled: 'cancelled by a request',
   },
   { chosen: true },
 );
@@ -46,30 +46,34 @@ const RunEndpointSchema = enumeration(
 );
 
 export const RunProgress = closed({
-  stage: text('What is being done.'),
-  fraction: ratio('Share of the work that is done.'),
-  done_count: count('Units of work (queries, or rows of an export) that are done.'),
-  total_count: count('Units of work in all.'),
-  rate_per_second: Type.Optional(quantity('Units per second while it ran.', { minimum: 0 })),
-  seconds_left: Type.Optional(quantity('Estimate of the time left, without waiting.', { minimum: 0 })),
+  stage: text('Current stage of the work, in words.'),
+  fraction: ratio('Fraction of the work that is done.'),
+  done_count: count('Number of finished units of work: queries, or rows of an export.'),
+  total_count: count('Total number of units of work.'),
+  rate_per_second: Type.Optional(quantity('Finished units per second of work time.', { minimum: 0 })),
+  seconds_left: Type.Optional(
+    quantity('Estimated work time left in seconds, without time in the queue.', { minimum: 0 }),
+  ),
 });
 
 const RunResult = closed({
-  row_count: count('Rows of `GET /v1/runs/{run_id}/results`.'),
+  row_count: count('Number of rows that `GET /v1/runs/{run_id}/results` returns.'),
   summary: Type.Union(endpoints.map(([, { summary }]) => summary) as TSchema[], {
-    description: 'What was found besides the rows.',
+    description: 'Summary of the result, without the rows.',
   }) as TSchema,
 });
 
 const RunError = closed({
   code: text('Stable machine-readable code.'),
-  message: text('What was expected, what came and what to do.'),
-  details: openObject('Machine-readable facts.'),
+  message: text('What was expected, what was received and how to correct the request.'),
+  details: openObject('Machine-readable details.'),
 });
 
 const TOLD_ENDPOINT = Type.Unsafe<string>({
   ...WebhookEndpointId,
-  description: 'Webhook endpoint that is told of the end, whatever events it takes otherwise.',
+  description:
+    'Webhook endpoint that receives the final event of the run, even if its `event_types` exclude ' +
+    'this event.',
 });
 
 export const Run = named(
@@ -80,25 +84,30 @@ export const Run = named(
       id: RunId,
       endpoint: RunEndpointSchema,
       status: RunStatusSchema,
-      label: Type.Optional(text('Your name of the run.')),
-      priority: enumeration({ high: 'first', normal: 'in between', low: 'last' }),
+      label: Type.Optional(text('Label of the run, chosen by the client.')),
+      priority: enumeration(
+        { high: 'before normal and low', normal: 'after high, before low', low: 'after high and normal' },
+        { description: 'Order among the runs of the organization.' },
+      ),
       is_background: flag(
-        'What the creating request asked for: false where it wanted to wait for the end, by `background: false` ' +
-          'or by `Prefer: wait`, however long it then waited.',
+        'Whether the creating request asked not to wait for the end of the run. False after `background: ' +
+          'false` or `Prefer: wait=N`, however long the request waited.',
       ),
       webhook_endpoint_id: Type.Optional(TOLD_ENDPOINT),
       input_sha256: sha256('SHA-256 of the canonical JSON of `input` with defaults filled in.'),
-      created_at: moment('When it was accepted.'),
-      started_at: Type.Optional(moment('When work started.')),
-      finished_at: Type.Optional(moment('When it completed, failed or was cancelled.')),
-      expires_at: Type.Optional(moment('When its results go; 30 days after its end.')),
-      attempt_count: count('Times that work was started or resumed.'),
+      created_at: moment('Time when the run was accepted.'),
+      started_at: Type.Optional(moment('Time when work started.')),
+      finished_at: Type.Optional(moment('Time when the run completed, failed or was cancelled.')),
+      expires_at: Type.Optional(
+        moment('Time when the results are deleted: 30 days after the end of the run.'),
+      ),
+      attempt_count: count('Number of times that work was started or resumed.'),
       progress: RunProgress,
       result: Type.Optional(RunResult),
       error: Type.Optional(RunError),
-      usage: closed({ billable_units: count('Units billed; 0 unless the run completed.') }),
+      usage: closed({ billable_units: count('Billed units. 0 unless the run completed.') }),
     },
-    { description: 'Retained work.', chosen: true },
+    { description: 'A run: work whose state and result the server stores.', chosen: true },
   ),
 );
 
@@ -109,12 +118,21 @@ function creation(key: string, input: TSchema, defaultPriority: RunPriority): TS
     closed({
       endpoint: constant(key),
       input,
-      label: Type.Optional(text('Your name of the run.', { minLength: 1, maxLength: 256 })),
+      label: Type.Optional(text('Label of the run, chosen by the client.', { minLength: 1, maxLength: 256 })),
       priority: defaulted(
         defaultPriority,
-        enumeration({ high: 'before your others', normal: 'in between', low: 'after your others' }),
+        enumeration(
+          { high: 'before normal and low', normal: 'after high, before low', low: 'after high and normal' },
+          { description: 'Order among the runs of the organization.' },
+        ),
       ),
-      background: defaulted(true, flag('False waits for the end as `Prefer: wait=60` does.')),
+      background: defaulted(
+        true,
+        flag(
+          '`false` waits up to 60 seconds for the end of the run, as `Prefer: wait=60` does. A `Prefer` ' +
+            'header takes precedence.',
+        ),
+      ),
       webhook_endpoint_id: Type.Optional(TOLD_ENDPOINT),
     }),
   );
@@ -135,7 +153,7 @@ export type RunRequest = {
 export const RunRequest = Type.Unsafe<RunRequest>({
   $id: 'RunRequest',
   type: 'object',
-  description: 'What to execute, told apart by `endpoint`.',
+  description: 'The work to execute. `endpoint` selects the schema of `input`.',
   discriminator: { propertyName: 'endpoint' },
   required: ['endpoint'],
   oneOf: endpoints.map(([key, { input, defaultPriority }]) => creation(key, input, defaultPriority)),
@@ -147,14 +165,15 @@ const PREFER_HEADER = {
     maxLength: 256,
     examples: ['respond-async', 'wait=10'],
     description:
-      '`respond-async` answers at once; `wait=N` waits up to N seconds (60 at most) for the end. RFC 7240.',
+      '`respond-async` responds at once. `wait=N` waits up to N seconds (at most 60) for the end of the ' +
+      'run. RFC 7240.',
     chosen: true,
   }),
 };
 
 const params = Type.Object({ run_id: RunId }, { additionalProperties: false });
 export const CURSOR = Type.Optional(
-  Type.String({ minLength: 1, maxLength: 1024, description: '`next_cursor` of the page before.' }),
+  Type.String({ minLength: 1, maxLength: 1024, description: '`next_cursor` of the previous page.' }),
 );
 
 export const createRun = defineRoute({
@@ -165,15 +184,15 @@ export const createRun = defineRoute({
   tag: 'runs',
   summary: 'Create a run',
   description:
-    'Retained work on one of the run endpoints. Everything that can be refused is refused here; a run that was ' +
-    'acknowledged is on disk and survives a restart. 202 with `Location` and `Retry-After`, or 200 where the request ' +
-    'waited for the end.',
+    'Creates a run of one endpoint. The input is checked before the run is accepted. An accepted run ' +
+    'is on disk and survives a restart. The response is 202 with `Location` and `Retry-After`, or 200 ' +
+    'if the request waited until the run ended.',
   headers: PREFER_HEADER,
   body: RunRequest,
   bodyMaxBytes: RUN_BODY_MAX_BYTES,
   bodyMaxValues: RUN_BODY_MAX_VALUES,
   success: { status: 202, schema: envelopeOf('ExecutionEnvelopeRun', Run), description: 'The run.' },
-  otherSuccesses: { 200: 'The run has ended while the request waited.' },
+  otherSuccesses: { 200: 'The run ended while the request waited.' },
   successStyle: 'envelope',
   errorStyle: 'envelope',
   work: 'light',
@@ -232,13 +251,13 @@ export const listRuns = defineRoute({
       endpoint: Type.Optional(RunEndpointSchema),
       limit: defaulted(
         20,
-        Type.Integer({ minimum: 1, maximum: 100, description: 'Rows of a page at most.' }),
+        Type.Integer({ minimum: 1, maximum: 100, description: 'Maximum number of runs in a page.' }),
       ),
       cursor: CURSOR,
     },
     { additionalProperties: false },
   ),
-  success: { status: 200, schema: listOf('RunList', Run), description: 'One page.' },
+  success: { status: 200, schema: listOf('RunList', Run), description: 'One page of runs.' },
   successStyle: 'bare',
   errorStyle: 'envelope',
   work: 'light',
@@ -253,7 +272,9 @@ export const getRun = defineRoute({
   path: '/v1/runs/{run_id}',
   tag: 'runs',
   summary: 'Read a run',
-  description: 'State and progress; `Prefer: wait=N` waits up to N seconds for the end.',
+  description:
+    'Returns the state and the progress of a run. `Prefer: wait=N` waits up to N seconds (at most 60) ' +
+    'for the end of the run.',
   headers: PREFER_HEADER,
   params,
   success: { status: 200, schema: envelopeOf('ExecutionEnvelopeRun', Run), description: 'The run.' },
@@ -277,7 +298,8 @@ export const cancelRun = defineRoute({
   path: '/v1/runs/{run_id}/cancel',
   tag: 'runs',
   summary: 'Cancel a run',
-  description: 'Ends queued or running work and returns the run. Repeating it returns the same run.',
+  description:
+    'Ends queued or running work and returns the run. A repeated cancellation returns the same run.',
   params,
   success: {
     status: 200,
@@ -298,12 +320,12 @@ export const RunEvent = named(
       type: enumeration({
         'run.queued': 'accepted',
         'run.running': 'work has started',
-        'run.progress': 'work goes on; not kept, so it has no event id',
-        'run.completed': 'finished, with its result',
+        'run.progress': 'progress of the work; not stored, so this event has no id',
+        'run.completed': 'finished with a result',
         'run.failed': 'ended without a result',
-        'run.cancelled': 'ended by its owner',
+        'run.cancelled': 'cancelled by a request',
       }),
-      timestamp: moment('When it happened.'),
+      timestamp: moment('Time of the event.'),
       data: closed({
         run_id: RunId,
         endpoint: RunEndpointSchema,
@@ -322,10 +344,13 @@ export const streamRunEvents = defineRoute({
   tag: 'runs',
   summary: 'Follow a run',
   description:
-    'Server-sent events, each with a RunEvent as data: changes of state, from the first or after `Last-Event-ID`, ' +
-    'and progress meanwhile. The stream ends with the run.',
+    'Sends server-sent events with a RunEvent as data. The stream has the changes of state, from the ' +
+    'first one or after `Last-Event-ID`, and progress between them. It ends with the run.',
   headers: {
-    'Last-Event-ID': Type.String({ maxLength: 32, description: 'Id of the last event that was seen.' }),
+    'Last-Event-ID': Type.String({
+      maxLength: 32,
+      description: 'Id of the last event that the client received.',
+    }),
   },
   params,
   success: {

@@ -32,7 +32,7 @@ const PRESENCE_OPS = ['exists', 'missing'] as const;
 const MEANINGS = {
   and: 'True when every nested filter is true.',
   or: 'True when any nested filter is true.',
-  not: 'Turns true and false round; unknown stays unknown.',
+  not: 'Negates the nested filter; unknown stays unknown.',
   eq: 'The field equals the value; numbers are compared as numbers.',
   ne: 'The negation of `eq`.',
   lt: 'The field is less than the value.',
@@ -41,8 +41,8 @@ const MEANINGS = {
   gte: 'The field is at least the value.',
   prefix: 'The field starts with the value.',
   suffix: 'The field ends with the value.',
-  contains: 'The text has the value somewhere inside; the string list has it as an element.',
-  descends_from: 'The taxid is the value or lies below it in the taxonomy of the release.',
+  contains: 'A text has the value as a substring; a string list has it as an element.',
+  descends_from: 'The taxid is the value or a descendant of it in the taxonomy of the release.',
   in: 'The field equals one of the values.',
   not_in: 'The negation of `in`.',
   between: 'The field is between the two values, low and high, both inclusive.',
@@ -81,7 +81,7 @@ const FIELD = Type.String({
 });
 const VALUE = Type.String({
   maxLength: FILTER_VALUE_MAX_CHARACTERS,
-  description: "Read by the field's type.",
+  description: 'Value as text, parsed by the type of the field.',
 });
 
 /** Returns the union of alternatives for one route, and each alternative as a named schema. */
@@ -114,8 +114,8 @@ function filterUnion(
     type: 'object',
     description:
       'A predicate over the attributes of a target. Fields, operators and limits follow the immutable filter schema ' +
-      'of the release. A missing field makes a comparison unknown; only targets for which the whole is true are ' +
-      'eligible.',
+      'of the release. A comparison with a missing field is unknown. Only targets for which the whole filter is true ' +
+      'are eligible.',
     discriminator: { propertyName: 'op' },
     required: ['op'],
     oneOf: alternatives,

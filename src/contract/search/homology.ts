@@ -29,12 +29,12 @@ export const ProteinQuery = closed({
     // The operation refuses a violation as invalid_sequence or sequence_empty, which name the letter.
     publishedPattern: '^[* \\t\\r\\n\\v\\f]*[A-Za-z][A-Za-z* \\t\\r\\n\\v\\f]*$',
     description:
-      'One-letter amino acid codes. How other letters are read is what `query.normalization_id` names.',
+      'One-letter amino acid codes. `query.normalization_id` of the response names the rules for other letters.',
   }),
 });
 
-export const ReleaseId = text('Exact immutable release.', { pattern: '^dbr_[0-9a-f]{64}$' });
-export const TargetSpaceId = text('A reusable target space.', { pattern: '^htsp_[0-9a-f]{64}$' });
+export const ReleaseId = text('Id of one immutable release.', { pattern: '^dbr_[0-9a-f]{64}$' });
+export const TargetSpaceId = text('Id of a reusable target space.', { pattern: '^htsp_[0-9a-f]{64}$' });
 
 const FurtherAlignments = closed(
   {
@@ -42,7 +42,7 @@ const FurtherAlignments = closed(
       Type.Integer({
         minimum: 1,
         maximum: PAIR_ALIGNMENTS_MAX_COUNT,
-        description: `Alignments of one candidate at most, the best included; ${ALIGNMENTS_COUNT} by default.`,
+        description: `Maximum number of alignments of a candidate, with the best one; ${ALIGNMENTS_COUNT} by default.`,
       }),
     ),
     maximum_expected_false_hits: Type.Optional(
@@ -55,13 +55,13 @@ const FurtherAlignments = closed(
   },
   {
     description:
-      'Asks for all alignments of each candidate instead of the best alone. Further alignments need alignments and ' +
-      'E-values: evidence "pairwise_sequence_alignment", and significance other than "not_requested".',
+      'Requests further alignments of each candidate besides the best one. They need alignments and E-values: ' +
+      '`evidence` "pairwise_sequence_alignment", and `significance` other than "not_requested".',
     chosen: true,
   },
 );
 
-/** Settings of every search besides queries and limit. A run accepts the same settings. */
+/** Settings of every search except queries and limit. A run accepts the same settings. */
 export const SEARCH_SETTINGS = {
   database: Type.Optional(
     text('Database id or slug from the catalog; its default release is searched.', {
@@ -77,7 +77,7 @@ export const SEARCH_SETTINGS = {
     enumeration(
       {
         candidate_measurement: 'the measurements of each candidate',
-        pairwise_sequence_alignment: 'also the best local alignment of query and candidate',
+        pairwise_sequence_alignment: 'the measurements, and the best local alignment of query and candidate',
       },
       { chosen: true },
     ),
@@ -96,9 +96,9 @@ export const SEARCH_SETTINGS = {
     'if_available',
     enumeration(
       {
-        not_requested: 'no judgement',
-        if_available: 'judged where the calibration supports it',
-        required: 'refused before any work where no calibration supports it',
+        not_requested: 'candidates are not judged',
+        if_available: 'candidates are judged if the calibration supports it',
+        required: 'the search is refused before any work if no calibration supports it',
       },
       { chosen: true },
     ),
@@ -107,8 +107,9 @@ export const SEARCH_SETTINGS = {
     enumeration(
       {
         as_release:
-          'the query is given relatives as the targets of the release were, if they were: the default',
-        none: 'the query is compared as it stands',
+          'the query is encoded with its homologs, found as those of the targets were, if the targets have homologs ' +
+          '(default)',
+        none: 'the query is encoded without homologs',
       },
       { chosen: true },
     ),
@@ -120,17 +121,18 @@ export const SEARCH_SETTINGS = {
       minimum: 1,
       maximum: DATABASE_SIZE_MAX,
       description:
-        'E-values as if so many proteins were searched, so that those of growing databases compare. By default they ' +
-        'count the searched ones. Ranks, bit scores and q-values do not depend on it.',
+        'Number of proteins for which E-values are computed, so that E-values of a growing database remain ' +
+        'comparable. By default, E-values count the searched targets. Ranks, bit scores and q-values do not depend ' +
+        'on it.',
     }),
   ),
   probability: Type.Optional(
     enumeration(
       {
-        not_requested: 'no probabilities: the default',
+        not_requested: 'no probabilities (default)',
         if_available:
-          'also the probability that a candidate is a homolog, if the encoder has a table of them',
-        required: 'the same, refused without a table or without E-values',
+          'the probability that a candidate is a homolog, if the encoder has a table of probabilities',
+        required: 'like `if_available`, but the search is refused without a table or without E-values',
       },
       { chosen: true },
     ),
@@ -138,9 +140,10 @@ export const SEARCH_SETTINGS = {
   propagation: Type.Optional(
     enumeration(
       {
-        not_requested: 'direct hits only: the default',
+        not_requested: 'direct hits only (default)',
         required:
-          'also the targets that a walk over the graph of neighbours reaches; refused without a graph',
+          'direct hits, and the targets that a walk over the graph of neighbours reaches. The search is refused ' +
+          'if the graph, alignments or E-values are missing',
       },
       { chosen: true },
     ),
@@ -166,14 +169,14 @@ export const HomologyRequest = named(
         Type.Integer({
           minimum: 1,
           maximum: INLINE_MAX_CANDIDATES,
-          description: 'Rows returned at most; the answer is also bounded by 16 MiB.',
+          description: 'Maximum number of candidates. The size of the response is also limited, to 16 MiB.',
         }),
       ),
     },
     {
       description:
-        'One protein against one immutable release. Without any selector, the default database and its default ' +
-        'release are searched.',
+        'Search of one protein in one immutable release. Without a selector, the default release of the default ' +
+        'database is searched.',
       ...ONE_SELECTOR,
     },
   ),
@@ -191,8 +194,8 @@ export const searchHomology = defineRoute({
   summary: 'Search one protein against one release',
   description:
     'Runs one typed protein query against one resolved immutable release and returns completed ranked candidates ' +
-    'and the requested evidence. Synchronous and stateless. Candidates are retrieval measurements, not asserted ' +
-    'homologs.',
+    'and the requested evidence. The operation is synchronous and stateless. Candidates are retrieval measurements, ' +
+    'not asserted homologs.',
   body: HomologyRequest,
   success: { status: 200, schema: HomologyCandidateSet, description: 'Ranked candidates.' },
   successStyle: 'bare',

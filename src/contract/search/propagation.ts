@@ -2,7 +2,7 @@ import { Type, type Static } from '@sinclair/typebox';
 import { closed, count, flag, named, quantity, text } from '../grammar/schema.js';
 
 const Bridge = closed({
-  target_id: text('Id of the protein from which most weight arrives.'),
+  target_id: text('Id of the bridge: the protein through which most of the weight reaches the target.'),
   from_query: Type.Optional(
     closed(
       {
@@ -13,7 +13,7 @@ const Bridge = closed({
       },
       {
         description:
-          'Alignment of query and bridge; absent where several steps lead to the bridge, which is no candidate then.',
+          'Alignment of query and bridge. Absent if the bridge is not a candidate, because several steps lead to it.',
       },
     ),
   ),
@@ -35,28 +35,30 @@ export const Propagation = named(
   'Propagation',
   closed(
     {
-      graph_id: text('The graph of neighbours that the walk went over.'),
-      walks_id: text('The null of walks that judged it.'),
+      graph_id: text('Id of the graph of neighbours on which the walk runs.'),
+      walks_id: text('Id of the null model of walks that gives the E-values.'),
       hits: Type.Array(
         closed({
           target_id: text('Id of the target in its release.'),
           expected_false_hits: quantity(
             'Expected number of unrelated targets that the walk of one query reaches with at least this weight.',
           ),
-          log_expected_false_hits: quantity('Its natural logarithm, which does not underflow.'),
-          is_candidate: flag('Whether the target is among the candidates of the answer.'),
+          log_expected_false_hits: quantity(
+            'Natural logarithm of `expected_false_hits`; it does not underflow.',
+          ),
+          is_candidate: flag('True when the target is among the candidates of the response.'),
           bridge: Type.Optional(Bridge),
         }),
-        { description: 'Targets with an E-value of at most 100, by E-value, the smallest first.' },
+        { description: 'Targets with an E-value of at most 100, in ascending order of E-value.' },
       ),
     },
     {
       description:
-        'Targets that a walk from the hits of the query over the graph of neighbours reaches, with E-values of their ' +
-        'own. Ranks and significance of the candidates do not depend on it.',
+        'Targets that a walk over the graph of neighbours reaches from the hits of the query. The walk gives them ' +
+        'E-values of its own. Ranks and significance of the candidates do not depend on it.',
     },
   ),
 );
 
-/** Propagated hits of one answer. */
+/** Propagated hits of one response. */
 export type PresentedPropagation = Static<typeof Propagation>;

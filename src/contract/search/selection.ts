@@ -6,21 +6,25 @@ import { closed, enumeration, quantity, ratio } from '../grammar/schema.js';
 /** Cut-offs that a candidate must pass. */
 export const CUT_OFFS = {
   maximum_expected_false_hits: Type.Optional(
-    quantity('Greatest E-value; candidates without one are left out.', { minimum: 0 }),
+    quantity('Largest E-value; candidates without an E-value are left out.', { minimum: 0 }),
   ),
-  minimum_query_coverage_ratio: Type.Optional(ratio('Least aligned stretch of the query ÷ its length.')),
-  minimum_target_coverage_ratio: Type.Optional(ratio('Least aligned stretch of the target ÷ its length.')),
+  minimum_query_coverage_ratio: Type.Optional(
+    ratio('Minimum query coverage: length of the aligned part of the query ÷ length of the query.'),
+  ),
+  minimum_target_coverage_ratio: Type.Optional(
+    ratio('Minimum target coverage: length of the aligned part of the target ÷ length of the target.'),
+  ),
   minimum_sequence_identity_ratio: Type.Optional(
-    ratio('Least sequence identity of the alignment, gaps included.'),
+    ratio('Minimum sequence identity of the alignment, gaps included.'),
   ),
 };
 
 const CUT_OFFS_OBJECT = closed(CUT_OFFS);
 
 const SORT_ORDERS = {
-  rank: 'by distance, as the search ranked them',
-  evalue: 'by E-value, those without one last; equal ones by score, then by rank',
-  score: 'by affine score, best first; equal ones by rank',
+  rank: 'by `rank`, the order of distances',
+  evalue: 'by E-value, candidates without one last; equal E-values by affine score, then by rank',
+  score: 'by affine score, best first; equal scores by rank',
 } as const;
 
 export const Sort = enumeration(SORT_ORDERS, { description: 'Order of the candidates of each query.' });

@@ -16,15 +16,15 @@ export const TargetSpaceCompilation = named(
     {
       object: constant('homology_target_space_compilation'),
       id: text(
-        'Id of this compilation; equal to `target_space_id`, because equal filters are one target space.',
+        'Id of this compilation, equal to `target_space_id`: equal filters have the same target space.',
       ),
       target_space_id: TargetSpaceId,
       database_release_id: ReleaseId,
       canonical_filter_sha256: sha256('SHA-256 of the canonical filter.'),
-      filter_schema_id: text('The immutable filter schema of the release.'),
-      semantic_profile_id: text('What gives the numbers of a search their meaning.'),
+      filter_schema_id: text('Id of the immutable filter schema of the release.'),
+      semantic_profile_id: text('Id of everything that defines the numbers of a search.'),
     },
-    { description: 'A filter bound to one release, compiled into a reusable immutable target space.' },
+    { description: 'A filter on one release, compiled into a reusable immutable target space.' },
   ),
 );
 

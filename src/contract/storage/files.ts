@@ -14,9 +14,9 @@ import { SIGNATURE_QUERY } from './uploads.js';
 
 const Decision = enumeration(
   {
-    allow: 'may read it',
-    forbid: 'may not: 403',
-    hide: 'may not, and is not told that it exists: 404',
+    allow: 'read access',
+    forbid: 'no read access; status 403',
+    hide: 'no read access; status 404, as for a file that does not exist',
   },
   { chosen: true },
 );
@@ -29,17 +29,23 @@ export const BlobAcl = named(
       rules: Type.Array(
         closed({
           decision: Decision,
-          principal: text('Organization, or id of an API key.', {
+          principal: text('Id of an organization or of an API key.', {
             pattern: '^[a-z0-9][a-z0-9_-]{0,62}$',
           }),
         }),
         {
           maxItems: FILE_ACL_MAX_RULES,
-          description: 'Exceptions. A rule for the key goes before one for its organization.',
+          description:
+            'Exceptions to `default`. A rule for an API key takes precedence over a rule for its organization.',
         },
       ),
     },
-    { description: 'Who may read a file. Only keys of its organization may change, sign or delete it.' },
+    {
+      description:
+        'ACL of a file: the organizations and API keys that may read it. Only keys of the organization of ' +
+        'the file may replace, sign or delete it. A rule that names such a key also applies to these ' +
+        'operations.',
+    },
   ),
 );
 
@@ -47,28 +53,28 @@ export const FileSignedUrl = named(
   'FileSignedUrl',
   closed({
     object: constant('file_signed_url'),
-    id: text('Names the URL, in logs for example; it opens nothing.'),
-    url: text('Serves the file by GET and HEAD, without credentials.', { format: 'uri' }),
-    scope: Type.Array(Type.String(), { description: 'What it allows: `read`.' }),
-    created_at: moment('When it was made.'),
-    expires_at: moment('Until when it is good, unless the file is deleted or replaced before.'),
+    id: text('Id of the signed URL, for logs. It grants no access.'),
+    url: text('Signed URL. GET and HEAD return the file without credentials.', { format: 'uri' }),
+    scope: Type.Array(Type.String(), { description: 'Permissions of the URL: `read`.' }),
+    created_at: moment('Time when the URL was created.'),
+    expires_at: moment('Time when the URL expires. The URL ends earlier if the file is deleted or replaced.'),
   }),
 );
 
 export const StorageFileMutation = named(
   'StorageFileMutation',
   closed({
-    path: text('File or folder that was deleted.'),
-    file_count: count('Files that were deleted.'),
-    size_bytes: count('Their size together.'),
+    path: text('Path of the deleted file or folder.'),
+    file_count: count('Number of deleted files.'),
+    size_bytes: count('Total size of the deleted files in bytes.'),
   }),
 );
 
-/** Optional address of the server, which may have a path, then the id and the escaped name of the file. */
+/** Pattern of the URL of a file: optional address of the server, which may have a path, then id and escaped name. */
 export const FILE_URL_PATTERN =
   '^([Hh][Tt][Tt][Pp][Ss]?://[^/?#@\\\\\\s]+(?:/[\\w.~-]+)*)?/v1/storage/files/(fil_[0-9a-f]{24})/([^/?#\\\\\\s]+)$';
 
-/** The permanent URL of a file from its completion, with or without the address of this server. */
+/** Schema of the ordinary URL of a file, with or without the address of this server. */
 export function fileUrl(description: string): TString {
   return text(description, {
     minLength: 1,
@@ -93,34 +99,44 @@ export const readFile = defineRoute({
   path: '/v1/storage/files/{file_id}/{file_name}',
   summary: 'Read a file at its ordinary URL',
   description:
-    'The bytes, whole or one range of them, to keys that its ACL allows and to holders of a signed URL. `ETag` is ' +
-    'the checksum. The URL stays when the file is replaced and ends for ever when it is deleted.',
+    'Returns the whole file or one range of its bytes. Access requires an API key that the ACL ' +
+    'allows, or a signed URL. `ETag` is the checksum of the file. The URL stays the same when the ' +
+    'file is replaced. It becomes permanently invalid when the file is deleted.',
   access: 'key_or_signature',
   params: Type.Object(
     {
       file_id: text('File id.', { pattern: '^fil_[0-9a-f]{24}$' }),
-      file_name: text('Last part of its path.', { minLength: 1, maxLength: 255 }),
+      file_name: text('Name of the file: the last part of its path.', { minLength: 1, maxLength: 255 }),
     },
     { additionalProperties: false },
   ),
   query: Type.Partial(Type.Object(SIGNATURE_QUERY, { additionalProperties: false })),
   headers: Object.fromEntries(
     Object.entries({
-      Range: 'One range of bytes; several are answered with the whole file.',
-      'If-Range': 'Serves the range only while the file is this one.',
-      'If-Match': '412 unless the file is one of these.',
-      'If-None-Match': '304 where the file is one of these.',
-      'If-Modified-Since': '304 where the file is not newer.',
-      'If-Unmodified-Since': '412 where the file is newer.',
+      Range: 'One range of bytes. A request for several ranges gets the whole file.',
+      'If-Range':
+        'Serves the range only if this entity tag or date identifies the current file. Otherwise serves ' +
+        'the whole file.',
+      'If-Match': 'Status 412 if none of these entity tags identifies the file.',
+      'If-None-Match': 'Status 304 if one of these entity tags identifies the file.',
+      'If-Modified-Since': 'Status 304 if the file was not changed after this time.',
+      'If-Unmodified-Since': 'Status 412 if the file was changed after this time.',
     }).map(([name, description]) => [name, Type.String({ maxLength: 4096, description })]),
   ),
   success: {
     status: 200,
-    schema: Type.Unsafe<never>({ type: 'string', contentEncoding: 'binary', description: 'The bytes.' }),
+    schema: Type.Unsafe<never>({
+      type: 'string',
+      contentEncoding: 'binary',
+      description: 'The bytes of the file.',
+    }),
     description: 'The whole file.',
     mediaType: ANY_TYPE,
   },
-  otherSuccesses: { 206: 'The range, named by `Content-Range`.', 304: 'The client has it already.' },
+  otherSuccesses: {
+    206: 'The range of bytes that `Content-Range` states.',
+    304: 'The copy of the client is up to date.',
+  },
   successStyle: 'bare',
   refusals: [
     'file_not_found',
@@ -140,8 +156,8 @@ export const createSignedUrl = defineRoute({
   path: '/v1/storage/file-signed-urls',
   summary: 'Sign a read-only URL',
   description:
-    'A stateless URL for a recipient without credentials. It is good for this version of the file and no longer ' +
-    'than it.',
+    'Creates a stateless URL for a recipient without credentials. The URL is valid for the current ' +
+    'version of the file only.',
   query: ByUrl,
   isBodyOptional: true,
   body: named(
@@ -150,7 +166,11 @@ export const createSignedUrl = defineRoute({
       {
         expiration_seconds: defaulted(
           SIGNED_URL_DEFAULT_SECONDS,
-          Type.Integer({ minimum: 1, maximum: SIGNED_URL_MAX_SECONDS, description: 'How long it is good.' }),
+          Type.Integer({
+            minimum: 1,
+            maximum: SIGNED_URL_MAX_SECONDS,
+            description: 'Lifetime of the URL in seconds.',
+          }),
         ),
       },
       { chosen: true },
@@ -159,7 +179,7 @@ export const createSignedUrl = defineRoute({
   success: {
     status: 201,
     schema: envelopeOf('FileSignedUrlEnvelope', FileSignedUrl),
-    description: 'The URL.',
+    description: 'The signed URL.',
   },
   refusals: ONE_FILE,
 });
@@ -169,10 +189,12 @@ export const getFileAcl = defineRoute({
   operationId: 'storage.files.acl.get',
   method: 'GET',
   path: '/v1/storage/files/acl',
-  summary: 'Read the access policy of a file',
-  description: 'Of a file of this server; an external URL keeps the policy of its provider and is refused.',
+  summary: 'Read the ACL of a file',
+  description:
+    'Returns the ACL of a file of this server. An external URL keeps the access policy of its ' +
+    'provider and is refused.',
   query: ByUrl,
-  success: { status: 200, schema: BlobAclEnvelope, description: 'The policy.' },
+  success: { status: 200, schema: BlobAclEnvelope, description: 'The ACL.' },
   refusals: ONE_FILE,
 });
 
@@ -181,11 +203,12 @@ export const setFileAcl = defineRoute({
   operationId: 'storage.files.acl.set',
   method: 'PUT',
   path: '/v1/storage/files/acl',
-  summary: 'Set the access policy of a file',
-  description: 'Replaces the policy as a whole, at once; a new file is allowed to its own organization only.',
+  summary: 'Set the ACL of a file',
+  description:
+    'Replaces the whole ACL with immediate effect. A new file is readable by its own organization only.',
   query: ByUrl,
   body: BlobAcl,
-  success: { status: 200, schema: BlobAclEnvelope, description: 'The policy as it stands now.' },
+  success: { status: 200, schema: BlobAclEnvelope, description: 'The new ACL.' },
   refusals: ONE_FILE,
 });
 
@@ -196,15 +219,15 @@ export const deleteFiles = defineRoute({
   path: '/v1/storage/files',
   summary: 'Delete a file or a folder',
   description:
-    'The current file at the path, or every current file below a folder. It cannot be undone, and the URLs of ' +
-    'these files, signed ones too, end at once.',
+    'Deletes the current file at the path, or every current file below a folder. The deletion is ' +
+    'irreversible. All URLs of these files, including signed URLs, become invalid at once.',
   query: Type.Object(
     {
       path: Type.String({
         minLength: 1,
         maxLength: 1025,
         publishedPattern: FILE_TARGET_PATTERN,
-        description: 'Path of a file or a folder; with a slash at its end, of a folder only.',
+        description: 'Path of a file or a folder. With a trailing slash, the path of a folder only.',
       }),
     },
     { additionalProperties: false },
@@ -212,7 +235,7 @@ export const deleteFiles = defineRoute({
   success: {
     status: 200,
     schema: envelopeOf('StorageFileMutationEnvelope', StorageFileMutation),
-    description: 'What was deleted.',
+    description: 'Path, number and size of the deleted files.',
   },
   refusals: ['invalid_path', 'file_not_found', 'permission_denied'],
 });

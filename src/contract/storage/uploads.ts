@@ -27,10 +27,10 @@ const UploadId = text('Upload id.', { pattern: '^upl_[0-9a-f]{24}$' });
 const PartNumber = Type.Integer({
   minimum: 1,
   maximum: UPLOAD_MAX_PARTS,
-  description: 'Number of a part; the first is 1.',
+  description: 'Number of the part, from 1.',
 });
-const PartNumberInPath = text('Number of a part; the first is 1.', { pattern: '^[1-9][0-9]{0,4}$' });
-const ContentType = text('Media type of the file; default application/octet-stream.', {
+const PartNumberInPath = text('Number of the part, from 1.', { pattern: '^[1-9][0-9]{0,4}$' });
+const ContentType = text('Media type of the file. Default: application/octet-stream.', {
   maxLength: 255,
   chosen: true,
   pattern: '^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?[A-Za-z0-9-]+=[A-Za-z0-9._-]+)*$',
@@ -41,32 +41,36 @@ export const FileUpload = named(
   closed({
     object: constant('file_upload'),
     id: UploadId,
-    path: text('Path of the file that it becomes, folders included.'),
+    path: text('Path of the file that the upload creates, including folders.'),
     file_name: text('Last part of the path.'),
     content_type: text('Media type of the file.'),
-    size_bytes: count('Size of the file.'),
+    size_bytes: count('Size of the file in bytes.'),
     part_count: count('Number of parts.'),
-    part_size_bytes: count('Size of every part but the last, which has the rest.'),
+    part_size_bytes: count(
+      'Size of every part in bytes, except the last part, which has the remaining bytes.',
+    ),
     part_checksum_algorithm: constant('sha256'),
     status: enumeration(
       {
-        initiated: 'no part has come',
-        uploading: 'parts come',
-        completing: 'the whole is being checked',
-        completed: 'the file is there',
-        aborted: 'given up by its owner; its parts are gone',
-        expired: 'not completed in time; its parts are gone',
+        initiated: 'no part has arrived',
+        uploading: 'at least one part has arrived',
+        completing: 'the server checks the whole file',
+        completed: 'the file exists',
+        aborted: 'aborted by a request; its parts are deleted',
+        expired: 'not completed before `expires_at`; its parts are deleted',
       },
       { chosen: true },
     ),
-    uploaded_parts: Type.Array(Type.Integer(), { description: 'Acknowledged part numbers, ascending.' }),
-    created_at: moment('When it was initiated.'),
-    expires_at: moment('Until when it must be completed.'),
-    completed_at: Type.Optional(moment('When it was completed.')),
+    uploaded_parts: Type.Array(Type.Integer(), {
+      description: 'Numbers of the acknowledged parts, ascending.',
+    }),
+    created_at: moment('Time when the upload was initiated.'),
+    expires_at: moment('Time when the upload expires unless it is completed.'),
+    completed_at: Type.Optional(moment('Time when the upload was completed.')),
     checksum: Type.Optional(sha256('SHA-256 of the whole file.')),
     checksum_algorithm: Type.Optional(constant('sha256')),
-    storage_version: Type.Optional(text('Names this version of the file.')),
-    url: Type.Optional(text('Ordinary URL of the file: what runs take as input.', { format: 'uri' })),
+    storage_version: Type.Optional(text('Version of the file.')),
+    url: Type.Optional(text('Ordinary URL of the file, which runs accept as input.', { format: 'uri' })),
   }),
 );
 
@@ -78,13 +82,19 @@ export const FileUploadRequest = named(
       maxLength: 1024,
       publishedPattern: FILE_PATH_PATTERN,
     }),
-    size_bytes: Type.Integer({ minimum: 1, maximum: UPLOAD_MAX_BYTES, description: 'Size of the file.' }),
+    size_bytes: Type.Integer({
+      minimum: 1,
+      maximum: UPLOAD_MAX_BYTES,
+      description: 'Size of the file in bytes.',
+    }),
     content_type: Type.Optional(ContentType),
     part_size_bytes: Type.Optional(
       Type.Integer({
         minimum: PART_MIN_BYTES,
         maximum: PART_MAX_BYTES,
-        description: `Size of a part. Default ${PART_DEFAULT_BYTES}, doubled until ${UPLOAD_MAX_PARTS} parts suffice.`,
+        description:
+          `Size of a part in bytes. Default: ${PART_DEFAULT_BYTES}, doubled until ${UPLOAD_MAX_PARTS} parts ` +
+          'suffice.',
         chosen: true,
       }),
     ),
@@ -99,8 +109,10 @@ export const FilePartUrls = named(
       urls: Type.Array(
         closed({
           part_number: PartNumber,
-          url: text('Takes the bytes by PUT, without credentials.', { format: 'uri' }),
-          expires_at: moment('Until when a PUT may begin.'),
+          url: text('Signed URL that accepts the bytes of the part by PUT, without credentials.', {
+            format: 'uri',
+          }),
+          expires_at: moment('Latest time at which a PUT may begin.'),
         }),
       ),
     },
@@ -115,10 +127,10 @@ export const FileUploadPart = named(
       object: constant('file_upload_part'),
       upload_id: UploadId,
       part_number: PartNumber,
-      size_bytes: count('Bytes that came.'),
-      checksum: sha256('SHA-256 of these bytes.'),
+      size_bytes: count('Size of the received part in bytes.'),
+      checksum: sha256('SHA-256 of the received bytes.'),
       checksum_algorithm: constant('sha256'),
-      is_acknowledged: flag('True once these bytes are what the file is made of.'),
+      is_acknowledged: flag('True if the part is acknowledged. The file consists of acknowledged parts.'),
     },
     { chosen: true },
   ),
@@ -144,8 +156,9 @@ export const createUpload = defineRoute({
   path: '/v1/storage/uploads',
   summary: 'Initiate a multipart upload',
   description:
-    'Then: ask for part URLs, PUT each part, acknowledge it, complete. A file at the same path is replaced when the ' +
-    'upload is completed, not before.',
+    'Initiates an upload. The next steps are: request part URLs, PUT each part, acknowledge each ' +
+    'part, complete the upload. An existing file at the same path is replaced when the upload is ' +
+    'completed, not before.',
   body: FileUploadRequest,
   success: { status: 201, schema: FileUploadEnvelope, description: 'The upload.' },
   refusals: ['permission_denied', 'invalid_path', 'path_conflict', 'part_size_too_small', ...ROOM],
@@ -158,7 +171,8 @@ export const getUpload = defineRoute({
   path: '/v1/storage/uploads/{upload_id}',
   summary: 'Read an upload',
   description:
-    'Its state and the parts that were acknowledged: what a client that was interrupted goes on from.',
+    'Returns the state and the acknowledged parts of an upload. An interrupted client continues from ' +
+    'this response.',
   params: upload,
   success: { status: 200, schema: FileUploadEnvelope, description: 'The upload.' },
   refusals: ONE_UPLOAD,
@@ -170,8 +184,8 @@ export const createPartUrls = defineRoute({
   method: 'POST',
   retry: 'same',
   path: '/v1/storage/uploads/{upload_id}/part-urls',
-  summary: 'Ask for part URLs',
-  description: 'Short-lived signed URLs, each for the PUT of one part.',
+  summary: 'Request part URLs',
+  description: 'Returns short-lived signed URLs, each for the PUT of one part.',
   params: upload,
   body: named(
     'FilePartUrlsRequest',
@@ -181,7 +195,7 @@ export const createPartUrls = defineRoute({
           minItems: 1,
           maxItems: PART_URLS_MAX_COUNT,
           uniqueItems: true,
-          description: 'The parts.',
+          description: 'Numbers of the parts.',
         }),
       },
       { chosen: true },
@@ -195,15 +209,18 @@ export const createPartUrls = defineRoute({
   refusals: [...OPEN_UPLOAD, 'part_number_invalid'],
 });
 
-/** Query parameters of a signed URL, which only this server writes. */
+/** Query parameters of a signed URL. Only this server writes them. */
 export const SIGNATURE_QUERY = {
-  version: Type.String({ maxLength: 64, description: 'Version of the file that the URL was made for.' }),
+  version: Type.String({
+    maxLength: 64,
+    description: 'Version of the file, or id of the upload, for which the URL was signed.',
+  }),
   expires: Type.Integer({
     minimum: 0,
     maximum: 99_999_999_999,
-    description: 'Unix seconds until which it is good.',
+    description: 'Time when the URL expires, in Unix seconds.',
   }),
-  signature: Type.String({ maxLength: 64, description: 'Seal of this server.' }),
+  signature: Type.String({ maxLength: 64, description: 'Signature of this server.' }),
 };
 
 export const putPart = defineRoute({
@@ -213,8 +230,9 @@ export const putPart = defineRoute({
   path: '/v1/storage/uploads/{upload_id}/parts/{part_number}',
   summary: 'PUT a part at its signed URL',
   description:
-    'The bytes of the part, checked against `x-amz-checksum-sha256` or `Content-Digest` where one is sent. They ' +
-    'are on disk when the answer comes, and become the part when they are acknowledged. A part may be sent again.',
+    'Stores the bytes of a part. The server checks them against `x-amz-checksum-sha256` or ' +
+    '`Content-Digest` if the request has such a header. The bytes are on disk before the response is ' +
+    'sent, and belong to the file once they are acknowledged. A part may be sent again.',
   access: 'signature',
   params: part,
   query: Type.Object(SIGNATURE_QUERY, { additionalProperties: false }),
@@ -227,12 +245,16 @@ export const putPart = defineRoute({
     'Content-Digest': Type.String({
       maxLength: 1024,
       examples: ['sha-256=:…:'],
-      description: 'Digests of the part; `sha-256` counts. RFC 9530.',
+      description: 'Digests of the part. `sha-256` is required, and other algorithms are ignored. RFC 9530.',
       chosen: true,
     }),
   },
-  rawBody: { description: 'The bytes of the part, all of them and no more.', maxBytes: PART_MAX_BYTES },
-  success: { status: 200, schema: FileUploadPartEnvelope, description: 'What came; `ETag` is its checksum.' },
+  rawBody: { description: 'Exactly the bytes of the part.', maxBytes: PART_MAX_BYTES },
+  success: {
+    status: 200,
+    schema: FileUploadPartEnvelope,
+    description: 'The received part. `ETag` is its checksum.',
+  },
   refusals: [
     'upload_not_found',
     'upload_not_open',
@@ -256,13 +278,16 @@ export const acknowledgePart = defineRoute({
   path: '/v1/storage/uploads/{upload_id}/parts/{part_number}/acknowledge',
   summary: 'Acknowledge a part',
   description:
-    'Makes the bytes that came last the part. With `checksum`, only where they are those; repeating it changes ' +
-    'nothing.',
+    'Makes the last received bytes the content of the part. With `checksum`, only bytes with this ' +
+    'SHA-256 are acknowledged. A repeated acknowledgement changes nothing.',
   params: part,
   isBodyOptional: true,
   body: named(
     'FilePartAcknowledgement',
-    closed({ checksum: Type.Optional(sha256('SHA-256 of the bytes that were sent.')) }, { chosen: true }),
+    closed(
+      { checksum: Type.Optional(sha256('SHA-256 of the bytes that the client sent.')) },
+      { chosen: true },
+    ),
   ),
   success: { status: 200, schema: FileUploadPartEnvelope, description: 'The part.' },
   refusals: [...OPEN_UPLOAD, 'part_number_invalid', 'part_not_uploaded', 'checksum_mismatch'],
@@ -276,8 +301,8 @@ export const completeUpload = defineRoute({
   path: '/v1/storage/uploads/{upload_id}/complete',
   summary: 'Complete an upload',
   description:
-    'Joins the acknowledged parts, checks the whole and makes the file. Repeating it returns the same completed ' +
-    'upload.',
+    'Joins the acknowledged parts, checks the whole file and creates it. A repeated completion ' +
+    'returns the same completed upload.',
   params: upload,
   success: { status: 200, schema: FileUploadEnvelope, description: 'The completed upload with its URL.' },
   refusals: [...OPEN_UPLOAD, 'parts_missing', 'checksum_mismatch', 'path_conflict'],
@@ -290,7 +315,8 @@ export const abortUpload = defineRoute({
   path: '/v1/storage/uploads/{upload_id}',
   summary: 'Abort an upload',
   description:
-    'Gives an upload up, frees its parts and returns it for the last time: from then on it is not found.',
+    'Aborts an upload, deletes its parts and returns the aborted upload. Later requests for this ' +
+    'upload get 404.',
   params: upload,
   success: { status: 200, schema: FileUploadEnvelope, description: 'The aborted upload.' },
   refusals: OPEN_UPLOAD,
