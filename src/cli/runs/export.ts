@@ -88,8 +88,10 @@ async function exportRun(id: string, flags: Flags, context: CommandContext): Pro
   } else context.stdout.write(`${file.url}\n`);
   const place = remote === true ? `${file.path} in storage` : name === '-' ? 'standard output' : name;
   context.stderr.write(`${records} records, ${formatQuantity(file.size_bytes, 'B')} in ${place}.\n`);
-  const { left_out_count: leftOut = 0, omitted_count: omitted, warnings = [] } = summary;
-  const lines = [describeOrder(exportOptions.sort), describeLeftOut(leftOut, records + omitted)];
+  const { left_out_count: leftOut = 0, candidate_count: candidates = records + summary.omitted_count } =
+    summary;
+  const { warnings = [] } = summary;
+  const lines = [describeOrder(exportOptions.sort), describeLeftOut(leftOut, candidates)];
   context.stderr.write(`${lines.filter((line) => line !== '').join(' ')}\n`);
   for (const { code, message } of warnings) context.stderr.write(`gloaming: warning: ${code}: ${message}\n`);
 }

@@ -33,7 +33,7 @@ export function formatIn(flags: SearchFlags): FormatName {
   return formatNameOf(flags, flags.format) ?? 'table';
 }
 
-/** Formats that the exports of runs share. All of them need alignments. */
+/** Formats that the exports of runs share. */
 function isShared(format: FormatName): format is 'm8' | 'blast' | 'mmseqs' | 'a3m' {
   return format === 'm8' || format === 'blast' || format === 'mmseqs' || format === 'a3m';
 }
@@ -104,12 +104,13 @@ export function selectionOf(flags: SearchFlags): { readonly cutOffs: CutOffs; re
 /**
  * Alignments are computed if the output shows values of them. The table shows coverage and identity.
  * Errors  Refusal `invalid_option` if the requested evidence lacks values that the output shows
+ * @param exported  the format of exports that the options name
  */
-export function evidenceOf(flags: SearchFlags): EvidenceRequest {
+export function evidenceOf(flags: SearchFlags, exported: ExportFormat | undefined): EvidenceRequest {
   const { evidence, alignments, maxHsps } = flags;
   const format = formatIn(flags);
   const hasCutOffs = needAlignments(cutOffsOf(flags));
-  const isOfAlignments = isShared(format);
+  const isOfAlignments = exported?.needsAlignments === true;
   const isPropagated = flags.propagation === true;
   const hasHsps = maxHsps !== undefined;
   const needsAlignments = alignments === true || isOfAlignments || hasCutOffs || isPropagated || hasHsps;

@@ -68,7 +68,7 @@ function ownConfig(config: ApplianceConfig, { threads = config.threads }: Search
 export async function runSearch(fasta: string, flags: SearchFlags, context: CommandContext): Promise<void> {
   const format = formatIn(flags);
   const exported = await exportFormatOf(flags);
-  const evidence = evidenceOf(flags);
+  const evidence = evidenceOf(flags, exported);
   const filter = readFilterExpressions(flags.filter);
   const selection = selectionOf(flags);
   const propagates = isPropagated(flags);

@@ -10,7 +10,13 @@ import { attributesSchema } from '../../release/format.js';
 import { ColumnGroups, type ExportColumn } from './columns.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { columnRows } from './propagated.js';
-import type { ColumnRow, ExportEncoder, ExportedSearch, ExportQuery } from './rows.js';
+import {
+  countCandidates,
+  type ColumnRow,
+  type ExportEncoder,
+  type ExportedSearch,
+  type ExportQuery,
+} from './rows.js';
 
 /**
  * An uncompressed Arrow IPC file of these columns.
@@ -25,6 +31,7 @@ export class ArrowEncoder implements ExportEncoder {
   #pending: Uint8Array[];
   #offset: number;
   #recordCount = 0;
+  #candidateCount = 0;
 
   constructor(search: ExportedSearch, columns: readonly ExportColumn[]) {
     this.#search = search;
@@ -38,9 +45,14 @@ export class ArrowEncoder implements ExportEncoder {
     return this.#recordCount;
   }
 
+  get candidateCount(): number {
+    return this.#candidateCount;
+  }
+
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
     const rows = columnRows(query, this.#search, candidates);
     this.#recordCount += rows.length;
+    this.#candidateCount += countCandidates(rows);
     for (const group of this.#groups.add(rows)) this.#addBatch(group);
     return this.#take();
   }

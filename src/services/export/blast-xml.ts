@@ -11,6 +11,7 @@ export class BlastXmlEncoder implements ExportEncoder {
   readonly #search: ExportedSearch;
   #queryCount = 0;
   #recordCount = 0;
+  #candidateCount = 0;
 
   constructor(search: ExportedSearch) {
     this.#search = search;
@@ -18,6 +19,10 @@ export class BlastXmlEncoder implements ExportEncoder {
 
   get recordCount(): number {
     return this.#recordCount;
+  }
+
+  get candidateCount(): number {
+    return this.#candidateCount;
   }
 
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
@@ -31,6 +36,7 @@ export class BlastXmlEncoder implements ExportEncoder {
     });
     const start = this.#queryCount === 0 ? headOf(search, query) : '';
     this.#queryCount += 1;
+    this.#candidateCount += hits.length;
     this.#recordCount += hits.reduce((sum, { length }) => sum + length, 0);
     return Buffer.from(start + iterationOf(query, this.#queryCount, hits, search));
   }

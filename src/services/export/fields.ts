@@ -1,9 +1,22 @@
 import { cigarRuns } from '../../sequence/cigar.js';
 import type { AlignedRow } from './aligned-row.js';
+import type { PairRow } from './pair-row.js';
 
 /** A column of a table in BLAST's or MMseqs2's form. */
-export interface Field {
+export type Field = PairField | AlignedField;
+
+/** A column whose values need no alignment path. */
+export interface PairField extends Described {
+  readonly isOfPair: true;
+  readonly text: (row: PairRow) => string | number;
+}
+
+interface AlignedField extends Described {
+  readonly isOfPair?: undefined;
   readonly text: (row: AlignedRow) => string | number;
+}
+
+interface Described {
   /** Needs the sequence of the query. */
   readonly needsQuery?: true;
   /** Name in the comment lines of -outfmt 7. */
@@ -12,10 +25,20 @@ export interface Field {
 
 type Fields = Readonly<Record<string, Field>>;
 
+/** Whether all columns of a table can be written without alignment paths. */
+export function areOfPairs(fields: readonly Field[]): fields is readonly PairField[] {
+  return fields.every(({ isOfPair }) => isOfPair === true);
+}
+
 /** Text of a missing attribute, as in BLAST. */
 const MISSING = 'N/A';
-const field = (label: string, text: Field['text']): Field => ({ label, text });
-const ofQuery = (label: string, text: Field['text']): Field => ({ label, text, needsQuery: true });
+const ofPair = (label: string, text: PairField['text']): PairField => ({ label, text, isOfPair: true });
+const ofAlignment = (label: string, text: AlignedField['text']): AlignedField => ({ label, text });
+const ofResidues = (label: string, text: AlignedField['text']): AlignedField => ({
+  label,
+  text,
+  needsQuery: true,
+});
 
 /**
  * Names of BLAST's -outfmt 6 and 7, and those that DIAMOND adds, with their meanings there.
@@ -24,49 +47,53 @@ const ofQuery = (label: string, text: Field['text']): Field => ({ label, text, n
  *         another text; a missing attribute is N/A
  * Source  BLAST Command Line Applications User Manual, appendix C; DIAMOND's manual
  */
-export const BLAST_FIELDS: Fields = {
-  qseqid: field('query id', ({ query }) => idText(query.id)),
-  qacc: field('query acc.', ({ query }) => idText(query.id)),
-  qaccver: field('query acc.ver', ({ query }) => idText(query.id)),
-  qlen: field('query length', ({ alignment }) => alignment.query_length),
-  sseqid: field('subject id', ({ candidate }) => idText(candidate.target.id)),
-  sallseqid: field('subject ids', ({ candidate }) => idText(candidate.target.id)),
-  sacc: field('subject acc.', ({ candidate }) => idText(candidate.target.id)),
-  saccver: field('subject acc.ver', ({ candidate }) => idText(candidate.target.id)),
-  slen: field('subject length', ({ alignment }) => alignment.target_length),
-  qstart: field('q. start', ({ alignment }) => alignment.query_start + 1),
-  qend: field('q. end', ({ alignment }) => alignment.query_end),
-  sstart: field('s. start', ({ alignment }) => alignment.target_start + 1),
-  send: field('s. end', ({ alignment }) => alignment.target_end),
-  qseq: ofQuery('query seq', ({ lines }) => lines.query),
-  sseq: ofQuery('subject seq', ({ lines }) => lines.target),
-  full_qseq: ofQuery('full query seq', ({ querySequence }) => querySequence),
-  full_sseq: field('full subject seq', ({ candidate }) => candidate.target.sequence),
-  evalue: field('evalue', (row) => row.missingText ?? eValueText(row.eValue)),
-  bitscore: field('bit score', (row) => row.missingText ?? row.bitScore.toFixed(1)),
-  score: field('score', ({ candidate }) => candidate.measurements.affine.raw_score),
-  length: field('alignment length', ({ columnCount }) => columnCount),
-  pident: field('% identity', ({ identityPercent }) => identityPercent.toFixed(3)),
-  nident: field('identical', ({ alignment }) => alignment.identical_residue_count),
-  mismatch: field('mismatches', ({ mismatchCount }) => mismatchCount),
-  positive: ofQuery('positives', ({ positiveCount }) => positiveCount),
-  gapopen: field('gap opens', ({ alignment }) => alignment.gap_opening_count),
-  gaps: field('gaps', ({ alignment }) => alignment.gap_residue_count),
-  ppos: ofQuery('% positives', ({ positiveCount, columnCount }) =>
+export const BLAST_FIELDS = {
+  qseqid: ofPair('query id', ({ query }) => idText(query.id)),
+  qacc: ofPair('query acc.', ({ query }) => idText(query.id)),
+  qaccver: ofPair('query acc.ver', ({ query }) => idText(query.id)),
+  qlen: ofAlignment('query length', ({ alignment }) => alignment.query_length),
+  sseqid: ofPair('subject id', ({ candidate }) => idText(candidate.target.id)),
+  sallseqid: ofPair('subject ids', ({ candidate }) => idText(candidate.target.id)),
+  sacc: ofPair('subject acc.', ({ candidate }) => idText(candidate.target.id)),
+  saccver: ofPair('subject acc.ver', ({ candidate }) => idText(candidate.target.id)),
+  slen: ofPair('subject length', ({ candidate }) => candidate.target.sequence.length),
+  qstart: ofAlignment('q. start', ({ alignment }) => alignment.query_start + 1),
+  qend: ofAlignment('q. end', ({ alignment }) => alignment.query_end),
+  sstart: ofAlignment('s. start', ({ alignment }) => alignment.target_start + 1),
+  send: ofAlignment('s. end', ({ alignment }) => alignment.target_end),
+  qseq: ofResidues('query seq', ({ lines }) => lines.query),
+  sseq: ofResidues('subject seq', ({ lines }) => lines.target),
+  full_qseq: { ...ofPair('full query seq', ({ querySequence }) => querySequence), needsQuery: true },
+  full_sseq: ofPair('full subject seq', ({ candidate }) => candidate.target.sequence),
+  evalue: ofPair('evalue', (row) => row.missingText ?? eValueText(row.eValue)),
+  bitscore: ofPair('bit score', (row) => row.missingText ?? row.bitScore.toFixed(1)),
+  score: ofPair('score', ({ candidate }) => candidate.measurements.affine.raw_score),
+  length: ofAlignment('alignment length', ({ columnCount }) => columnCount),
+  pident: ofAlignment('% identity', ({ identityPercent }) => identityPercent.toFixed(3)),
+  nident: ofAlignment('identical', ({ alignment }) => alignment.identical_residue_count),
+  mismatch: ofAlignment('mismatches', ({ mismatchCount }) => mismatchCount),
+  positive: ofResidues('positives', ({ positiveCount }) => positiveCount),
+  gapopen: ofAlignment('gap opens', ({ alignment }) => alignment.gap_opening_count),
+  gaps: ofAlignment('gaps', ({ alignment }) => alignment.gap_residue_count),
+  ppos: ofResidues('% positives', ({ positiveCount, columnCount }) =>
     ((100 * positiveCount) / columnCount).toFixed(2),
   ),
-  btop: ofQuery('BTOP', btop),
-  cigar: field('CIGAR', plainCigar),
-  staxid: field('subject tax id', (row) => row.attribute('taxid') ?? MISSING),
-  staxids: field('subject tax ids', (row) => row.attribute('taxid') ?? MISSING),
-  ssciname: field('subject sci name', (row) => cellText(row.attribute('organism') ?? MISSING)),
-  sscinames: field('subject sci names', (row) => cellText(row.attribute('organism') ?? MISSING)),
-  stitle: field('subject title', ({ targetTitle }) => cellText(targetTitle) || MISSING),
-  salltitles: field('subject titles', ({ targetTitle }) => cellText(targetTitle) || MISSING),
-  qcovs: field('% query coverage per subject', ({ pairQueryCoverage }) => percent(pairQueryCoverage)),
-  qcovhsp: field('% query coverage per hsp', ({ alignment }) => percent(alignment.query_coverage_ratio)),
-  scovhsp: field('% subject coverage per hsp', ({ alignment }) => percent(alignment.target_coverage_ratio)),
-};
+  btop: ofResidues('BTOP', btop),
+  cigar: ofAlignment('CIGAR', plainCigar),
+  staxid: ofPair('subject tax id', (row) => row.attribute('taxid') ?? MISSING),
+  staxids: ofPair('subject tax ids', (row) => row.attribute('taxid') ?? MISSING),
+  ssciname: ofPair('subject sci name', (row) => cellText(row.attribute('organism') ?? MISSING)),
+  sscinames: ofPair('subject sci names', (row) => cellText(row.attribute('organism') ?? MISSING)),
+  stitle: ofPair('subject title', ({ targetTitle }) => cellText(targetTitle) || MISSING),
+  salltitles: ofPair('subject titles', ({ targetTitle }) => cellText(targetTitle) || MISSING),
+  qcovs: ofAlignment('% query coverage per subject', ({ pairQueryCoverage }) => percent(pairQueryCoverage)),
+  qcovhsp: ofAlignment('% query coverage per hsp', ({ alignment }) =>
+    percent(alignment.query_coverage_ratio),
+  ),
+  scovhsp: ofAlignment('% subject coverage per hsp', ({ alignment }) =>
+    percent(alignment.target_coverage_ratio),
+  ),
+} satisfies Fields;
 
 /** `std` of -outfmt 6, in the order of BLAST, DIAMOND and MMseqs2. */
 export const BLAST_STANDARD =
@@ -78,35 +105,35 @@ export const BLAST_STANDARD =
  * Source  MMseqs2 user guide, convertalis
  */
 export const MMSEQS_FIELDS: Fields = {
-  query: { text: BLAST_FIELDS['qseqid'].text },
-  target: { text: BLAST_FIELDS['sseqid'].text },
-  evalue: { text: (row) => row.missingText ?? eValueText(row.eValue, 3).replace('e', 'E') },
-  gapopen: { text: BLAST_FIELDS['gapopen'].text },
-  pident: { text: BLAST_FIELDS['pident'].text },
-  fident: { text: ({ alignment }) => alignment.sequence_identity_ratio.toFixed(3) },
-  nident: { text: BLAST_FIELDS['nident'].text },
-  qstart: { text: BLAST_FIELDS['qstart'].text },
-  qend: { text: BLAST_FIELDS['qend'].text },
-  qlen: { text: BLAST_FIELDS['qlen'].text },
-  tstart: { text: BLAST_FIELDS['sstart'].text },
-  tend: { text: BLAST_FIELDS['send'].text },
-  tlen: { text: BLAST_FIELDS['slen'].text },
-  alnlen: { text: BLAST_FIELDS['length'].text },
-  raw: { text: BLAST_FIELDS['score'].text },
-  bits: { text: (row) => row.missingText ?? Math.round(row.bitScore) },
-  cigar: { text: plainCigar },
-  qseq: { text: ({ querySequence }) => querySequence, needsQuery: true },
-  tseq: { text: BLAST_FIELDS['full_sseq'].text },
-  qheader: { text: BLAST_FIELDS['qseqid'].text },
-  theader: { text: (row) => cellText(`${row.candidate.target.id} ${row.targetTitle}`.trimEnd()) },
-  qaln: { text: ({ lines }) => lines.query, needsQuery: true },
-  taln: { text: ({ lines }) => lines.target, needsQuery: true },
-  mismatch: { text: BLAST_FIELDS['mismatch'].text },
-  qcov: { text: ({ alignment }) => alignment.query_coverage_ratio.toFixed(3) },
-  tcov: { text: ({ alignment }) => alignment.target_coverage_ratio.toFixed(3) },
-  taxid: { text: (row) => row.attribute('taxid') ?? 0 },
-  prob: { text: ({ probability }) => probability?.toFixed(3) ?? 'nan' },
-  taxname: { text: (row) => cellText(row.attribute('organism') ?? 'unclassified') },
+  query: BLAST_FIELDS.qseqid,
+  target: BLAST_FIELDS.sseqid,
+  evalue: ofPair('evalue', (row) => row.missingText ?? eValueText(row.eValue, 3).replace('e', 'E')),
+  gapopen: BLAST_FIELDS.gapopen,
+  pident: BLAST_FIELDS.pident,
+  fident: ofAlignment('fident', ({ alignment }) => alignment.sequence_identity_ratio.toFixed(3)),
+  nident: BLAST_FIELDS.nident,
+  qstart: BLAST_FIELDS.qstart,
+  qend: BLAST_FIELDS.qend,
+  qlen: BLAST_FIELDS.qlen,
+  tstart: BLAST_FIELDS.sstart,
+  tend: BLAST_FIELDS.send,
+  tlen: BLAST_FIELDS.slen,
+  alnlen: BLAST_FIELDS.length,
+  raw: BLAST_FIELDS.score,
+  bits: ofPair('bits', (row) => row.missingText ?? Math.round(row.bitScore)),
+  cigar: BLAST_FIELDS.cigar,
+  qseq: BLAST_FIELDS.full_qseq,
+  tseq: BLAST_FIELDS.full_sseq,
+  qheader: BLAST_FIELDS.qseqid,
+  theader: ofPair('theader', (row) => cellText(`${row.candidate.target.id} ${row.targetTitle}`.trimEnd())),
+  qaln: BLAST_FIELDS.qseq,
+  taln: BLAST_FIELDS.sseq,
+  mismatch: BLAST_FIELDS.mismatch,
+  qcov: ofAlignment('qcov', ({ alignment }) => alignment.query_coverage_ratio.toFixed(3)),
+  tcov: ofAlignment('tcov', ({ alignment }) => alignment.target_coverage_ratio.toFixed(3)),
+  taxid: ofPair('taxid', (row) => row.attribute('taxid') ?? 0),
+  prob: ofPair('prob', ({ probability }) => probability?.toFixed(3) ?? 'nan'),
+  taxname: ofPair('taxname', (row) => cellText(row.attribute('organism') ?? 'unclassified')),
 };
 
 /** Default columns of --format-output. */

@@ -7,6 +7,7 @@ import { A3mEncoder, A3mTarEncoder } from './alignment-files.js';
 import { ArrowEncoder } from './arrow.js';
 import { BlastXmlEncoder } from './blast-xml.js';
 import { EXPORT_COLUMNS, WIDE_ALIGNMENT_COLUMNS } from './columns.js';
+import { areOfPairs } from './fields.js';
 import { ParquetEncoder } from './parquet.js';
 import type { ExportEncoder, ExportedSearch } from './rows.js';
 import { fieldsOf, M8, readFormatOutput, readOutfmt, type TableSpec } from './table-spec.js';
@@ -102,10 +103,11 @@ export function tableFormat(spec: TableSpec, missing?: Missing): ExportFormat {
       encoder: (search) => new BlastXmlEncoder(search),
     };
   }
+  const fields = fieldsOf(spec);
   return {
     ...TABLE,
-    needsAlignments: true,
-    needsQueries: fieldsOf(spec).some(({ needsQuery }) => needsQuery === true),
+    needsAlignments: !areOfPairs(fields),
+    needsQueries: fields.some(({ needsQuery }) => needsQuery === true),
     needsWholeQueries: spec.kind === 'blast' && spec.hasComments,
     encoder: (search) => tableEncoder({ ...search, missing }, spec),
   };

@@ -2,7 +2,13 @@ import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { ColumnGroups, EXPORT_COLUMNS, type ExportColumn } from './columns.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { columnRows } from './propagated.js';
-import type { ColumnRow, ExportEncoder, ExportedSearch, ExportQuery } from './rows.js';
+import {
+  countCandidates,
+  type ColumnRow,
+  type ExportEncoder,
+  type ExportedSearch,
+  type ExportQuery,
+} from './rows.js';
 
 const ELEMENTS = {
   string: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
@@ -17,6 +23,7 @@ export class ParquetEncoder implements ExportEncoder {
   readonly #groups = new ColumnGroups();
   readonly #search: ExportedSearch;
   #recordCount = 0;
+  #candidateCount = 0;
 
   constructor(search: ExportedSearch) {
     this.#search = search;
@@ -31,9 +38,14 @@ export class ParquetEncoder implements ExportEncoder {
     return this.#recordCount;
   }
 
+  get candidateCount(): number {
+    return this.#candidateCount;
+  }
+
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
     const rows = columnRows(query, this.#search, candidates);
     this.#recordCount += rows.length;
+    this.#candidateCount += countCandidates(rows);
     for (const group of this.#groups.add(rows)) this.#addGroup(group);
     return this.#take();
   }

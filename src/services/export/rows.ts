@@ -96,6 +96,12 @@ export function splitAlignments(candidate: HomologyCandidate): readonly Homology
   }));
 }
 
+/** Counts the candidates that have at least one of these rows of one query. */
+export function countCandidates(rows: readonly ColumnRow[]): number {
+  return new Set(rows.flatMap(({ candidate }) => (candidate === undefined ? [] : [candidate.target.id])))
+    .size;
+}
+
 /** Writes candidates in one format. Bytes are returned in chunks, whose concatenation is the file. */
 export interface ExportEncoder {
   /**
@@ -106,6 +112,8 @@ export interface ExportEncoder {
   end(): Uint8Array;
   /** Records so far. */
   readonly recordCount: number;
+  /** Candidates so far that have a record. Default: the records, for a format with one record for each. */
+  readonly candidateCount?: number;
   /** Candidates so far that the format's own cut-offs excluded. */
   readonly leftOutCount?: number;
   /** Warnings about the file so far. */

@@ -41,7 +41,7 @@ export const M8: TableSpec = { kind: 'blast', hasComments: false, fields: BLAST_
 
 /** Names and columns of a table. */
 export function fieldsOf(spec: Exclude<TableSpec, { kind: 'blast_xml' }>): readonly Field[] {
-  const fields = spec.kind === 'blast' ? BLAST_FIELDS : MMSEQS_FIELDS;
+  const fields: Readonly<Record<string, Field>> = spec.kind === 'blast' ? BLAST_FIELDS : MMSEQS_FIELDS;
   return spec.fields.map((name) => fields[name]);
 }
 

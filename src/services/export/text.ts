@@ -3,10 +3,12 @@ import { Refusal } from '../../errors.js';
 import { EXPORT_FASTA_MAX_TARGETS } from '../../limits.js';
 import { AlignedRow } from './aligned-row.js';
 import { columnsOfSearch, type ExportColumn } from './columns.js';
-import { cellText, idText } from './fields.js';
+import { areOfPairs, cellText, idText, type Field } from './fields.js';
+import { PairRow } from './pair-row.js';
 import { columnRows } from './propagated.js';
 import {
   alignedRows,
+  countCandidates,
   type ColumnRow,
   type ExportEncoder,
   type ExportedSearch,
@@ -56,9 +58,10 @@ export function tableEncoder(
   spec: Exclude<TableSpec, { kind: 'blast_xml' }>,
 ): ExportEncoder {
   const fields = fieldsOf(spec);
+  const cellsOf = cellsFor(fields);
   const line = (row: ExportRow): string => {
-    const aligned = AlignedRow.of(row);
-    return aligned === undefined ? '' : `${fields.map(({ text }) => text(aligned)).join('\t')}\n`;
+    const cells = cellsOf(row);
+    return cells === undefined ? '' : `${cells.join('\t')}\n`;
   };
   if (spec.kind === 'mmseqs' || !spec.hasComments) return new RecordEncoder(search, alignedRows, line);
   const labels = fields.map(({ label }) => label).join(', ');
@@ -78,6 +81,20 @@ export function tableEncoder(
   });
 }
 
+/** Returns a function that gives the cells of a row; undefined for a candidate that is not aligned. */
+function cellsFor(fields: readonly Field[]): (row: ExportRow) => readonly (string | number)[] | undefined {
+  if (areOfPairs(fields)) {
+    return (row) => {
+      const pair = PairRow.of(row);
+      return pair && fields.map(({ text }) => text(pair));
+    };
+  }
+  return (row) => {
+    const aligned = AlignedRow.of(row);
+    return aligned && fields.map(({ text }) => text(aligned));
+  };
+}
+
 interface Around {
   /** Text before all records. */
   readonly head?: string;
@@ -95,13 +112,14 @@ type RowsOf<Row> = (
 ) => readonly Row[];
 
 /** A text with one record for each row of each query. */
-class RecordEncoder<Row> implements ExportEncoder {
+class RecordEncoder<Row extends ColumnRow> implements ExportEncoder {
   readonly #search: ExportedSearch;
   readonly #rowsOf: RowsOf<Row>;
   readonly #write: (row: Row) => string;
   readonly #around: Around;
   #pending: string;
   #recordCount = 0;
+  #candidateCount = 0;
 
   /** @param write text of a record, empty if the row gives none */
   constructor(search: ExportedSearch, rowsOf: RowsOf<Row>, write: (row: Row) => string, around: Around = {}) {
@@ -116,11 +134,18 @@ class RecordEncoder<Row> implements ExportEncoder {
     return this.#recordCount;
   }
 
+  get candidateCount(): number {
+    return this.#candidateCount;
+  }
+
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
-    const texts = this.#rowsOf(query, this.#search, candidates).map(this.#write);
-    const records = texts.filter((text) => text !== '');
+    const records = this.#rowsOf(query, this.#search, candidates)
+      .map((row) => ({ row, text: this.#write(row) }))
+      .filter(({ text }) => text !== '');
     this.#recordCount += records.length;
-    this.#pending += (this.#around.above?.(query, records.length) ?? '') + records.join('');
+    this.#candidateCount += countCandidates(records.map(({ row }) => row));
+    const texts = records.map(({ text }) => text);
+    this.#pending += (this.#around.above?.(query, records.length) ?? '') + texts.join('');
     return this.#take();
   }
 

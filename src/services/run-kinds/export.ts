@@ -119,7 +119,7 @@ async function* exportRun(
       yield { rows: [], stage: 'exporting', doneCount, checkpoint: undefined };
       yieldedAt = world.monotonicMs();
     }
-    const { recordCount: record_count, leftOutCount, warnings } = await writePiece(null);
+    const { recordCount: record_count, writtenCount, leftOutCount, warnings } = await writePiece(null);
     const written = await file.end();
     releaseAfter(context.signal, written.release);
     const put = (at: Date): FileRow =>
@@ -130,7 +130,8 @@ async function* exportRun(
       format: formatName,
       ...(queryIndex !== undefined && { query_index: queryIndex }),
       record_count,
-      omitted_count: candidateCount - record_count,
+      omitted_count: candidateCount - writtenCount,
+      candidate_count: candidateCount,
       left_out_count: leftOutCount,
       warnings: [...warningsOf(options, described), ...warnings],
       file: presentRunFile(put(at), baseUrl),

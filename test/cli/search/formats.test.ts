@@ -40,6 +40,26 @@ describe('a candidate with several alignments', () => {
     expect(aligned[3]!.slice(9, 14)).toEqual(['0.004', '18', '22', '0', '4']);
   });
 
+  it.each(['m8', 'tsv', 'parquet', 'arrow', 'fasta'] as const)(
+    'counts once among the candidates that %s has',
+    async (format) => {
+      const { candidates } = JSON.parse(await textOf(formatJson(each(report()))));
+      const search = { database: 'demo', targetCount: 3, residueCount: 66 };
+      const encoder = formatOf({ format }).encoder(search);
+      await encoder.add({ index: 0, id: 'Q1' }, candidates);
+      const aligned = { records: 3, candidates: 2 };
+      const all = { records: 4, candidates: 3 };
+      const expected = {
+        m8: aligned,
+        tsv: all,
+        parquet: all,
+        arrow: all,
+        fasta: { records: 3, candidates: 3 },
+      };
+      expect({ records: encoder.recordCount, candidates: encoder.candidateCount }).toEqual(expected[format]);
+    },
+  );
+
   it('is one hit of the XML with an HSP for each', async () => {
     const xml = await exported({ format: 'blast', outfmt: '5' });
     expect(xml.match(/<Hit>/g)).toHaveLength(2);
@@ -67,6 +87,29 @@ describe('a candidate with several alignments', () => {
   it('is one record of FASTA', async () => {
     expect((await textOf(formatFasta(each(report())))).match(/^>/gm)).toHaveLength(3);
   });
+});
+
+describe('a table of another program', () => {
+  const tableOf = (report: SearchReport, options: ExportOptions): Promise<string> =>
+    textOf(formatAsExport(each(report), formatOf(options), { stderr: process.stderr }));
+  const aligned = reportOf({ eValues: [1e-9, 1e-5, 12] });
+  const candidates = aligned.result.candidates.map((candidate) => ({ ...candidate, alignment: undefined }));
+  const measured: SearchReport = { ...aligned, result: { ...aligned.result, candidates } };
+
+  it.each([
+    { format: 'mmseqs', format_output: 'query,target,evalue,bits,raw,tlen,taxid,theader' },
+    { format: 'blast', outfmt: '6 qseqid sseqid evalue bitscore score slen stitle' },
+    { format: 'blast', outfmt: '7 qseqid sseqid evalue' },
+  ] satisfies ExportOptions[])(
+    'has the same rows with and without alignments if no column needs them: %o',
+    async (options) => {
+      const table = await tableOf(measured, options);
+      expect(table).toBe(await tableOf(aligned, options));
+      // The third candidate has an affine score of 0, so that no alignment of it exists.
+      expect(table).toMatch(/P00001[^]*P00002/);
+      expect(table).not.toContain('P00003');
+    },
+  );
 });
 
 describe('search results as TSV', () => {

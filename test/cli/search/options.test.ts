@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { readFilterExpressions } from '#src/cli/search/filter.js';
 import { deepRowsOf } from '#src/cli/search/deep-rows.js';
 import { addSearchOptions } from '#src/cli/search/flags.js';
-import { evidenceOf, selectionOf, type SearchFlags } from '#src/cli/search/options.js';
+import { evidenceOf, exportFormatOf, selectionOf, type SearchFlags } from '#src/cli/search/options.js';
 import { describeLongList, limitOf } from '#src/cli/search/limit.js';
 import { alignmentBoundsOf } from '#src/cli/terminal/search-settings.js';
 import {
@@ -84,12 +84,33 @@ describe('the options of a search', () => {
     expect(() => flagsOf(...words)).toThrow();
   });
 
-  it('compute alignments if the output has a column of them', () => {
-    expect(evidenceOf(flagsOf())).toBe('pairwise_sequence_alignment');
-    expect(evidenceOf(flagsOf('--format', 'a3m'))).toBe('pairwise_sequence_alignment');
-    expect(evidenceOf(flagsOf('--format', 'tsv'))).toBe('candidate_measurement');
-    expect(evidenceOf(flagsOf('--format', 'tsv', '--alignments'))).toBe('pairwise_sequence_alignment');
-    expect(evidenceOf(flagsOf('--evidence', 'candidate_measurement'))).toBe('candidate_measurement');
+  it.each([
+    [[], 'pairwise_sequence_alignment'],
+    [['--format', 'a3m'], 'pairwise_sequence_alignment'],
+    [['--format', 'm8'], 'pairwise_sequence_alignment'],
+    [['--format', 'tsv'], 'candidate_measurement'],
+    [['--format', 'tsv', '--alignments'], 'pairwise_sequence_alignment'],
+    [['--format', 'json', '--max-hsps'], 'pairwise_sequence_alignment'],
+    [['--evidence', 'candidate_measurement'], 'candidate_measurement'],
+    [['--outfmt', '5'], 'pairwise_sequence_alignment'],
+    [['--outfmt', '6 qseqid sseqid evalue bitscore slen stitle'], 'candidate_measurement'],
+    [['--outfmt', '6 qseqid sseqid pident'], 'pairwise_sequence_alignment'],
+    [['--format-output', 'query,target,evalue,bits,tlen,prob'], 'candidate_measurement'],
+    [['--format-output', 'query,target,qcov'], 'pairwise_sequence_alignment'],
+    [
+      ['--format-output', 'query,target,evalue', '--min-query-coverage', '0.5'],
+      'pairwise_sequence_alignment',
+    ],
+    [['--format-output', 'query,target,evalue', '--max-hsps'], 'pairwise_sequence_alignment'],
+  ])('%j computes %s, with alignments if the output has a column of them', async (words, evidence) => {
+    const flags = flagsOf(...words);
+    expect(evidenceOf(flags, await exportFormatOf(flags))).toBe(evidence);
+  });
+
+  it('refuse a table with columns of alignments for a search without them', async () => {
+    const flags = flagsOf('--format', 'm8', '--evidence', 'candidate_measurement');
+    const exported = await exportFormatOf(flags);
+    expect(() => evidenceOf(flags, exported)).toThrow('The format m8 needs alignments');
   });
 
   it('add rows to an alignment only, and take rounds only with E-values', () => {
@@ -113,9 +134,8 @@ describe('the options of a search', () => {
     expect(alignmentBoundsOf(flagsOf())).toBeUndefined();
     expect(alignmentBoundsOf(flagsOf('--max-hsps'))).toEqual({ maxCount: 10, maxEValue: 0.01 });
     expect(alignmentBoundsOf(flagsOf('--max-hsps', '3', '-e', '1'))).toEqual({ maxCount: 3, maxEValue: 1 });
-    expect(evidenceOf(flagsOf('--format', 'json', '--max-hsps'))).toBe('pairwise_sequence_alignment');
     const without = flagsOf('--max-hsps', '--evidence', 'candidate_measurement');
-    expect(() => evidenceOf(without)).toThrow('--max-hsps needs alignments');
+    expect(() => evidenceOf(without, undefined)).toThrow('--max-hsps needs alignments');
     const unjudged = flagsOf('--max-hsps', '--significance', 'not_requested');
     expect(() => alignmentBoundsOf(unjudged)).toThrow('--max-hsps needs the E-values');
   });
@@ -173,8 +193,8 @@ describe('the options of a search', () => {
       minimum_query_coverage_ratio: 0.5,
       minimum_sequence_identity_ratio: 0.2,
     });
-    expect(evidenceOf(flags)).toBe('pairwise_sequence_alignment');
-    expect(evidenceOf(flagsOf('-f', 'tsv', '-e', '1'))).toBe('candidate_measurement');
+    expect(evidenceOf(flags, undefined)).toBe('pairwise_sequence_alignment');
+    expect(evidenceOf(flagsOf('-f', 'tsv', '-e', '1'), undefined)).toBe('candidate_measurement');
     for (const ratio of ['50', '-1', '1.01', '101%', 'half', '', '%'])
       expect(() => flagsOf('--min-target-coverage', ratio)).toThrow();
     for (const evalue of ['-1', 'small', '', 'Infinity']) expect(() => flagsOf('-e', evalue)).toThrow();
@@ -183,7 +203,7 @@ describe('the options of a search', () => {
 
   it('refuse --alignments together with evidence without alignments', () => {
     const flags = flagsOf('--evidence', 'candidate_measurement', '--alignments');
-    expect(() => evidenceOf(flags)).toThrow('Leave out one of the two');
+    expect(() => evidenceOf(flags, undefined)).toThrow('Leave out one of the two');
   });
 });
 
