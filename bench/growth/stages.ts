@@ -137,6 +137,7 @@ async function searchInStages(
   const queries = proteins.map(({ id, sequence }) => ({ id, sequence, normalizationId: '' }));
   const sequences = queries.map(({ sequence }) => sequence);
   const options = { threads: 1 };
+  // A search encodes the reversed queries with the queries; here the stage of the control does so.
   const encoded = await clock.in('encode', () => encode(queries, settings, engine, {}));
   const scanned = { nearest: unused, sweep: unused };
   const work = { engine, options, optionsOf: () => options };

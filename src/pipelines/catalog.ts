@@ -132,6 +132,15 @@ export function databaseNotFound(name: string, slugs: readonly string[]): Refusa
   );
 }
 
+/** Refusal of a name that no database has, by a command that takes no release. */
+export function onlyDatabaseNotFound(name: string, { table }: Pick<IndexCatalog, 'table'>): Refusal {
+  const slugs = table.databases().map(({ slug }) => slug);
+  return new Refusal(
+    'database_not_found',
+    `No database is called ${JSON.stringify(name)}. ${existingDatabases(slugs)}`,
+  );
+}
+
 /** Says which databases there are. */
 export function existingDatabases(slugs: readonly string[]): string {
   if (slugs.length === 0) return 'There is none yet: build one with "gloaming index build".';

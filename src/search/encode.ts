@@ -1,8 +1,15 @@
 import { encodeHomologSets } from '../homologs/encode.js';
 import { assert, Refusal } from '../errors.js';
 import { homologCountOf, withoutHomologs, type SelectedHomologSet } from '../homologs/finder.js';
+import { reversed } from '../significance/control.js';
 import { refuseRange } from './refusals.js';
 import type { EncodedQuery, ProteinQuery, QueryRange, SearchEngine, SearchRequest } from './search-types.js';
+
+/** How queries are encoded. */
+interface EncodeSettings extends Pick<SearchRequest, 'relatives'> {
+  /** Whether tokens of the encoder alone come with those of the reversed query. Default: false. */
+  readonly isControlled?: boolean;
+}
 
 /**
  * Returns the tokens of each query: of the encoder alone, or of its homologs if the release's targets have homologs. A
@@ -12,7 +19,7 @@ import type { EncodedQuery, ProteinQuery, QueryRange, SearchEngine, SearchReques
  */
 export async function encode(
   queries: readonly ProteinQuery[],
-  { relatives: homologs }: Pick<SearchRequest, 'relatives'>,
+  { relatives: homologs, isControlled = false }: EncodeSettings,
   {
     encoder,
     profileEncoder,
@@ -24,8 +31,11 @@ export async function encode(
   if (families.length > 0) return encodeFamilies(queries, families, { encoder, profileEncoder }, options);
   const sequences = queries.map(({ sequence }) => sequence);
   if (profileEncoder === undefined) {
-    const tokens = await encoder.encode(sequences, options);
-    return queries.map((query, index) => ({ ...query, tokens: tokens[index] }));
+    const all = isControlled ? [...sequences, ...sequences.map(reversed)] : sequences;
+    const tokens = await encoder.encode(all, options);
+    return queries.map((query, index) => {
+      return { ...query, tokens: tokens[index], reversedTokens: tokens[queries.length + index] };
+    });
   }
   if (homologs === 'none') {
     const tokens = await encodeHomologSets(

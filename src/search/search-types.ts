@@ -48,6 +48,8 @@ export interface EncodedQuery extends ProteinQuery {
    * control then reverses the tokens, because the encoder would give those of the query alone. Default: false.
    */
   readonly hasMeanTokens?: boolean;
+  /** Tokens of the sequence read backwards, which the reversed-query control would otherwise encode. */
+  readonly reversedTokens?: QueryTokens;
   /** Present if the release's targets have homologs. */
   readonly relatives?: SearchedHomologs;
 }

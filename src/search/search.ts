@@ -3,6 +3,7 @@ import { assert } from '../errors.js';
 import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import type { JudgeAlignment } from './pairs/candidate-significance.js';
 import { align, inWhole } from './align.js';
+import { controlsEachQuery } from './control.js';
 import { encode, stretchesOf } from './encode.js';
 import { nearestSums } from './exhaustive.js';
 import { planSearch } from './plan.js';
@@ -76,7 +77,8 @@ export async function searchMany(
 ): Promise<readonly SearchResult[]> {
   const { queryRange: range } = settings;
   const searched = stretchesOf(queries, range);
-  const encoding = (): ReturnType<typeof encode> => encode(searched, settings, engine, { signal });
+  const request = { ...settings, isControlled: controlsEachQuery(settings, engine.calibration) };
+  const encoding = (): ReturnType<typeof encode> => encode(searched, request, engine, { signal });
   const results = await runStages(searched, encoding, alignAndSeal, { plan, settings, engine, signal });
   if (range === undefined) return results;
   return results.map((result, index) => inWhole(result, range.start, queries[index].sequence.length));

@@ -155,7 +155,9 @@ describe('gloaming refresh', () => {
     const attempt = gloaming('refresh', 'lab', '--from', url);
     await expect(attempt).rejects.toThrow(`${url} could not be downloaded.`);
     await expect(attempt).rejects.toMatchObject({ cause: { message: 'The server answered 404.' } });
-    await expect(gloaming('refresh', 'lba', '--from', url)).rejects.toThrow('There is no database "lba"');
+    await expect(gloaming('refresh', 'lba', '--from', url)).rejects.toThrow(
+      'No database is called "lba". There are: ',
+    );
   });
 
   it('is refused while another refresh of the database is at work, which has the whole download', async () => {

@@ -205,6 +205,6 @@ describe('gloaming index prune', () => {
 
   it('has nothing to do afterwards, and refuses an unknown database', async () => {
     expect(await index('prune')).toContain('Nothing to prune');
-    await expect(index('prune', 'lba')).rejects.toThrow('There is no database "lba"');
+    await expect(index('prune', 'lba')).rejects.toThrow('No database is called "lba". There are: ');
   });
 });

@@ -1,12 +1,16 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { Refusal } from '../../../errors.js';
 import type { CommandContext } from '../../terminal/command.js';
 import { formatQuantity } from '../../terminal/progress.js';
 import { formatTable } from '../../terminal/table.js';
 import { readCount } from '../../terminal/arguments.js';
-import { shortId, type IndexCatalog, type LocatedRelease } from '../../../pipelines/catalog.js';
+import {
+  onlyDatabaseNotFound,
+  shortId,
+  type IndexCatalog,
+  type LocatedRelease,
+} from '../../../pipelines/catalog.js';
 import { withCatalog } from '../catalog.js';
 import { homologSourceUser, deleteReleases } from '../../../pipelines/delete.js';
 
@@ -70,9 +74,7 @@ function oldReleases(
 ): readonly OldRelease[] {
   const { table, scanned } = catalog;
   const databases = table.databases().filter((database) => slug === undefined || database.slug === slug);
-  if (slug !== undefined && databases.length === 0) {
-    throw new Refusal('database_not_found', `There is no database ${JSON.stringify(slug)}.`);
-  }
+  if (slug !== undefined && databases.length === 0) throw onlyDatabaseNotFound(slug, catalog);
   const onDisk = new Map(scanned.releases.map((release) => [`${release.slug} ${release.id}`, release]));
   let going = databases.flatMap((database) =>
     table
