@@ -4,11 +4,13 @@ import type { JsonSchema } from './references.js';
 
 /*
  * Validates lists and texts that would block the event loop if they were checked at once. Their schemas get two
- * keywords of this file. `longItems` records a long list, whose elements are checked later in steps. `longText`
- * measures a text in UTF-16 code units, whose number JavaScript knows without a scan.
+ * keywords of this file. `longItems` records a list, whose elements are checked later in steps; Ajv joins the errors
+ * of all elements by copying the earlier ones for each. The elements of a list that is longer than its bound are not
+ * checked. `longText` measures a text in UTF-16 code units, whose number JavaScript knows without a scan.
  */
 
-const LONG_LIST_ELEMENTS = 10_000;
+/** Lists of at most so many elements are checked at once. */
+const SHORT_LIST_ELEMENTS = 32;
 const LONG_TEXT_CHARACTERS = MEBIBYTE_BYTES;
 
 /** A long list in a validated value, and the check of its elements. */
@@ -29,10 +31,11 @@ export class LongLists {
       type: 'array',
       schemaType: 'object',
       errors: false,
-      compile: (items: JsonSchema) => {
+      compile: (items: JsonSchema, schema: JsonSchema) => {
         const check = ajv.compile(items);
+        const maxItems = Number(schema.maxItems ?? Infinity);
         return (list: unknown[], context) => {
-          this.#met.push({ list, path: context?.instancePath ?? '', check });
+          if (list.length <= maxItems) this.#met.push({ list, path: context?.instancePath ?? '', check });
           return true;
         };
       },
@@ -59,13 +62,13 @@ export class LongLists {
 
 const NONE: readonly LongList[] = [];
 
-/** Replaces `items` of long lists by `longItems`, and `maxLength` of long texts by `longText`. */
+/** Replaces `items` of lists that may be long by `longItems`, and `maxLength` of long texts by `longText`. */
 export function withLongWords(schema: JsonSchema): JsonSchema {
   const rewrite = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(rewrite);
     if (typeof node !== 'object' || node === null) return node;
     const { items, maxItems, maxLength, ...rest } = node as JsonSchema;
-    const isLongList = items !== undefined && Number(maxItems) > LONG_LIST_ELEMENTS;
+    const isLongList = items !== undefined && Number(maxItems ?? Infinity) > SHORT_LIST_ELEMENTS;
     const isLongText = Number(maxLength) > LONG_TEXT_CHARACTERS;
     const members = {
       ...rest,

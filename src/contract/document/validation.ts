@@ -3,6 +3,7 @@ import formats from 'ajv-formats';
 import { Type, type TObject, type TSchema } from '@sinclair/typebox';
 import { FailureEnvelope } from '../grammar/envelope.js';
 import { HomologyFailure, Problem } from '../grammar/failures.js';
+import { REFUSAL_MAX_LOCATIONS } from '../../limits.js';
 import type { RefusalLocation } from '../../places.js';
 import { namedSchemas, withReferences } from './references.js';
 import type { Route } from '../grammar/route.js';
@@ -15,14 +16,17 @@ import { Slice } from '../../turns.js';
 export type RequestPart = 'path' | 'query' | 'header' | 'body';
 
 export interface RouteValidator {
-  /** Returns every error in this part. Fills in defaults and converts numeric parameters in place. */
+  /**
+   * Returns the errors in this part, and stops at the first one after REFUSAL_MAX_LOCATIONS. Fills in defaults and
+   * converts numeric parameters in place.
+   */
   check(part: RequestPart, value: unknown): readonly RefusalLocation[];
   /**
    * Like `check` for a body that may be large: yields to the event loop between the elements of long lists.
    * Errors  none
    */
   checkBodyInTurns(value: unknown): Promise<readonly RefusalLocation[]>;
-  /** Returns every error in a success body. Tests and the response check call it. */
+  /** Returns the errors in a success body, as `check` does. Tests and the response check call it. */
   checkSuccess(body: unknown): readonly RefusalLocation[];
 }
 
@@ -124,6 +128,7 @@ function* faultsOf(
   const check = (valid: ValidateFunction, what: unknown, path: string): void => {
     const errors = valid(what) ? [] : (valid.errors as ErrorObject[]);
     for (const error of errors) {
+      if (faults.length > REFUSAL_MAX_LOCATIONS) break;
       faults.push(...locate(part, { ...error, instancePath: path + error.instancePath }));
     }
     lists.push(...longLists.take().map((list) => ({ ...list, path: path + list.path })));
@@ -132,6 +137,7 @@ function* faultsOf(
   for (const { list, path, check: valid } of lists) {
     for (const [index, element] of list.entries()) {
       check(valid, element, `${path}/${index}`);
+      if (faults.length > REFUSAL_MAX_LOCATIONS) return faults;
       if (index % ELEMENTS_PER_STEP === 0) yield;
     }
   }

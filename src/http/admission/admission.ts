@@ -1,4 +1,5 @@
 import { Refusal } from '../../errors.js';
+import { OPEN_ORGANIZATION } from '../../limits.js';
 import { ExecutionQueue, type ExecutionLimits } from './execution-queue.js';
 import { createRequestRate, type RequestRateLimits } from './request-rate.js';
 
@@ -15,6 +16,12 @@ export interface Admission {
    * Errors  Refusal `queue_full`
    */
   enter(): () => void;
+  /**
+   * Counts an entered request for its organization, so that one organization leaves slots to the others: it may have
+   * half of them, and visitors without a key a quarter. Returns the function that ends the count.
+   * Errors  Refusal `queue_full`
+   */
+  enterAs(organizationId: string): () => void;
   /** Takes one token from the bucket of the key. Errors  Refusal `rate_limit_exceeded` */
   takeRequest(keyId: string): void;
   readonly executions: ExecutionQueue;
@@ -26,20 +33,34 @@ const DEFAULT_REQUESTS_AT_WORK = 512;
 export function createAdmission(limits: AdmissionLimits, nowMs: () => number): Admission {
   const mostAtWork = limits.requestsAtWork ?? DEFAULT_REQUESTS_AT_WORK;
   let atWork = 0;
+  const atWorkAs = new Map<string, number>();
   return {
     enter() {
-      if (atWork >= mostAtWork) {
-        throw new Refusal('queue_full', 'The server has too many requests at work.', {
-          retryAfterSeconds: 1,
-          policy: { name: 'queue', quota: mostAtWork, quota_unit: 'concurrent-requests' },
-        });
-      }
+      if (atWork >= mostAtWork) throw queueFull('The server', mostAtWork);
       atWork += 1;
       return () => {
         atWork -= 1;
       };
     },
+    enterAs(organizationId) {
+      const most = Math.ceil(mostAtWork / (organizationId === OPEN_ORGANIZATION ? 4 : 2));
+      const count = atWorkAs.get(organizationId) ?? 0;
+      if (count >= most) throw queueFull('The organization', most);
+      atWorkAs.set(organizationId, count + 1);
+      return () => {
+        const left = (atWorkAs.get(organizationId) ?? 1) - 1;
+        if (left === 0) atWorkAs.delete(organizationId);
+        else atWorkAs.set(organizationId, left);
+      };
+    },
     takeRequest: createRequestRate(limits, nowMs),
     executions: new ExecutionQueue(limits, nowMs),
   };
+}
+
+function queueFull(whose: string, quota: number): Refusal {
+  return new Refusal('queue_full', `${whose} has too many requests at work.`, {
+    retryAfterSeconds: 1,
+    policy: { name: 'queue', quota, quota_unit: 'concurrent-requests' },
+  });
 }

@@ -121,6 +121,13 @@ export class ExecutionQueue {
   }
 }
 
+/** A timer of Node ends at once if it is set to more milliseconds than this, which are 24 days. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+function timerMs(ms: number): number {
+  return Math.min(TIMER_MAX_MS, Math.max(0, ms));
+}
+
 /** Waits in the queue. An execution that gives up leaves the queue, so that no turn is lost. */
 function turn(
   line: (() => void)[],
@@ -139,7 +146,7 @@ function turn(
     const timer =
       startDeadlineMs === undefined
         ? undefined
-        : setTimeout(() => giveUp(deadlineRefusal()), Math.max(0, startDeadlineMs - nowMs()));
+        : setTimeout(() => giveUp(deadlineRefusal()), timerMs(startDeadlineMs - nowMs()));
     const finish = (): void => {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);

@@ -14,12 +14,20 @@ export function shed(shell: Shell): Middleware {
   };
 }
 
-/** Refuses a key above its rate, and work that would not fit the queue, before the body is read. */
+/**
+ * Refuses a key above its rate, an organization with too many requests in progress, and work that would not fit the
+ * queue, before the body is read.
+ */
 export function admit(shell: Shell): Middleware {
   return async ({ state }, next) => {
-    const { keyId } = state.principal as Principal;
+    const { keyId, organizationId } = state.principal as Principal;
     shell.admission.takeRequest(keyId);
-    if (state.route?.work === 'execution') shell.admission.executions.requireRoom(keyId);
-    await next();
+    const leave = shell.admission.enterAs(organizationId);
+    try {
+      if (state.route?.work === 'execution') shell.admission.executions.requireRoom(keyId);
+      await next();
+    } finally {
+      leave();
+    }
   };
 }

@@ -5,14 +5,14 @@ import { headerSchemas } from '../../contract/document/routes.js';
 import type { RouteValidator } from '../../contract/document/validation.js';
 import { Refusal } from '../../errors.js';
 import { faultAt, type RefusalLocation } from '../../places.js';
-import { BODY_IN_TURNS_BYTES, BODY_MAX_BYTES } from '../../limits.js';
+import { BODY_IN_TURNS_BYTES, BODY_MAX_BYTES, REFUSAL_MAX_LOCATIONS } from '../../limits.js';
 import { readAccept } from '../accept.js';
 import { hasBody, readBody, requireJson } from '../body/body.js';
 import { parseStrictJson, parseStrictJsonInTurns } from '../../json/strict.js';
 import { TIMEOUTS } from '../listener.js';
 import type { Middleware, Shell, ShellContext } from '../shell.js';
 
-/** Validates the request against its schemas. A refusal lists every invalid place. */
+/** Validates the request against its schemas. A refusal lists the first invalid places. */
 export function validate(shell: Shell): Middleware {
   return async (context, next) => {
     const { state } = context;
@@ -126,7 +126,10 @@ function refuseFaults(faults: readonly RefusalLocation[]): void {
   const named = faults
     .slice(0, NAMED_IN_MESSAGE_MAX_COUNT)
     .map(({ location, message }) => `${location} ${message}`);
-  const more = faults.length > named.length ? `; and ${faults.length - named.length} more` : '';
+  const moreCount = faults.length - named.length;
+  // The check stops at the first fault that is not listed.
+  const counted = faults.length > REFUSAL_MAX_LOCATIONS ? 'more' : `${moreCount} more`;
+  const more = moreCount > 0 ? `; and ${counted}` : '';
   throw new Refusal('validation_failed', `The request is not valid: ${named.join('; ')}${more}.`, {
     errors: faults,
   });

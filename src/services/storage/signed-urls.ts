@@ -19,6 +19,9 @@ export interface SignedRequest {
   readonly query: Readonly<Record<string, string | undefined>>;
 }
 
+/** `expires` as `sign` writes it. `1e999` and other notations are not. */
+const UNIX_SECONDS = /^[1-9]\d{0,11}$/;
+
 /** URLs that carry their own permission. The server does not store them. */
 export class SignedUrls {
   readonly #sealingKey: Buffer;
@@ -40,15 +43,16 @@ export class SignedUrls {
   verify({ method, path, query }: SignedRequest): string {
     const { version = '', expires = '', signature = '' } = query;
     const signatureBytes = Buffer.from(signature, 'base64url');
+    const seconds = UNIX_SECONDS.test(expires) ? Number(expires) : 0;
     // HEAD returns no more than GET does.
-    const seal = this.#sealOf(method === 'HEAD' ? 'GET' : method, path, version, Number(expires) || 0);
+    const seal = this.#sealOf(method === 'HEAD' ? 'GET' : method, path, version, seconds);
     const isWhole =
       signatureBytes.toString('base64url') === signature && signatureBytes.length === seal.length;
-    if (!isWhole || !timingSafeEqual(signatureBytes, seal)) {
+    if (seconds === 0 || !isWhole || !timingSafeEqual(signatureBytes, seal)) {
       throw new Refusal('signature_invalid', 'This server has not signed this URL for this method.');
     }
-    if (this.#now().getTime() >= Number(expires) * 1000) {
-      const at = new Date(Number(expires) * 1000).toISOString();
+    if (this.#now().getTime() >= seconds * 1000) {
+      const at = new Date(seconds * 1000).toISOString();
       throw new Refusal('url_expired', `The URL was good until ${at}. Ask for another one.`);
     }
     return version;

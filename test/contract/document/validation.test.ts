@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { HomologyFilter } from '#src/contract/search/filter.js';
 import { ROUTES } from '#src/contract/document/routes.js';
+import { REFUSAL_MAX_LOCATIONS } from '#src/limits.js';
 import { createValidators, type RouteValidator } from '#src/contract/document/validation.js';
 
 const validators = createValidators(Object.values(ROUTES));
@@ -179,6 +180,21 @@ describe('a long list', () => {
     const fasta = 'A'.repeat(60 * 1024 * 1024 + 1);
     const [long] = runs.check('body', { endpoint: 'homology.batch_search', input: { fasta } });
     expect(long).toMatchObject({ location: 'body.input.fasta', bounds: { maxLength: 62_914_560 } });
+  });
+
+  it('with a fault in each element is refused at the first places, without a look at the others', () => {
+    const filterOf = (count: number) => request({ filter: { op: 'and', filters: Array(count).fill(0) } });
+    const faults = search.check('body', filterOf(1_000));
+    expect(faults).toHaveLength(REFUSAL_MAX_LOCATIONS + 1);
+    expect(faults[0]!.location).toBe('body.filter.filters[0]');
+    // Elements of a list that is too long are not checked.
+    expect(places(search.check('body', filterOf(15_000)))).toEqual(['body.filter.filters']);
+  });
+
+  it('within a list is checked, too', () => {
+    const inner = { op: 'or', filters: [{ op: 'eq', field: 'a', value: 'b' }, { op: 'zz' }] };
+    const faults = search.check('body', request({ filter: { op: 'and', filters: [inner] } }));
+    expect(places(faults)).toEqual(['body.filter.filters[0].filters[1].op']);
   });
 
   it('does not block the event loop', async () => {

@@ -160,6 +160,21 @@ describe('the queue', () => {
     expect((await patient).status).toBe(200);
   });
 
+  it('waits for a start deadline that is longer than any timer of Node', async () => {
+    const { going, search } = await gated({ queuedExecutions: 5 });
+    const first = search();
+    await expect.poll(() => going.length, SOON).toBe(1);
+    let answered = false;
+    const patient = search({ 'service-request-timeout': '999999999' }).finally(() => (answered = true));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(answered).toBe(false);
+    going.shift()?.();
+    expect((await first).status).toBe(200);
+    await expect.poll(() => going.length, SOON).toBe(1);
+    going.shift()?.();
+    expect((await patient).status).toBe(200);
+  });
+
   it('never runs more than its bound, whatever arrives, is cancelled or times out', async () => {
     const limits = { ...LIMITS, concurrentExecutions: 3, queuedExecutions: 1_000, executionsPerKey: 1_000 };
     const queue = new ExecutionQueue(limits, () => performance.now());
@@ -230,5 +245,24 @@ describe('the bound on requests in progress', () => {
     expect((await get(served as Served, '/healthz')).status).toBe(200);
     going.shift()?.();
     expect((await first).status).toBe(200);
+  });
+
+  it('leaves half of the slots to other organizations', async () => {
+    const { going, search } = await gated({ requestsAtWork: 4, queuedExecutions: 5 });
+    const mine = [search(), search()];
+    await expect.poll(() => going.length, SOON).toBe(1);
+    const refused = await search();
+    expectFailure(refused, 'queue_full', SEARCH);
+    expect(refused.headers['ratelimit-policy']).toBe('"queue";q=2;qu="concurrent-requests"');
+    const other = search({ authorization: `Bearer ${OTHER_KEY}` });
+    for (let ended = 0; ended < 3; ended += 1) {
+      await expect.poll(() => going.length, SOON).toBe(1);
+      going.shift()?.();
+    }
+    expect((await Promise.all([...mine, other])).map(({ status }) => status)).toEqual([200, 200, 200]);
+    const after = search();
+    await expect.poll(() => going.length, SOON).toBe(1);
+    going.shift()?.();
+    expect((await after).status).toBe(200);
   });
 });

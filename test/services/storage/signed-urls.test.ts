@@ -30,6 +30,8 @@ describe('a signed URL', () => {
     ['another path', { ...request, path: path.replace('fil_1', 'fil_2') }],
     ['another version', { ...request, query: { ...query, version: 'ver_2' } }],
     ['a later end', { ...request, query: { ...query, expires: String(Number(query.expires) + 1) } }],
+    ['an endless end', { ...request, query: { ...query, expires: '1e999' } }],
+    ['the end in another notation', { ...request, query: { ...query, expires: `0${query.expires}` } }],
     ['no end', { ...request, query: { ...query, expires: undefined } }],
     ['no signature', { ...request, query: { ...query, signature: undefined } }],
     ['a shorter signature', { ...request, query: { ...query, signature: query.signature.slice(0, 40) } }],
