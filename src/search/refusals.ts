@@ -1,9 +1,10 @@
 import { Refusal } from '../errors.js';
 import { stratumOf, type Calibration } from '../significance/calibration.js';
 import type { CalibrationCard } from '../significance/card.js';
-import { concentration, type ProteinMoments } from '../significance/moments.js';
+import { concentration, momentForm, proteinMoments, type ProteinMoments } from '../significance/moments.js';
 import type { UnsupportedReason } from './pairs/candidate-significance.js';
 import type {
+  EncodedQuery,
   ProteinQuery,
   QueryRange,
   SearchEngine,
@@ -106,6 +107,28 @@ export function refuseWithoutSignificance(
   if (requirement !== 'required') return;
   if (calibration === undefined) throw unavailable('no_qualified_calibration', NO_CALIBRATION);
   for (const length of queryLengths) refuseUnsupported(length, calibration.card);
+}
+
+/**
+ * Refuses encoded queries whose composition has no E-values, if significance is required.
+ * Errors  Refusal `significance_unavailable`
+ */
+export function refuseUnsupportedCompositions(
+  requirement: SignificanceRequirement,
+  queries: readonly Pick<EncodedQuery, 'tokens'>[],
+  { calibration, release }: Pick<SearchEngine, 'calibration' | 'release'>,
+): void {
+  if (requirement !== 'required' || calibration === undefined) return;
+  const form = momentForm(release.manifest);
+  for (const { tokens } of queries) {
+    const reason = unsupportedMoments(proteinMoments(tokens, form), calibration.card);
+    if (reason === undefined) continue;
+    throw unavailable(
+      reason,
+      'Significance is required, but the composition of the query is too one-sided for the calibration. ' +
+        'Ask with significance "if_available".',
+    );
+  }
 }
 
 /** Returns why a query of this length has no E-values; undefined if it has. */

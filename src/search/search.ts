@@ -24,7 +24,12 @@ import type {
   SearchResult,
   SearchSettings,
 } from './search-types.js';
-import { probabilitySourceOf, refuseVainDatabaseSize, refuseWithoutProbability } from './refusals.js';
+import {
+  probabilitySourceOf,
+  refuseUnsupportedCompositions,
+  refuseVainDatabaseSize,
+  refuseWithoutProbability,
+} from './refusals.js';
 import { createJudge, withoutJudgement, type Judge } from './significance.js';
 import { alignFurther } from './further.js';
 
@@ -143,6 +148,7 @@ async function runStages<Query extends ProteinQuery, Result>(
   const judge = createJudge({ ...settings, significance: plan.significance }, sequences, engine);
   const work = { plan, judge, settings, engine, options, optionsOf };
   const encoded = await encoding();
+  refuseUnsupportedCompositions(settings.significance, encoded, engine);
   const compared = await plan.compare(encoded, scan(encoded, settings, work), work);
 
   // While the event loop works on one query, the kernels work on others.

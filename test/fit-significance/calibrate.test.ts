@@ -208,6 +208,11 @@ describe('a release or query that no calibration covers', () => {
     expect(reasonsOf(peptide)).toEqual(new Set(['query_too_short']));
     const [homopolymer] = await searchSequences(release, ['A'.repeat(120)], () => 11);
     expect(reasonsOf(homopolymer)).toEqual(new Set(['query_composition_not_calibrated']));
+    const required = searchSequences(release, ['A'.repeat(120)], () => 11, 'required');
+    await expect(required).rejects.toMatchObject({
+      code: 'significance_unavailable',
+      details: { reason: 'query_composition_not_calibrated' },
+    });
   });
 
   it('a query of 30,000 residues is reported as longer than the calibrated lengths', async () => {

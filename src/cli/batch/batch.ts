@@ -25,6 +25,7 @@ import {
   alignmentBoundsOf,
   type SearchSettingFlags,
 } from '../terminal/search-settings.js';
+import { refuseOverwrite } from '../terminal/overwrite.js';
 
 interface BatchFlags extends SearchSettingFlags {
   readonly database: string;
@@ -102,6 +103,7 @@ function addSearch(batch: Command, context: CommandContext): void {
 
 async function search(fasta: string, flags: BatchFlags, context: CommandContext): Promise<void> {
   const options = batchOptionsOf(flags);
+  refuseOverwrite(fasta, options.output);
   const config = loadConfig(context.environment);
   const { dataFolder } = config;
   const queries = readQueries(fastaFile(fasta));

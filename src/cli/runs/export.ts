@@ -91,7 +91,8 @@ async function exportRun(id: string, flags: Flags, context: CommandContext): Pro
   const { left_out_count: leftOut = 0, candidate_count: candidates = records + summary.omitted_count } =
     summary;
   const { warnings = [] } = summary;
-  const lines = [describeOrder(exportOptions.sort), describeLeftOut(leftOut, candidates)];
+  const hasEValues = !warnings.some(({ code }) => code === 'no_e_values');
+  const lines = [describeOrder(exportOptions.sort, hasEValues), describeLeftOut(leftOut, candidates)];
   context.stderr.write(`${lines.filter((line) => line !== '').join(' ')}\n`);
   for (const { code, message } of warnings) context.stderr.write(`gloaming: warning: ${code}: ${message}\n`);
 }

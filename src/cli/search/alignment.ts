@@ -2,7 +2,7 @@ import { printable } from '../../printable.js';
 import { alignmentLines, type AlignmentLines } from '../../sequence/alignment-lines.js';
 import type { Candidate, FurtherAlignment, PairwiseAlignment } from '../../pipelines/search.js';
 import { alignmentOf, attributeText, type Layout, type SearchReport, targetId } from './report.js';
-import { formatDistance, formatEValue, formatPercent } from './numbers.js';
+import { formatDistance, formatEValue, formatPercent } from '../terminal/numbers.js';
 
 const COLUMNS_MIN = 20;
 

@@ -5,7 +5,7 @@ import { loadConfig } from '../../config.js';
 import { clusterDatabase, FAMILY_FILES, FAMILY_PARAMETERS } from '../../pipelines/neighbours/families.js';
 import { positiveNumber } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
-import { formatCount } from './numbers.js';
+import { formatCount } from '../terminal/numbers.js';
 import { writeOutput } from './output.js';
 
 interface Flags {

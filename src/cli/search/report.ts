@@ -19,6 +19,10 @@ export interface SearchReport {
   readonly sort: Sort;
   /** Number of candidates that the cut-offs excluded. */
   readonly leftOutCount: number;
+  /** Whether any candidate, shown or excluded, has an E-value. Default: whether a shown one has. */
+  readonly hasEValues?: boolean;
+  /** Why candidates have no E-values though the release has a calibration; absent if all aligned ones have some. */
+  readonly unsupported?: string;
   /** Present if the search was propagated. Its hits are those that are shown. */
   readonly propagation?: PresentedPropagation;
   /** Homologs of a homolog source, which are rows of an alignment beside the candidates. */

@@ -30,6 +30,7 @@ import {
   type FormatName,
   type SearchFlags,
 } from './options.js';
+import { refuseOverwrite } from '../terminal/overwrite.js';
 import { isFolder, layoutFor, writeOutput } from './output.js';
 import { propagateReports } from './propagation.js';
 import {
@@ -42,6 +43,7 @@ import {
 } from '../../pipelines/search.js';
 import { alignmentOf, type Layout, type SearchFormat, type SearchReport } from './report.js';
 import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
+import { reportUnsupported } from './unsupported.js';
 import { selectRelease } from './select-release.js';
 import { formatFasta } from './sequences.js';
 import { formatTables } from './table.js';
@@ -65,7 +67,9 @@ function ownConfig(config: ApplianceConfig, { threads = config.threads }: Search
  * Searches without a server, and writes the answers.
  * Errors  Refusals of options, queries and filter; Fault if the release or its encoder cannot be opened
  */
-export async function runSearch(fasta: string, flags: SearchFlags, context: CommandContext): Promise<void> {
+export async function runSearch(fasta: string, given: SearchFlags, context: CommandContext): Promise<void> {
+  const flags = given.output === '-' ? { ...given, output: undefined } : given;
+  refuseOverwrite(fasta, flags.output);
   const format = formatIn(flags);
   const exported = await exportFormatOf(flags);
   const evidence = evidenceOf(flags, exported);
@@ -118,8 +122,9 @@ export async function runSearch(fasta: string, flags: SearchFlags, context: Comm
     );
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
     const reported = flags.verbose === true ? reportFunnels(reports, context) : reports;
+    const explained = reportUnsupported(reported, format, context);
     const whole =
-      propagation === undefined ? reported : propagateReports(reported, propagation, selection.cutOffs);
+      propagation === undefined ? explained : propagateReports(explained, propagation, selection.cutOffs);
     const shown = selectReports(whole, selection, format, context);
     const counted = bounds === undefined ? shown : reportCutAlignments(shown, bounds, context);
     const search = { ...own, limit: settings.limit, signal: stopping.signal };

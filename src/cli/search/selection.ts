@@ -36,20 +36,25 @@ export async function* selectReports(
   let candidateCount = 0;
   let leftOutCount = 0;
   let hasEValues = false;
+  let isPropagated = false;
   for await (const report of reports) {
     const { candidates } = report.result;
     const selected = selectByEvidence(candidates, evidenceOfCandidate, selection);
     candidateCount += candidates.length;
-    hasEValues ||= candidates.some((candidate) => eValueOf(candidate) !== undefined);
+    const hasSome = candidates.some((candidate) => eValueOf(candidate) !== undefined);
+    hasEValues ||= hasSome;
+    isPropagated ||= report.propagation !== undefined;
     leftOutCount += selected.leftOutCount;
     yield {
       ...report,
       result: { ...report.result, candidates: selected.selected },
       sort: selection.sort,
       leftOutCount: selected.leftOutCount,
+      hasEValues: hasSome,
     };
   }
   if (format === 'table' || candidateCount === 0) return;
-  const lines = [describeOrder(selection.sort, hasEValues), describeLeftOut(leftOutCount, candidateCount)];
+  const order = describeOrder(selection.sort, hasEValues, isPropagated);
+  const lines = [order, describeLeftOut(leftOutCount, candidateCount)];
   stderr.write(`${lines.filter((line) => line !== '').join(' ')}\n`);
 }

@@ -1,4 +1,4 @@
-import { formatDistance } from './numbers.js';
+import { formatDistance } from '../terminal/numbers.js';
 import { attributeText, type SearchOutput, type SearchReport, targetId } from './report.js';
 
 const FASTA_LINE_RESIDUES = 60;

@@ -3,7 +3,7 @@ import { servesQueries } from '../../release/release.js';
 import { explainEmptySelection } from '../../release/filter/near.js';
 import type { Candidate } from '../../pipelines/search.js';
 import { drawAlignment } from './alignment.js';
-import { formatCount, formatDistance, formatEValue, formatPercent } from './numbers.js';
+import { formatCount, formatDistance, formatEValue, formatPercent } from '../terminal/numbers.js';
 import {
   alignmentOf,
   attributeText,
@@ -211,7 +211,7 @@ function footOf(report: SearchReport, { isTerminal, manual }: Layout): string {
     return ['No protein passes the filter, so nothing was compared.', ...hints, ''].join('\n');
   }
   const count = formatCount(foundCount);
-  const hasEValues = candidates.some((candidate) => eValueOf(candidate) !== undefined);
+  const { hasEValues = candidates.some((candidate) => eValueOf(candidate) !== undefined) } = report;
   // An approximate policy lists the best evidence of what it measures.
   const listed = result.policy.isExhaustive ? `nearest ${count}` : `${count} with the best evidence`;
   const lines = [
@@ -227,10 +227,10 @@ function footOf(report: SearchReport, { isTerminal, manual }: Layout): string {
   if (sampled?.usesCodebook === true) {
     lines.push('Codes were looked up first. Measured here, that', `${sampled.losses}.`);
   }
-  if (request.significance !== 'not_requested' && !hasEValues && candidates.length > 0) {
-    const remedy = isTerminal ? ` See ${manual}operate#no-e-values` : '';
+  const remedy = isTerminal ? ` See ${manual}operate#no-e-values` : '';
+  if (report.unsupported !== undefined) lines.push(`${report.unsupported}${remedy}`);
+  else if (request.significance !== 'not_requested' && !hasEValues)
     lines.push(`No E-values: this release has no qualified calibration.${remedy}`);
-  }
   if (request.databaseSize !== undefined && hasEValues) {
     lines.push(
       `The E-values are those of a database of ${formatCount(request.databaseSize)} proteins (--database-size).`,

@@ -48,13 +48,14 @@ export function cutOffsOf(flags: CutOffFlags): CutOffs {
 }
 
 /** Returns one line about the order. @param hasEValues  whether any candidate has an E-value */
-export function describeOrder(sort: Sort, hasEValues = true): string {
+export function describeOrder(sort: Sort, hasEValues = true, isPropagated = false): string {
   switch (sort) {
     case 'rank':
       return 'Ordered by distance, nearest first.';
     case 'score':
       return 'Ordered by score, best first.';
     case 'evalue':
+      if (isPropagated) return 'Ordered by the joint E-value of search and propagation.';
       return hasEValues
         ? 'Ordered by E-value, then by score (--sort distance: nearest first).'
         : 'Ordered by score, as there are no E-values (--sort distance: nearest first).';

@@ -78,7 +78,10 @@ export async function annotateProteins(
   });
   let total = 0;
   for await (const _ of readQueries(fastaFile(fasta))) total += 1;
-  await mkdir(output, { recursive: true });
+  await mkdir(output, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST' && error.code !== 'ENOTDIR') throw error;
+    throw new Refusal('invalid_option', `${output} cannot be made as a folder: a file has this name.`);
+  });
   const checkpoint = join(output, '.annotation.jsonl');
   const done = await openCheckpoint(checkpoint, identity);
   const searched: AnnotatedProtein[] = [...done];

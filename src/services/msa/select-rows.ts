@@ -137,8 +137,9 @@ export function warningsOf({
     {
       code: 'msa_without_e_values',
       message:
-        `No calibration gives these candidates E-values: rows are those with a normalised score of ${score} and a ` +
-        `coverage of ${coverage} or more, which unrelated proteins can have, too. Calibrate the release.`,
+        `These candidates have no E-values: rows are those with a normalised score of ${score} and a coverage of ` +
+        `${coverage} or more, which unrelated proteins can have, too. Either the release is not calibrated, or its ` +
+        'calibration does not cover the length or the composition of the query.',
       details: { minimum_normalized_score: score, minimum_query_coverage_ratio: coverage },
     },
   ];

@@ -203,6 +203,18 @@ describe('gloaming index prune', () => {
     expect((await database()).releases).toHaveLength(2);
   });
 
+  it('keeps the release before the default, and one after it that is not served', async () => {
+    const { default_release_id: standing } = await database();
+    await index('annotate', 'lab', '--title', 'Later', '--no-default');
+    const { releases, default_release_id: defaultId } = await database();
+    expect(defaultId).toBe(standing);
+    expect(releases).toHaveLength(3);
+    expect(releases[1]!.id).toBe(standing);
+    expect(await index('prune', 'lab', '--keep', '1')).toContain('Nothing to prune');
+    const listed = await index('prune', 'lab', '--keep', '0');
+    expect(listed.match(/^lab +dbr_/gm)).toHaveLength(2);
+  });
+
   it('has nothing to do afterwards, and refuses an unknown database', async () => {
     expect(await index('prune')).toContain('Nothing to prune');
     await expect(index('prune', 'lba')).rejects.toThrow('No database is called "lba". There are: ');

@@ -200,6 +200,13 @@ describe('gloaming search', () => {
     });
   });
 
+  it.skipIf(!existsSync('/dev/full'))('reports a full disk behind standard output in one line', async () => {
+    const command = `'${process.execPath}' '${PROGRAM}' search '${one}' -f tsv > /dev/full`;
+    const ended = promisify(execFile)('sh', ['-c', command], { env: { ...process.env, ...environment } });
+    const line = /^gloaming: The output cannot be written\. ENOSPC[^\n]*\n$/m;
+    await expect(ended).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(line) });
+  });
+
   it('orders by score without a calibration, warns, and selects by the other cut-offs', async () => {
     const all = await run([one, '-f', 'tsv', '--alignments', '--limit', '40']);
     expect(all.stderr).toMatch(/^Ordered by score, as there are no E-values/m);
@@ -342,6 +349,7 @@ describe('gloaming search', () => {
 
   it.each([
     ['a database that is not there', [one, '-d', 'nope'], /There are: demo/],
+    ['an output that is the file of queries', [one, '-o', one], /is the input\. Name another file/],
     ['two queries for one alignment', [many, '-f', 'a3m'], /alignment of one query/],
     ['significance without a calibration', [one, '--significance', 'required'], /no qualified calibration/],
     ['rounds without a calibration', [one, '-f', 'a3m', '--rounds', '2'], /"gloaming index calibrate"/],
@@ -357,6 +365,10 @@ describe('gloaming search', () => {
       name: 'Refusal',
       message: expect.stringMatching(message),
     });
+  });
+
+  it('writes to standard output if the output is "-"', async () => {
+    expect((await run([one, '-f', 'tsv', '-o', '-'])).stdout).toBe((await run([one, '-f', 'tsv'])).stdout);
   });
 
   it('searches a stretch of a query alone, with the positions of the whole query', async () => {

@@ -1,7 +1,7 @@
 // @module-tag fast
 
 import { describe, expect, it } from 'vitest';
-import { formatDistance, formatEValue, formatPercent } from '#src/cli/search/numbers.js';
+import { formatDistance, formatEValue, formatPercent } from '#src/cli/terminal/numbers.js';
 import { layoutFor } from '#src/cli/search/output.js';
 import { ANSI_STYLE, PLAIN_STYLE, type Layout, type SearchReport } from '#src/cli/search/report.js';
 import { formatTables } from '#src/cli/search/table.js';

@@ -25,7 +25,11 @@ export function addPruneCommand(index: Command, context: CommandContext): void {
     .command('prune')
     .description('list old releases that can be deleted and the space that frees; with --yes, delete them')
     .argument('[database]', 'slug (default: all databases)')
-    .option('--keep <count>', 'newest releases of each database that stay beside its default', '1')
+    .option(
+      '--keep <count>',
+      'newest releases before the default, and after it, that stay in each database',
+      '1',
+    )
     .option('-y, --yes', 'delete what is listed')
     .action((slug: string | undefined, options: Options) =>
       withCatalog(context, (catalog) => prune(catalog, slug, options, context)),
@@ -66,7 +70,11 @@ interface OldRelease extends LocatedRelease {
   readonly publishedAt: string;
 }
 
-/** Lists releases that are neither a default, nor among the newest, nor the homolog source of one that stays. */
+/**
+ * Lists releases that can go: neither a default, nor among the newest before or after it, nor the homolog source of one
+ * that stays. Releases after the default are those that `refresh` refused, or that were taken out of service. They must
+ * not take the place of the release before the default, to which a lab goes back.
+ */
 function oldReleases(
   catalog: IndexCatalog,
   slug: string | undefined,
@@ -76,16 +84,15 @@ function oldReleases(
   const databases = table.databases().filter((database) => slug === undefined || database.slug === slug);
   if (slug !== undefined && databases.length === 0) throw onlyDatabaseNotFound(slug, catalog);
   const onDisk = new Map(scanned.releases.map((release) => [`${release.slug} ${release.id}`, release]));
-  let going = databases.flatMap((database) =>
-    table
-      .releases(database.slug)
-      .filter(({ id }) => id !== database.defaultReleaseId)
-      .slice(keptCount)
-      .flatMap(({ id, publishedAt }) => {
-        const onThisDisk = onDisk.get(`${database.slug} ${id}`);
-        return onThisDisk === undefined ? [] : [{ ...onThisDisk, publishedAt }];
-      }),
-  );
+  let going = databases.flatMap((database) => {
+    const newestFirst = table.releases(database.slug);
+    const place = newestFirst.findIndex(({ id }) => id === database.defaultReleaseId);
+    const [after, before] = [newestFirst.slice(0, place), newestFirst.slice(place + 1)];
+    return [...after.slice(keptCount), ...before.slice(keptCount)].flatMap(({ id, publishedAt }) => {
+      const onThisDisk = onDisk.get(`${database.slug} ${id}`);
+      return onThisDisk === undefined ? [] : [{ ...onThisDisk, publishedAt }];
+    });
+  });
   // A release that stays may need another as its homolog source, which may need a third.
   for (let before = -1; before !== going.length;) {
     before = going.length;
