@@ -28,6 +28,8 @@ export const PAIR_ALIGNMENTS_MAX_COUNT = 100;
  * domains up to the same E-value. */
 export const ALIGNMENTS_COUNT = 10;
 export const ALIGNMENTS_EXPECTED_FALSE_HITS = 0.01;
+/** Largest E-value of a pair, or of one of its alignments, that is refined in stretches, if more are not asked for. */
+export const ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS = 10;
 /** Largest E-value of a domain of an annotated protein, if a request names none. */
 export const ANNOTATION_EXPECTED_FALSE_HITS = 1e-3;
 /** Searches of one protein that is annotated: later ones are of what has no domain yet. */

@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { annotateRelease, type AnnotateReport } from '../build-release/annotate.js';
-
 import { annotatedInput } from '../build-release/sources/earlier-release.js';
 import type { InputFiles } from '../build-release/sources/input-files.js';
+import { neighboursDirectory } from '../neighbours/card.js';
 import { openRelease } from '../release/open.js';
 import { readCalibrationCard } from '../significance/sidecar.js';
 import { publishBuilt, type IndexCatalog, type LocatedRelease } from './catalog.js';
@@ -19,6 +20,8 @@ export interface Annotated {
   readonly report: AnnotateReport;
   /** Absent where the release has a calibration already, or no identically measured release has one. */
   readonly transferred?: TransferredEvidence;
+  /** Whether the earlier release has a graph of neighbours and this one has none. */
+  readonly lacksNeighbours: boolean;
   readonly elapsedMs: number;
 }
 
@@ -52,5 +55,7 @@ export async function annotate(
   const row = await publishBuilt(catalog, { ...annotated, slug }, { isDefault: false });
   const transferred = isCalibrated ? undefined : await transferMeasured(catalog, annotated, slug);
   if (isDefault) await catalog.table.publish(row);
-  return { report, transferred, elapsedMs: performance.now() - startedMs };
+  const [had, has] = [directory, annotated.directory].map((each) => existsSync(neighboursDirectory(each)));
+  const elapsedMs = performance.now() - startedMs;
+  return { report, transferred, lacksNeighbours: had && !has, elapsedMs };
 }

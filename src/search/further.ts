@@ -1,7 +1,7 @@
 import type { AffineAlignment, KernelBackend, KernelOptions, QueryTokens } from '../kernels/kernels.js';
 import { openInMemory } from '../kernels/memory-store.js';
 import { sourceOf, tokensOfStretch } from '../kernels/stretch-tokens.js';
-import { PAIR_ALIGNMENTS_MAX_COUNT } from '../limits.js';
+import { ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS, PAIR_ALIGNMENTS_MAX_COUNT } from '../limits.js';
 import { openTokenReader } from '../release/rows/token-reader.js';
 import { tracePath } from './align.js';
 import type { AlignmentSignificance, JudgeAlignment } from './pairs/candidate-significance.js';
@@ -214,8 +214,6 @@ interface RefinedTarget {
   readonly logCount: number;
 }
 
-/** Largest E-value of an alignment that is refined, if more are not asked for. */
-const REFINED_E_VALUE = 10;
 /** Factor on the E-values of stretches. The two kinds of them so add a fifth to the false hits of whole proteins. */
 const CHOICE_FACTOR = 10;
 /** Residues around an alignment that its path is sought in. */
@@ -324,7 +322,7 @@ export function createPathFinder(
 }
 
 function isRefined({ significance }: JudgedPath, maxEValue: number): boolean {
-  return significance.eValue <= Math.max(REFINED_E_VALUE, maxEValue);
+  return significance.eValue <= Math.max(ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS, maxEValue);
 }
 
 /** Other alignments that bound the stretches of one. */

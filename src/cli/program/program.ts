@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Help } from 'commander';
 import type { CommandContext } from '../terminal/command.js';
 import { explainOptionErrors, refuseForeignOption } from './options.js';
 import { COMMANDS, FORMER_NAMES, ROOT_HELP, type CommandEntry } from './table.js';
@@ -32,7 +32,13 @@ export async function openProgram(
     .showHelpAfterError('(see --help)')
     .configureOutput({ writeErr: (text) => context.stderr.write(text) })
     .version(VERSION)
-    .configureHelp({ subcommandDescription: (command) => command.summary() || command.description() })
+    .configureHelp({
+      subcommandDescription: (command) => command.summary() || command.description(),
+      optionDescription(option) {
+        const plain = Help.prototype.optionDescription.call(this, option);
+        return option.mandatory ? `${plain} (required)` : plain;
+      },
+    })
     .helpCommand(false)
     .addHelpText('after', ROOT_HELP);
   await addCommands(program, COMMANDS, words, context);

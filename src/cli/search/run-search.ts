@@ -1,6 +1,7 @@
 import { openSearcher } from '../../searcher.js';
 import { loadConfig, type ApplianceConfig } from '../../config.js';
 import { assert, Refusal } from '../../errors.js';
+import { ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS } from '../../limits.js';
 import { explainEmptySelection } from '../../release/filter/near.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import type { Release, TargetSpace } from '../../release/release.js';
@@ -99,7 +100,7 @@ export async function runSearch(fasta: string, given: SearchFlags, context: Comm
       relatives: flags.homologs ?? 'as_release',
       ...(bounds && { alignments: bounds }),
       ...(flags.queryRange && { queryRange: flags.queryRange }),
-      ...usedEValuesOf(format, propagates, selection),
+      ...usedEValuesOf(format, propagates, selection, bounds !== undefined),
       ...(deep.rounds > 1 && { alignedMaxEValue: deep.maxEValue }),
       ...(flags.databaseSize !== undefined && { databaseSize: flags.databaseSize }),
       ...(hasProbability(flags) && { probability: 'required' as const }),
@@ -131,7 +132,8 @@ export async function runSearch(fasta: string, given: SearchFlags, context: Comm
     const deepened = await addHomologRows(counted, deep, search);
     const answers = format === 'a3m' ? warnOfLoneQuery(deepened, context) : deepened;
     const layout = layoutFor(context, {
-      hasAlignments: flags.alignments === true,
+      // Rows of one target differ by their places.
+      hasAlignments: flags.alignments === true || (bounds !== undefined && format !== 'table'),
       hasProbability: flags.probability === true,
       path: flags.output,
       manual: manualUrl(serverUrl(config)),
@@ -151,15 +153,17 @@ export async function runSearch(fasta: string, given: SearchFlags, context: Comm
 /**
  * Settings by which no work is done for candidates that the cut-off leaves out. JSON and HTML have the digest of the
  * whole list, with its alignments, and walks start from more hits than the output shows. Tables of other programs show
- * no ranks, which count candidates that are left out.
+ * no ranks, which count candidates that are left out. Refined alignments can pass a cut-off that their pair does not.
  */
 function usedEValuesOf(
   format: FormatName,
   propagates: boolean,
   { cutOffs }: ReturnType<typeof selectionOf>,
+  hasAlignments: boolean,
 ): Pick<SearchSettings, 'alignedMaxEValue' | 'usedMaxEValue'> {
-  const { maximum_expected_false_hits: largest } = cutOffs;
-  if (largest === undefined || propagates || format === 'json' || format === 'html') return {};
+  const { maximum_expected_false_hits: bound } = cutOffs;
+  if (bound === undefined || propagates || format === 'json' || format === 'html') return {};
+  const largest = hasAlignments ? Math.max(bound, ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS) : bound;
   return { alignedMaxEValue: largest, ...(isTableOfAnother(format) && { usedMaxEValue: largest }) };
 }
 

@@ -5,7 +5,7 @@ import { Refusal } from '../../errors.js';
 export function positiveInteger(text: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new InvalidArgumentError('a whole number from 1 is expected.');
+  throw new InvalidArgumentError('Expected a whole number from 1.');
 }
 
 /** Parses the value of an option that is a finite number above 0. Errors  InvalidArgumentError */

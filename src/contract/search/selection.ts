@@ -6,7 +6,11 @@ import { closed, enumeration, quantity, ratio } from '../grammar/schema.js';
 /** Cut-offs that a candidate must pass. */
 export const CUT_OFFS = {
   maximum_expected_false_hits: Type.Optional(
-    quantity('Largest E-value; candidates without an E-value are left out.', { minimum: 0 }),
+    quantity(
+      'Largest E-value; candidates without an E-value are left out. With `alignments`, the smallest E-value of the ' +
+        'alignments of a candidate counts.',
+      { minimum: 0 },
+    ),
   ),
   minimum_query_coverage_ratio: Type.Optional(
     ratio('Minimum query coverage: length of the aligned part of the query ÷ length of the query.'),

@@ -56,7 +56,9 @@ beforeAll(async () => {
   const publishedAt = new Date().toISOString();
   await appliance.releases.publish({ id: releaseId, slug: 'demo', publishedAt, manifest: release.manifest });
   await appliance.close();
-  await expect(run(fasta, '-d', 'demo', '-o', join(folder, 'early'))).rejects.toThrow('calibrate it with');
+  await expect(run(fasta, '-d', 'demo', '-o', join(folder, 'early'))).rejects.toThrow(
+    '"gloaming index calibrate demo" computes them',
+  );
   const words = ['index', 'calibrate', 'demo', '--full', '--sample', '120', '--no-qualification'];
   await promisify(execFile)(process.execPath, [PROGRAM, ...words], {
     env: { ...process.env, ...environment },

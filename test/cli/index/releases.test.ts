@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -213,6 +213,17 @@ describe('gloaming index prune', () => {
     expect(await index('prune', 'lab', '--keep', '1')).toContain('Nothing to prune');
     const listed = await index('prune', 'lab', '--keep', '0');
     expect(listed.match(/^lab +dbr_/gm)).toHaveLength(2);
+  });
+
+  it('says after a change of attributes that the neighbours are missing', async () => {
+    const graph = `${(await defaultRelease()).directory}.neighbours`;
+    mkdirSync(graph);
+    const output = await index('annotate', 'lab', '--title', 'Later', '--no-default').finally(() =>
+      rmdirSync(graph),
+    );
+    expect(output).toContain(
+      'It has no neighbours, so that --propagation is refused: "gloaming index neighbours lab"',
+    );
   });
 
   it('has nothing to do afterwards, and refuses an unknown database', async () => {

@@ -61,11 +61,18 @@ async function annotateDatabase(
   stdout.write(describeAnnotated(located.slug, annotated));
 }
 
-function describeAnnotated(slug: string, { report, transferred, elapsedMs }: Annotated): string {
+function describeAnnotated(
+  slug: string,
+  { report, transferred, lacksNeighbours, elapsedMs }: Annotated,
+): string {
   const { isKnown, notes, release } = report;
   const head = isKnown
     ? `${slug} has this release already`
     : `Annotated ${slug} in ${formatDuration(elapsedMs)}`;
   const noteLines = notes.map((note) => `  ${note}\n`).join('');
-  return `${head}: ${release.id}\n${noteLines}${transferred === undefined ? '' : describeTransfer(transferred)}`;
+  const kept = transferred === undefined ? '' : describeTransfer(transferred);
+  const lost = lacksNeighbours
+    ? `It has no neighbours, so that --propagation is refused: "gloaming index neighbours ${slug}" finds them again.\n`
+    : '';
+  return `${head}: ${release.id}\n${noteLines}${kept}${lost}`;
 }
