@@ -13,7 +13,7 @@ import {
 } from '../../services/export/columns.js';
 import type { ExportFormat } from '../../services/export/formats.js';
 import type { ExportEncoder, ExportedSearch, ExportQuery } from '../../services/export/rows.js';
-import { wideEncoder } from '../../services/export/text.js';
+import { fastaEncoder, wideEncoder } from '../../services/export/text.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
 import type { CommandContext } from '../terminal/command.js';
 import { writeOutput } from './output.js';
@@ -24,6 +24,11 @@ import type { Layout, SearchOutput, SearchReport } from './report.js';
 /** Tab-separated values: a header line, then one line for each candidate. An absent value is empty. */
 export function formatTsv(reports: AsyncIterable<SearchReport>, layout: Layout): SearchOutput {
   return encoded(reports, (search) => wideEncoder(search, columnsOf(layout)));
+}
+
+/** FASTA of the found proteins, each once. */
+export function formatFasta(reports: AsyncIterable<SearchReport>): SearchOutput {
+  return encoded(reports, fastaEncoder);
 }
 
 /** An Arrow IPC file with the columns of the TSV. An absent value is null. */

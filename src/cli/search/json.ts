@@ -1,5 +1,4 @@
 import { presentSearch } from '../../services/search/present-search.js';
-import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { reportHtml, type ReportResult } from '../report/report.js';
 import type { Layout, SearchOutput, SearchReport } from './report.js';
 
@@ -24,33 +23,8 @@ async function presentReport(report: SearchReport): Promise<Record<string, unkno
     database,
     execution,
     ...answer,
-    candidates: candidates.map(shownCandidate),
+    candidates,
     ...(report.propagation !== undefined && { propagation: report.propagation }),
-  };
-}
-
-/**
- * Squared norms of int8 tokens are not exactly 1, so the distance of a protein to itself may be slightly negative and a
- * cosine slightly above 1. Shown values are cut to the range of a cosine; digests are made of the integers.
- */
-function shownCandidate(candidate: HomologyCandidate): HomologyCandidate {
-  const { maxsim, late_interaction: late, ...measurements } = candidate.measurements;
-  return {
-    ...candidate,
-    measurements: {
-      ...measurements,
-      late_interaction: {
-        ...late,
-        distance: Math.max(0, late.distance),
-        mean_closest_cosine_distance: Math.max(0, late.mean_closest_cosine_distance),
-        mean_closest_cosine_similarity: Math.min(1, late.mean_closest_cosine_similarity),
-      },
-      maxsim: {
-        bidirectional: Math.max(0, maxsim.bidirectional),
-        query_to_target: Math.max(0, maxsim.query_to_target),
-        target_to_query: Math.max(0, maxsim.target_to_query),
-      },
-    },
   };
 }
 

@@ -15,7 +15,7 @@ import { evidenceWarnings, type SearchedDatabase } from '../../services/search/p
 import type { CommandContext } from '../terminal/command.js';
 import { alignmentBoundsOf } from '../terminal/search-settings.js';
 import { manualUrl, serverUrl } from '../terminal/server-url.js';
-import { formatArrow, formatAsExport, formatTsv, writeAlignments } from './encoded.js';
+import { formatArrow, formatAsExport, formatFasta, formatTsv, writeAlignments } from './encoded.js';
 import { addHomologRows, deepRowsOf, refuseRoundsWithoutCalibration } from './deep-rows.js';
 import { readFilterExpressions } from './filter.js';
 import { formatHtml, formatJson } from './json.js';
@@ -46,7 +46,6 @@ import { alignmentOf, type Layout, type SearchFormat, type SearchReport } from '
 import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
 import { reportUnsupported } from './unsupported.js';
 import { selectRelease } from './select-release.js';
-import { formatFasta } from './sequences.js';
 import { formatTables } from './table.js';
 
 /** Formats of the command line. All other formats are those of the exports. */
@@ -64,6 +63,33 @@ function ownConfig(config: ApplianceConfig, { threads = config.threads }: Search
   return { ...config, device: config.device === 'auto' ? 'cpu' : config.device, threads };
 }
 
+/** What the options ask for. It is read before anything is opened. */
+interface Asked {
+  readonly format: FormatName;
+  readonly exported: ExportFormat | undefined;
+  readonly evidence: SearchSettings['evidence'];
+  readonly filter: ReturnType<typeof readFilterExpressions>;
+  readonly selection: ReturnType<typeof selectionOf>;
+  readonly propagates: boolean;
+  readonly bounds: AlignmentBounds | undefined;
+  readonly deep: ReturnType<typeof deepRowsOf>;
+}
+
+/** Errors  Refusals of options and filter */
+async function askedBy(flags: SearchFlags): Promise<Asked> {
+  const exported = await exportFormatOf(flags);
+  return {
+    format: formatIn(flags),
+    exported,
+    evidence: evidenceOf(flags, exported),
+    filter: readFilterExpressions(flags.filter),
+    selection: selectionOf(flags),
+    propagates: isPropagated(flags),
+    bounds: alignmentBoundsOf(flags),
+    deep: deepRowsOf(flags),
+  };
+}
+
 /**
  * Searches without a server, and writes the answers.
  * Errors  Refusals of options, queries and filter; Fault if the release or its encoder cannot be opened
@@ -71,14 +97,8 @@ function ownConfig(config: ApplianceConfig, { threads = config.threads }: Search
 export async function runSearch(fasta: string, given: SearchFlags, context: CommandContext): Promise<void> {
   const flags = given.output === '-' ? { ...given, output: undefined } : given;
   refuseOverwrite(fasta, flags.output);
-  const format = formatIn(flags);
-  const exported = await exportFormatOf(flags);
-  const evidence = evidenceOf(flags, exported);
-  const filter = readFilterExpressions(flags.filter);
-  const selection = selectionOf(flags);
-  const propagates = isPropagated(flags);
-  const bounds = alignmentBoundsOf(flags);
-  const deep = deepRowsOf(flags);
+  const asked = await askedBy(flags);
+  const { format, exported, selection, deep } = asked;
   refuseBinaryOnTerminal(flags, context);
   const config = loadConfig(context.environment);
   const own = ownConfig(config, flags);
@@ -90,21 +110,8 @@ export async function runSearch(fasta: string, given: SearchFlags, context: Comm
     const database = selectRelease(releases, flags.database);
     const engine = await engines.open(database.releaseId);
     refuseBoundWithoutCalibration(selection, engine);
-    const propagation = propagates ? await openPropagation(engine) : undefined;
-    const settings = {
-      targetSpace: spaceOf(engine.release, filter),
-      limit: limitOf(flags, engine.qualification?.card),
-      evidence,
-      guarantee: flags.guarantee ?? 'approximate',
-      significance: flags.significance ?? 'if_available',
-      relatives: flags.homologs ?? 'as_release',
-      ...(bounds && { alignments: bounds }),
-      ...(flags.queryRange && { queryRange: flags.queryRange }),
-      ...usedEValuesOf(format, propagates, selection, bounds !== undefined),
-      ...(deep.rounds > 1 && { alignedMaxEValue: deep.maxEValue }),
-      ...(flags.databaseSize !== undefined && { databaseSize: flags.databaseSize }),
-      ...(hasProbability(flags) && { probability: 'required' as const }),
-    };
+    const propagation = asked.propagates ? await openPropagation(engine) : undefined;
+    const settings = settingsOf(flags, asked, engine);
     warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
     warnOfEvidence(engine, flags, context);
     warnOfMissingEValues(engine, database, flags, context);
@@ -112,28 +119,18 @@ export async function runSearch(fasta: string, given: SearchFlags, context: Comm
     const queries = queriesOf(fasta, context);
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
     const usedQueries = isSingle ? onlyQuery(queries) : queries;
-    const stopping = new AbortController();
     refuseRoundsWithoutCalibration(deep, engine);
-    const searched = searchAll(
-      usedQueries,
-      settings,
-      engine,
-      stopping.signal,
-      deep.rounds > 1 ? deep : undefined,
-    );
+    const stopping = new AbortController();
+    const rounds = deep.rounds > 1 ? deep : undefined;
+    const searched = searchAll(usedQueries, settings, engine, stopping.signal, rounds);
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
-    const reported = flags.verbose === true ? reportFunnels(reports, context) : reports;
-    const explained = reportUnsupported(reported, format, context);
-    const whole =
-      propagation === undefined ? explained : propagateReports(explained, propagation, selection.cutOffs);
-    const shown = selectReports(whole, selection, format, context);
-    const counted = bounds === undefined ? shown : reportCutAlignments(shown, bounds, context);
+    const shown = shownReports(reports, flags, asked, propagation, context);
     const search = { ...own, limit: settings.limit, signal: stopping.signal };
-    const deepened = await addHomologRows(counted, deep, search);
+    const deepened = await addHomologRows(shown, deep, search);
     const answers = format === 'a3m' ? warnOfLoneQuery(deepened, context) : deepened;
     const layout = layoutFor(context, {
       // Rows of one target differ by their places.
-      hasAlignments: flags.alignments === true || (bounds !== undefined && format !== 'table'),
+      hasAlignments: flags.alignments === true || (asked.bounds !== undefined && format !== 'table'),
       hasProbability: flags.probability === true,
       path: flags.output,
       manual: manualUrl(serverUrl(config)),
@@ -148,6 +145,44 @@ export async function runSearch(fasta: string, given: SearchFlags, context: Comm
   } finally {
     await searcher.close();
   }
+}
+
+/** Errors  Refusals of the filter */
+function settingsOf(
+  flags: SearchFlags,
+  { format, evidence, filter, selection, propagates, bounds, deep }: Asked,
+  { release, qualification }: SearchEngine,
+): SearchSettings {
+  return {
+    targetSpace: spaceOf(release, filter),
+    limit: limitOf(flags, qualification?.card),
+    evidence,
+    guarantee: flags.guarantee ?? 'approximate',
+    significance: flags.significance ?? 'if_available',
+    relatives: flags.homologs ?? 'as_release',
+    ...(bounds && { alignments: bounds }),
+    ...(flags.queryRange && { queryRange: flags.queryRange }),
+    ...usedEValuesOf(format, propagates, selection, bounds !== undefined),
+    ...(deep.rounds > 1 && { alignedMaxEValue: deep.maxEValue }),
+    ...(flags.databaseSize !== undefined && { databaseSize: flags.databaseSize }),
+    ...(hasProbability(flags) && { probability: 'required' as const }),
+  };
+}
+
+/** Takes reports of all candidates to those that are written, and says on standard error what is left out. */
+function shownReports(
+  reports: AsyncIterable<SearchReport>,
+  flags: SearchFlags,
+  { format, selection, bounds }: Asked,
+  propagation: Awaited<ReturnType<typeof openPropagation>> | undefined,
+  context: CommandContext,
+): AsyncIterable<SearchReport> {
+  const reported = flags.verbose === true ? reportFunnels(reports, context) : reports;
+  const explained = reportUnsupported(reported, format, context);
+  const whole =
+    propagation === undefined ? explained : propagateReports(explained, propagation, selection.cutOffs);
+  const shown = selectReports(whole, selection, format, context);
+  return bounds === undefined ? shown : reportCutAlignments(shown, bounds, context);
 }
 
 /**

@@ -114,8 +114,9 @@ function requireCalibration({ calibration }: SearchEngine, database: string): Ca
   if (calibration !== undefined) return calibration;
   throw new Refusal(
     'significance_unavailable',
-    `Domains are chosen by E-value, and ${database} has none. "gloaming index calibrate ${database}" computes them, or ` +
-      'says why it cannot. Related families need a common clan for that.',
+    `Domains are chosen by E-value, and ${database} has none. ` +
+      `"gloaming index calibrate ${database}" computes them, or says why it cannot. ` +
+      'Related families need a common clan for that.',
   );
 }
 

@@ -168,7 +168,9 @@ function fastaRecord({ query, candidate }: ExportRow): string {
     ...(typeof name === 'string' && name !== '' ? [name] : []),
     `query=${query.id}`,
     `rank=${rank}`,
-    `distance=${measurements.maxsim.bidirectional}`,
+    // Quantisation can make the distance of a protein to itself slightly negative.
+    `distance=${Math.max(0, measurements.maxsim.bidirectional).toFixed(4)}`,
+    `score=${measurements.affine.raw_score}`,
   ];
   const header = `>${idText(target.id)} ${about.join(' ').replaceAll(/\s+/g, ' ')}\n`;
   const lines: string[] = [];

@@ -2,9 +2,8 @@
 
 import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
-import { formatArrow, formatAsExport, formatTsv } from '#src/cli/search/encoded.js';
+import { formatArrow, formatAsExport, formatFasta, formatTsv } from '#src/cli/search/encoded.js';
 import { formatJson } from '#src/cli/search/json.js';
-import { formatFasta } from '#src/cli/search/sequences.js';
 import type { SearchReport } from '#src/cli/search/report.js';
 import { formatOf, type ExportOptions } from '#src/services/export/formats.js';
 import { each, layout, reportOf, textOf } from './reports.js';
@@ -221,7 +220,8 @@ describe('search results as JSON', () => {
 
 describe('search results as sequences', () => {
   it('are whole candidates in FASTA, best first, each saying for which query and how near', async () => {
-    expect(await textOf(formatFasta(each(reportOf())))).toBe(
+    // The second query finds the same proteins.
+    expect(await textOf(formatFasta(each(reportOf(), reportOf())))).toBe(
       '>P00001 Query itself query=Q1 rank=1 distance=0.0000 score=110\nMKTAYIAKQRQISFVKSHFSRQ\n' +
         '>P00002 Uncharacterized protein with a name that goes on and on query=Q1 rank=2 distance=0.2500 score=61\n' +
         'GGMRTAYLAKQRAAQISFIKSHGG\n' +
