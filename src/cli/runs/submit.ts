@@ -75,6 +75,7 @@ async function submit(file: string, flags: SubmitFlags, context: CommandContext)
 }
 
 function batchRequest(fasta: string, file: string, flags: SubmitFlags): RunRequest {
+  if (fasta.trim() === '') throw new Refusal('invalid_fasta', `${file} holds no FASTA record.`);
   const { database, limit = DEFAULT_LIMIT, label, priority } = flags;
   const { guarantee, significance, homologs, databaseSize, queryRange, probability } = flags;
   const bounds = alignmentBoundsOf(flags);

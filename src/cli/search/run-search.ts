@@ -31,6 +31,7 @@ import {
   type FormatName,
   type SearchFlags,
 } from './options.js';
+import { interruptible } from '../terminal/interrupt.js';
 import { refuseOverwrite } from '../terminal/overwrite.js';
 import { isFolder, layoutFor, writeOutput } from './output.js';
 import { propagateReports } from './propagation.js';
@@ -136,7 +137,10 @@ export async function runSearch(fasta: string, given: SearchFlags, context: Comm
       manual: manualUrl(serverUrl(config)),
     });
     try {
-      await writeAnswers(answers, exported, layout, flags, context);
+      await interruptible((signal) => {
+        signal.addEventListener('abort', () => stopping.abort(signal.reason));
+        return writeAnswers(answers, exported, layout, flags, context);
+      }, 'Interrupted.');
     } finally {
       // If the output is closed early, the search in progress is cancelled before its engine is closed.
       stopping.abort();

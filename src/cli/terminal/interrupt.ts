@@ -5,10 +5,12 @@ import { Refusal } from '../../errors.js';
  * ends the process at once.
  * Errors  those of the work; Refusal `interrupted` where it was aborted
  */
-export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+export async function interruptible<Result>(
+  work: (signal: AbortSignal) => Promise<Result>,
+  message = 'Interrupted. The same command goes on from here.',
+): Promise<Result> {
   const controller = new AbortController();
-  const interrupt = (): void =>
-    controller.abort(new Refusal('interrupted', 'Interrupted. The same command goes on from here.'));
+  const interrupt = (): void => controller.abort(new Refusal('interrupted', message));
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   try {
     return await work(controller.signal);

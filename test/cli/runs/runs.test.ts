@@ -71,6 +71,12 @@ describe('gloaming runs', () => {
     expect(lines.every((cells) => cells.length === lines[0].length)).toBe(true);
   });
 
+  it('refuses an empty file before it asks the server', async () => {
+    const empty = join(bench.folder, 'empty.fasta');
+    writeFileSync(empty, '\n');
+    await expect(run(['submit', empty])).rejects.toThrow(`${empty} holds no FASTA record.`);
+  });
+
   it('submits with a filter and cut-offs, waits, and writes the selected candidates as a table', async () => {
     const output = join(bench.folder, 'kept.tsv');
     const words = ['submit', '-', '-l', '10', '--filter', 'length<=100000', '--guarantee', 'exhaustive'];
