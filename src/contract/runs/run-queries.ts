@@ -19,7 +19,8 @@ export const QUERY_SOURCES = {
   fasta: Type.Optional(
     text(
       'Queries as FASTA. The id of a query is the accession of a UniProt header, otherwise the first ' +
-        'word of the header. A database build reads ids of targets in the same way.',
+        'word of the header. A database build reads ids of targets in the same way. An id has at most 256 ' +
+        'characters and no control characters; the rest of the header may be longer.',
       {
         minLength: 1,
         maxLength: BATCH_FASTA_MAX_CHARACTERS,

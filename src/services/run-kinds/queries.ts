@@ -1,7 +1,13 @@
 import type { BatchSearchRunInput } from '../../contract/runs/run-kinds.js';
 import { Refusal } from '../../errors.js';
 import { faultAt, placeText, type Place, type RefusalLocation } from '../../places.js';
-import { BATCH_FASTA_MAX_CHARACTERS, BATCH_MAX_QUERIES, REFUSAL_MAX_LOCATIONS } from '../../limits.js';
+import {
+  BATCH_FASTA_MAX_CHARACTERS,
+  BATCH_MAX_QUERIES,
+  FASTA_ID_MAX_CHARACTERS,
+  REFUSAL_MAX_LOCATIONS,
+} from '../../limits.js';
+import { printable } from '../../printable.js';
 import { refuseRange } from '../../search/refusals.js';
 import { readFasta } from '../../sequence/fasta.js';
 import { parseFastaHeader } from '../../sequence/fasta-header.js';
@@ -29,6 +35,8 @@ interface RawQuery {
 
 /** Characters that are copied before the event loop gets a turn. */
 const PIECE_CHARACTERS = 64 * 1024;
+/** Characters of an invalid id that a message quotes. */
+const SHOWN_ID_CHARACTERS = 40;
 
 /**
  * Reads the queries of a run, of uploaded files, too, and the ids of these files.
@@ -67,6 +75,8 @@ async function readQueries(input: QueryInput, openFasta: OpenFasta): Promise<rea
     }
     if (slice.isOver) await slice.pause();
     try {
+      // The schema has bounded ids that are members of a request.
+      if (line !== undefined) refuseId(id);
       const query = { id: id ?? String(index), sequence: normaliseProtein(text).sequence };
       if (input.query_range !== undefined) refuseRange(query, input.query_range);
       queries.push(query);
@@ -75,7 +85,8 @@ async function readQueries(input: QueryInput, openFasta: OpenFasta): Promise<rea
       faultCount += 1;
       if (errors.length === REFUSAL_MAX_LOCATIONS) continue;
       const message = line === undefined ? error.message : `${line}: ${error.message}`;
-      errors.push(faultAt(place, message, { value: text, bounds: { query_index: index } }));
+      const value = error.details.id ?? text;
+      errors.push(faultAt(place, message, { value, bounds: { query_index: index } }));
     }
   }
   if (faultCount === 0) return queries;
@@ -84,6 +95,19 @@ async function readQueries(input: QueryInput, openFasta: OpenFasta): Promise<rea
     `${faultCount} of ${queries.length + faultCount} queries cannot be searched; the first is ` +
       `${placeText(['input', ...(errors[0].place ?? []).slice(1)])}: ${errors[0].message}`,
     { errors, fault_count: faultCount },
+  );
+}
+
+/** Ids of FASTA have the bound of ids of targets, and no character that acts on a terminal or reorders a line. */
+function refuseId(id = ''): void {
+  const shown = printable(id);
+  if (id.length <= FASTA_ID_MAX_CHARACTERS && shown === id) return;
+  const fault = shown === id ? `has ${id.length} characters` : 'has control characters';
+  throw new Refusal(
+    'invalid_queries',
+    `The id "${shown.slice(0, SHOWN_ID_CHARACTERS)}…" ${fault}; an id has at most ${FASTA_ID_MAX_CHARACTERS} ` +
+      'characters and no control characters.',
+    { id: shown },
   );
 }
 

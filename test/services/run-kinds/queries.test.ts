@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Refusal } from '#src/errors.js';
 import { BATCH_FASTA_MAX_CHARACTERS } from '#src/limits.js';
+import type { RefusalLocation } from '#src/places.js';
 import { readManagedQueries } from '#src/services/run-kinds/queries.js';
 import { context } from '../runs/hands.js';
 
@@ -18,6 +20,40 @@ function uploaded(recordCount: number) {
   });
   return { reading, seen };
 }
+
+describe('the id of a query in FASTA', () => {
+  const read = (fasta: string) =>
+    readManagedQueries({ fasta }, context(), { openManagedFile: () => expect.fail('no file') });
+
+  it('has at most 256 characters; the rest of its header may be longer', async () => {
+    const id = 'i'.repeat(256);
+    const { queries } = await read(
+      `>${id} ${'description '.repeat(1_000)}\nACDE\n>sp|P69905|HBA_HUMAN X\nACDE`,
+    );
+    expect(queries.map((query) => query.id)).toEqual([id, 'P69905']);
+    const refusal = await read(`>fine\nACDE\n>${'i'.repeat(5_000_000)}\nACDE\n`).catch(
+      (error: unknown) => error,
+    );
+    expect(refusal).toMatchObject({ code: 'invalid_queries', details: { fault_count: 1 } });
+    const { errors } = (refusal as Refusal).details as { errors: RefusalLocation[] };
+    expect(errors[0]).toMatchObject({ location: 'body.fasta', bounds: { query_index: 1 } });
+    expect(errors[0]!.message).toBe(
+      `fasta:3: The id "${'i'.repeat(40)}…" has 5000000 characters; an id has at most 256 characters and no ` +
+        'control characters.',
+    );
+    expect(JSON.stringify(refusal).length).toBeLessThan(2_000);
+  });
+
+  it.each(['\u202e', '\u0007', '\u001b', '\u0085'])(
+    'has no control character such as %j',
+    async (character) => {
+      const refusal = await read(`>a${character}b\nACDE\n`).catch((error: unknown) => error);
+      expect(refusal).toMatchObject({ code: 'invalid_queries' });
+      expect((refusal as Refusal).message).toContain('"a\ufffdb…" has control characters');
+      expect(JSON.stringify((refusal as Refusal).details)).not.toContain(character);
+    },
+  );
+});
 
 describe('an uploaded FASTA file', () => {
   it('has the bound of FASTA in a request, and is read no further than that', async () => {
