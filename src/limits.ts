@@ -160,7 +160,7 @@ export const RUN_ATTEMPT_WAIT_MAX_MS = 60 * 60 * 1000;
 /** Rows, and bytes before compression, of one stored block of results. */
 export const RUN_BLOCK_MAX_ROWS = 500;
 export const RUN_BLOCK_MAX_BYTES = 4 * MEBIBYTE_BYTES;
-/** Bytes of one page of results. */
+/** Bytes of one page of results, or of runs. */
 export const RUN_PAGE_MAX_BYTES = 8 * MEBIBYTE_BYTES;
 /** Bytes of a page that are kept free for the members around its rows. */
 export const RUN_PAGE_HEAD_BYTES = 4_096;

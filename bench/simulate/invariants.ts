@@ -4,6 +4,7 @@ import type { EventRow } from '../../src/store/tables/events.js';
 import type { RunRow } from '../../src/store/tables/runs.js';
 import type { UsageEntry } from '../../src/store/tables/usage.js';
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../../src/store/tables/webhooks.js';
+import { atOnce } from '../../src/turns.js';
 import type { Expectations, Kind } from './expectations.js';
 import type { Mirror } from './mirror.js';
 import { Broken } from './operator.js';
@@ -234,7 +235,7 @@ export function checkRest(
 }
 
 function completedRuns(tables: Tables, organizationId: string): number {
-  return tables.runs.list(organizationId, { status: 'completed' }, 1_000).runs.length;
+  return atOnce(tables.runs.list(organizationId, { status: 'completed' }, { limit: 1_000 })).runs.length;
 }
 
 function isEnded({ status }: LabelledRow): boolean {

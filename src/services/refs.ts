@@ -4,6 +4,7 @@ import { Refusal } from '../errors.js';
 import { compareFound, judgeNames, type FoundName } from '../release/names/search.js';
 import type { FileRow, FileTable } from '../store/storage/files.js';
 import type { RunRow, RunTable } from '../store/tables/runs.js';
+import { atOnce } from '../turns.js';
 import type { Catalog } from './search/catalog.js';
 import type { RequestContext } from './context.js';
 import { requireReadable } from './storage/file-access.js';
@@ -114,7 +115,7 @@ function findRuns(
     });
   const exact = runs.get(query);
   if (exact !== undefined) return exact.organizationId === organizationId ? present(exact) : [];
-  return runs.list(organizationId, {}, RUNS_MAX_SCANNED).runs.flatMap(present);
+  return atOnce(runs.list(organizationId, {}, { limit: RUNS_MAX_SCANNED })).runs.flatMap(present);
 }
 
 function findFiles(

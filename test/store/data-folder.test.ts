@@ -24,6 +24,7 @@ import { TargetSpaceTable } from '#src/store/tables/target-spaces.js';
 import { UsageTable } from '#src/store/tables/usage.js';
 import { WebhookTable } from '#src/store/tables/webhooks.js';
 import { latestVersion, SETTINGS_TABLE, VERSION_KEY } from '#src/store/version.js';
+import { atOnce } from '#src/turns.js';
 import { ROOT } from '../tools/paths.js';
 
 /* The README beside the data describes how they were made. */
@@ -106,7 +107,8 @@ describe('a data folder of version 1', () => {
     expect(runs.unfinished().map(({ id }) => id)).toEqual([ids.waitingRun]);
     const plan = JSON.parse(String(await unpackBytes(runs.plan(ids.waitingRun) as Buffer))) as object;
     expect(plan).toMatchObject({ limit: 5, release: { releaseId: ids.release } });
-    expect(runs.list(organizationId, {}, 10).runs.map(({ id }) => id)).toEqual([ids.waitingRun, ids.run]);
+    const listed = atOnce(runs.list(organizationId, {}, { limit: 10 }));
+    expect(listed.runs.map(({ id }) => id)).toEqual([ids.waitingRun, ids.run]);
   });
 
   it('has its earlier bills', () => {

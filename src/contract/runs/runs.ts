@@ -244,7 +244,9 @@ export const listRuns = defineRoute({
   path: '/v1/runs',
   tag: 'runs',
   summary: 'List runs',
-  description: 'Runs of the organization, newest first.',
+  description:
+    'Runs of the organization, newest first. A page ends early if a further run would exceed 8 MiB. ' +
+    'If few runs match the filter, a page may have none although `has_more` is true.',
   query: Type.Object(
     {
       status: Type.Optional(RunStatusSchema),

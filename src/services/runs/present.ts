@@ -30,6 +30,13 @@ export function presentRun(run: RunRow): Run {
   };
 }
 
+const ROW_SEPARATOR_BYTES = 1;
+
+/** Bytes of a run in a page of runs. */
+export function listedBytes(run: RunRow): number {
+  return Buffer.byteLength(JSON.stringify(presentRun(run))) + ROW_SEPARATOR_BYTES;
+}
+
 export function presentProgress({ status, stage, doneCount, totalCount, workMs }: RunRow): RunProgress {
   const rate = doneCount > 0 && workMs > 0 ? doneCount / (workMs / 1000) : undefined;
   return {
@@ -69,8 +76,6 @@ export async function resultPage(
     next_cursor: hasMore ? pages.seal(String(end), list) : null,
   };
 }
-
-const ROW_SEPARATOR_BYTES = 1;
 
 async function readRows(runId: string, start: number, count: number, table: RunTable): Promise<unknown[]> {
   const rows: unknown[] = [];

@@ -3,10 +3,13 @@ import { isFinal, type RunStatus } from '../../contract/runs/run-states.js';
 import { Refusal } from '../../errors.js';
 import {
   RUN_ATTEMPT_WAIT_MAX_MS,
+  RUN_PAGE_HEAD_BYTES,
+  RUN_PAGE_MAX_BYTES,
   RUN_PROMPT_ATTEMPTS_MAX_COUNT,
   RUN_WAIT_MAX_SECONDS,
 } from '../../limits.js';
 import type { RunRow, RunTable } from '../../store/tables/runs.js';
+import { inTurns } from '../../turns.js';
 import { realWorld, type World } from '../../world.js';
 import { remembered, type RequestContext } from '../context.js';
 import type { Page, PageRequest, Pages } from '../pages.js';
@@ -16,7 +19,7 @@ import { acceptRun, type AcceptDependencies } from './accept.js';
 import { EventStreams, streamEvents } from './events.js';
 import { RunExecutor } from './executor.js';
 import { outputsOf, rowCountOf, warningsOf } from './outputs.js';
-import { preferenceApplied, presentRun, resultPage, waitOf } from './present.js';
+import { listedBytes, preferenceApplied, presentRun, resultPage, waitOf } from './present.js';
 import { RunQueue } from './queue.js';
 import { pageFormat, tableOfPage, type TableRequest } from './result-table.js';
 import type { RunKind } from './run-kind.js';
@@ -100,14 +103,17 @@ export class Runs {
     return replyTo(await this.#waitForEnd(run.id, waitSeconds, context));
   }
 
-  list(
+  /** Errors  Refusal `cursor_invalid`; the context's signal */
+  async list(
     { status, endpoint, limit, cursor }: RunListRequest,
-    { organizationId }: RequestContext,
-  ): Reply<Page<Run>> {
+    { organizationId, signal }: RequestContext,
+  ): Promise<Reply<Page<Run>>> {
     const { pages } = this.#dependencies;
     const list = [organizationId, 'runs', status ?? '', endpoint ?? ''];
     const position = cursor === undefined ? undefined : pages.open(cursor, list);
-    const page = this.#table.list(organizationId, { status, endpoint }, limit, position);
+    const bounds = { limit, maxBytes: RUN_PAGE_MAX_BYTES - RUN_PAGE_HEAD_BYTES, sizeOf: listedBytes };
+    const listing = this.#table.list(organizationId, { status, endpoint }, bounds, position);
+    const page = await this.#world.aside(inTurns(listing, signal));
     const value: Page<Run> = {
       object: 'list',
       data: page.runs.map(presentRun),

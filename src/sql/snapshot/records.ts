@@ -9,6 +9,7 @@ import { RUN_LIST_MAX_SCANNED, SQL_TIMEOUT_MAX_SECONDS, SQL_USAGE_SEGMENT_ROWS }
 import { openControlStore, type ControlStore } from '../../store/control-store.js';
 import { RunTable, type RunRow } from '../../store/tables/runs.js';
 import { UsageTable } from '../../store/tables/usage.js';
+import { atOnce } from '../../turns.js';
 import { writeParquet } from './parquet.js';
 import {
   CANDIDATE_COLUMNS,
@@ -64,7 +65,7 @@ function runsOf(organizationId: string, table: RunTable): RunRow[] {
   const runs: RunRow[] = [];
   let position: string | undefined;
   do {
-    const page = table.list(organizationId, {}, RUN_LIST_MAX_SCANNED, position);
+    const page = atOnce(table.list(organizationId, {}, { limit: RUN_LIST_MAX_SCANNED }, position));
     runs.push(...page.runs);
     position = page.position;
   } while (position !== undefined);

@@ -8,6 +8,7 @@ import {
 } from '../../limits.js';
 import { EventTable, type EventRow } from './events.js';
 import type { ControlStore, Table } from '../control-store.js';
+import type { Steps } from '../../turns.js';
 import { RunRowTable, type RowBlock } from './run-rows.js';
 
 export interface RunFailure {
@@ -92,6 +93,14 @@ interface RunFilter {
   readonly endpoint?: string;
 }
 
+interface RunListBounds {
+  readonly limit: number;
+  /** Default: no bound. The first run is listed whatever its size. */
+  readonly maxBytes?: number;
+  /** Bytes of a run in the list; needed with `maxBytes`. */
+  readonly sizeOf?: (run: RunRow) => number;
+}
+
 interface RunListPage {
   readonly runs: readonly RunRow[];
   /** Start of the next page; undefined at the end. */
@@ -99,6 +108,8 @@ interface RunListPage {
 }
 
 const SWEEP_MAX_RUNS = 16;
+/** Runs whose places in the list are read at once. */
+const LIST_STEP_RUNS = 100;
 
 /** Observers that write in the transactions of runs. */
 interface RunObservers {
@@ -171,21 +182,42 @@ export class RunTable {
     );
   }
 
-  /** Newest first, after the position of an earlier page. */
-  list(organizationId: string, filter: RunFilter, limit: number, position?: string): RunListPage {
+  /**
+   * Runs of an organization, newest first, after the position of an earlier page. Pauses after each run, because rows
+   * with propagated hits are large.
+   */
+  *list(
+    organizationId: string,
+    filter: RunFilter,
+    { limit, maxBytes = Infinity, sizeOf = () => 0 }: RunListBounds,
+    position?: string,
+  ): Steps<RunListPage> {
     const runs: RunRow[] = [];
-    const start = position ?? `${organizationId}!`;
-    const range = { start, end: `${organizationId} `, reverse: true, exclusiveStart: true };
-    let scanned = 0;
-    let last: string | undefined;
-    for (const { key, value: id } of this.#byOrganization.getRange(range)) {
-      if (runs.length === limit || scanned === RUN_LIST_MAX_SCANNED) return { runs: runs, position: last };
-      const run = this.#runs.get(id) as RunRow;
-      if (matches(run, filter)) runs.push(run);
-      scanned += 1;
-      last = key;
+    let [scanned, bytes, last] = [0, 0, position];
+    for (;;) {
+      const places = this.#placesAfter(organizationId, last);
+      for (const { key, value: id } of places) {
+        if (runs.length === limit || scanned === RUN_LIST_MAX_SCANNED) return { runs, position: last };
+        const run = this.#runs.get(id);
+        // A run may have been deleted during a pause.
+        if (run !== undefined && matches(run, filter)) {
+          bytes += sizeOf(run);
+          if (runs.length > 0 && bytes > maxBytes) return { runs, position: last };
+          runs.push(run);
+        }
+        scanned += 1;
+        last = key;
+        yield;
+      }
+      if (places.length < LIST_STEP_RUNS) return { runs };
     }
-    return { runs: runs };
+  }
+
+  /** Next places, read at once: an open iterator would hold LMDB's read transaction during the pauses. */
+  #placesAfter(organizationId: string, position = `${organizationId}!`) {
+    const end = `${organizationId} `;
+    const range = { start: position, end, reverse: true, exclusiveStart: true, limit: LIST_STEP_RUNS };
+    return [...this.#byOrganization.getRange(range)];
   }
 
   /** Assigns a run to an execution. undefined if it has ended. */

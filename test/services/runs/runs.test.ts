@@ -217,7 +217,7 @@ describe('a run', () => {
   it('is not created if its input is refused', async () => {
     const input = { queries: [{ sequence: 'X' }] };
     await expect(create('a', 1, 'lab', { input } as never)).rejects.toThrow('Not a protein.');
-    expect(runs.list({ limit: 10 }, context()).value.data).toEqual([]);
+    expect((await runs.list({ limit: 10 }, context())).value.data).toEqual([]);
   });
 });
 

@@ -10,7 +10,8 @@ import { newId } from '#src/ids.js';
 import { RUN_RETENTION_MS, UNFINISHED_RUNS_PER_ORGANIZATION_MAX_COUNT } from '#src/limits.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { packRows } from '#src/store/tables/run-rows.js';
-import { RunTable, type NewRun } from '#src/store/tables/runs.js';
+import { RunTable, type NewRun, type RunRow } from '#src/store/tables/runs.js';
+import { atOnce } from '#src/turns.js';
 
 const seed = Number(process.env.GLOAMING_SEED ?? Math.floor(Math.random() * 2 ** 31));
 let folder: string;
@@ -203,15 +204,49 @@ describe('the table of runs', () => {
     const pages: string[][] = [];
     let position: string | undefined;
     do {
-      const page = table.list('listing', {}, 3, position);
+      const page = atOnce(table.list('listing', {}, { limit: 3 }, position));
       pages.push(page.runs.map(({ id }) => id));
       position = page.position;
     } while (position !== undefined);
     expect(pages.flat()).toEqual(ids);
     expect(pages.map(({ length }) => length)).toEqual([3, 3, 1]);
-    expect(table.list('listing', { status: 'cancelled' }, 9).runs.map(({ id }) => id)).toEqual([ids[0]]);
-    expect(table.list('listing', { endpoint: 'odd' }, 9).runs).toHaveLength(3);
-    expect(table.list('listin', {}, 9).runs).toEqual([]);
+    const all = (organizationId: string, filter: Parameters<RunTable['list']>[1] = {}) =>
+      atOnce(table.list(organizationId, filter, { limit: 9 })).runs.map(({ id }) => id);
+    expect(all('listing', { status: 'cancelled' })).toEqual([ids[0]]);
+    expect(all('listing', { endpoint: 'odd' })).toHaveLength(3);
+    expect(all('listin')).toEqual([]);
+  });
+
+  it('lists no more bytes than asked for, but at least one run, and skips none', async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index += 1) ids.unshift(await queued({ organizationId: 'large' }));
+    const sizeOf = ({ id }: RunRow): number => (id === ids[2] ? 50 : 10);
+    const pages: string[][] = [];
+    let position: string | undefined;
+    do {
+      const page = atOnce(table.list('large', {}, { limit: 9, maxBytes: 20, sizeOf }, position));
+      pages.push(page.runs.map(({ id }) => id));
+      position = page.position;
+    } while (position !== undefined);
+    expect(pages).toEqual([ids.slice(0, 2), [ids[2]], ids.slice(3)]);
+  });
+
+  it('pauses after each run that it reads for a page, and lists none that is deleted meanwhile', async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 120; index += 1) ids.unshift(await queued({ organizationId: 'paused' }));
+    await table.end(ids[50], { to: 'cancelled', at: tick() });
+    const listing = table.list('paused', { status: 'cancelled' }, { limit: 9 });
+    let pauses = 0;
+    let step = listing.next();
+    for (; step.done !== true; step = listing.next()) {
+      pauses += 1;
+      if (pauses !== 10) continue;
+      for (const retentions of [2, 4]) {
+        while (await table.sweep(new Date(START + retentions * RUN_RETENTION_MS)));
+      }
+    }
+    expect(pauses).toBe(120);
+    expect(step.value).toEqual({ runs: [] });
   });
 
   it('deletes expired results, and the run after the same time again', async () => {
@@ -230,7 +265,7 @@ describe('the table of runs', () => {
     await sweepAll(expiry + 2 + RUN_RETENTION_MS);
     expect(table.get(id)).toBeUndefined();
     expect(table.events.after(id, 0)).toEqual([]);
-    expect(table.list('old', {}, 9).runs).toEqual([]);
+    expect(atOnce(table.list('old', {}, { limit: 9 })).runs).toEqual([]);
   });
 
   it('refuses more unfinished runs of one organization than its share, and only of that one', async () => {
