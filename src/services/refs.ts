@@ -4,7 +4,7 @@ import { Refusal } from '../errors.js';
 import { compareFound, judgeNames, type FoundName } from '../release/names/search.js';
 import type { FileRow, FileTable } from '../store/storage/files.js';
 import type { RunRow, RunTable } from '../store/tables/runs.js';
-import { atOnce } from '../turns.js';
+import { inTurns, mapInTurns, Slice } from '../turns.js';
 import type { Catalog } from './search/catalog.js';
 import type { RequestContext } from './context.js';
 import { requireReadable } from './storage/file-access.js';
@@ -46,8 +46,8 @@ export class Refs {
       ...targets.references,
       ...databases.flatMap((row) => findDatabase(query, row)),
       ...releases.flatMap((row) => findRelease(query, row)),
-      ...findRuns(query, context, runs),
-      ...findFiles(query, context, files),
+      ...(await findRuns(query, context, runs)),
+      ...(await findFiles(query, context, files)),
     ].sort(compare);
     const page = references.slice(0, limit);
     const { unindexed } = targets;
@@ -101,11 +101,11 @@ function findRelease(query: string, row: HomologyRelease): readonly Reference[] 
   return named(query, names, { kind: 'release', id, name: title, database_slug });
 }
 
-function findRuns(
+async function findRuns(
   query: string,
-  { organizationId }: RequestContext,
+  { organizationId, signal }: RequestContext,
   runs: RefsDependencies['runs'],
-): readonly Reference[] {
+): Promise<readonly Reference[]> {
   const present = ({ id, label, endpoint, status }: RunRow) =>
     named(query, [id, ...(label === undefined ? [] : [label])], {
       kind: 'run',
@@ -115,34 +115,40 @@ function findRuns(
     });
   const exact = runs.get(query);
   if (exact !== undefined) return exact.organizationId === organizationId ? present(exact) : [];
-  return atOnce(runs.list(organizationId, {}, { limit: RUNS_MAX_SCANNED })).runs.flatMap(present);
+  const newest = await inTurns(runs.list(organizationId, {}, { limit: RUNS_MAX_SCANNED }), signal);
+  return (await mapInTurns(newest.runs, present)).flat();
 }
 
-function findFiles(
+async function findFiles(
   query: string,
   context: RequestContext,
   files: RefsDependencies['files'],
-): readonly Reference[] {
-  const { organizationId } = context;
+): Promise<readonly Reference[]> {
+  const { organizationId, signal } = context;
   const exact = files.get(query);
-  const databases = new Map<string, Reference>();
+  const references = new Map<string, Reference>();
   const take = (id: string, path: string): void => {
-    if (databases.has(id)) return;
-    const [reference] = named(query, [id, path, fileNameOf(path)], {
-      kind: 'file',
-      id,
-      name: fileNameOf(path),
-      description: path,
-    });
-    if (reference !== undefined && isReadable(files.get(id), context)) databases.set(id, reference);
+    if (references.has(id)) return;
+    const name = fileNameOf(path);
+    const described = { kind: 'file', id, name, description: path } as const;
+    // Edit distances to all words of a long path would take most of the time, and find files by their folders.
+    const [reference] = named(query, [id, path, name], described, [id, name]);
+    if (reference !== undefined && isReadable(files.get(id), context)) references.set(id, reference);
   };
   if (exact !== undefined) take(exact.id, exact.path);
-  for (const { id, path } of files.from(organizationId, query, RUNS_MAX_SCANNED)) {
-    if (!path.startsWith(query)) break;
+  const begun = files.from(organizationId, query, RUNS_MAX_SCANNED);
+  const places = [
+    ...begun.filter(({ path }) => path.startsWith(query)),
+    ...files.from(organizationId, '', FILES_MAX_SCANNED),
+  ];
+  const slice = new Slice();
+  for (const { id, path } of places) {
     take(id, path);
+    if (!slice.isOver) continue;
+    await slice.pause();
+    signal.throwIfAborted();
   }
-  for (const { id, path } of files.from(organizationId, '', FILES_MAX_SCANNED)) take(id, path);
-  return [...databases.values()];
+  return [...references.values()];
 }
 
 /** Files that the policy forbids or hides are not listed. */
@@ -159,8 +165,13 @@ function isReadable(file: FileRow | undefined, context: RequestContext): boolean
 
 type Described = Omit<Reference, 'object' | keyof FoundName>;
 
-function named(query: string, names: readonly string[], described: Described): readonly Reference[] {
-  const match = judgeNames(query, names);
+function named(
+  query: string,
+  names: readonly string[],
+  described: Described,
+  alikeNames = names,
+): readonly Reference[] {
+  const match = judgeNames(query, names, alikeNames);
   return match === undefined ? [] : [{ object: 'reference', ...described, ...match }];
 }
 

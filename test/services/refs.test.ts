@@ -7,6 +7,7 @@ import { serve, type RunningServer } from '#src/cli/serve/serve.js';
 import { loadConfig } from '#src/config.js';
 import { manifestText, releaseId } from '#src/release/manifest.js';
 import type { ReleaseManifest } from '#src/release/release.js';
+import { Refs } from '#src/services/refs.js';
 import { ask, type Json } from './storage/storage-served.js';
 import { environmentOf, useAppliance, type UsedAppliance } from './backup/used-appliance.js';
 
@@ -36,6 +37,41 @@ const idsOf = async (query: string, key?: string): Promise<string[]> =>
 
 const release = () => appliance.releases.releases('demo')[0]!;
 const fileId = () => used.ids.file.split('/').at(-2) as string;
+
+describe('a look-up among thousands of files', () => {
+  it('lets other tasks run, and ends with its request', async () => {
+    const folder = Array.from({ length: 20 }, (_, at) => `folder${at}of${at * at}`).join('/');
+    const places = Array.from({ length: 4_000 }, (_, at) => ({
+      id: `fil_${at}`,
+      path: `${folder}/${at}.bin`,
+    }));
+    const refs = new Refs({
+      catalog: { databases: () => [] },
+      runs: {
+        get: () => undefined,
+        list: function* () {
+          return { runs: [] };
+        },
+      },
+      files: { get: () => undefined, from: () => places },
+    } as never);
+    const query = 'foldre of many words that are alike and that no file has in its path';
+    const stopped = new AbortController();
+    let turns = 0;
+    const count = (): void => {
+      turns += 1;
+      if (turns === 8) stopped.abort(new Error('The client is gone.'));
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    const looking = refs.resolve({ query, limit: 10 }, {
+      organizationId: 'lab',
+      signal: stopped.signal,
+    } as never);
+    await expect(looking).rejects.toThrow('The client is gone.');
+    clearImmediate(counting);
+  });
+});
 
 describe('references', () => {
   it('find a database by slug, a release by id or the start of it, a target by id', async () => {

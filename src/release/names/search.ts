@@ -33,13 +33,19 @@ const SHARED_MIN_RATIO = 0.3;
 const SIMILARITY_MIN = 0.5;
 
 /**
- * How well one of these names matches the query: the same, a beginning of it, all words of the query in it, or alike.
- * undefined where it does not.
+ * How well one of these names matches the query: the same, a beginning of it, its first QUERY_MAX_TOKENS words in it,
+ * or alike. undefined where it does not.
+ * @param alikeNames  names whose words may differ from those of the query; default: all
  */
-export function judgeNames(query: string, names: readonly string[]): FoundName | undefined {
-  const queryTokens = tokensOf(query);
-  const whole = queryTokens.join(' ');
+export function judgeNames(
+  query: string,
+  names: readonly string[],
+  alikeNames = names,
+): FoundName | undefined {
+  const allTokens = tokensOf(query);
+  const whole = allTokens.join(' ');
   if (whole === '') return undefined;
+  const queryTokens = allTokens.slice(0, QUERY_MAX_TOKENS);
   const tokensOfNames = names.map((name) => tokensOf(name));
   const texts = tokensOfNames.map((tokens) => tokens.join(' ')).filter((text) => text !== '');
   if (names.includes(query) || texts.includes(whole)) return { match: 'exact', similarity: 1 };
@@ -50,8 +56,9 @@ export function judgeNames(query: string, names: readonly string[]): FoundName |
     bestOf(words, (word) => (word.startsWith(token) ? token.length / word.length : 0)),
   );
   if (!begun.includes(0)) return { match: 'token', similarity: meanOf(begun) };
+  const alikeWords = alikeNames === names ? words : alikeNames.flatMap((name) => tokensOf(name));
   const alike = meanOf(
-    queryTokens.map((token) => bestOf(words, (word, least) => similarity(token, word, least))),
+    queryTokens.map((token) => bestOf(alikeWords, (word, least) => similarity(token, word, least))),
   );
   return alike >= SIMILARITY_MIN ? { match: 'similar', similarity: alike } : undefined;
 }

@@ -141,4 +141,19 @@ describe('the likeness of words', () => {
     expect(judgeNames('ELAN vital 2', ['Élan-Vital_2'])).toEqual({ match: 'exact', similarity: 1 });
     expect(judgeNames('other', ['Élan'])).toBeUndefined();
   });
+
+  it('is judged over the first eight words of the query; longer names are equal as a whole only', () => {
+    const words = Array.from({ length: 12 }, (_, at) => `word${String.fromCharCode(97 + at).repeat(3)}`);
+    const eight = words.slice(0, 8);
+    expect(judgeNames(words.join(' '), [words.join('/')])).toEqual({ match: 'exact', similarity: 1 });
+    expect(judgeNames(words.join(' '), [eight.join('/')])).toEqual({ match: 'token', similarity: 1 });
+    expect(judgeNames([...eight.toReversed(), 'xyz'].join(' '), [eight.join('/')])?.match).toBe('token');
+    expect(judgeNames(`x${words.join(' ')}`, [eight.join('/')])?.match).toBe('similar');
+  });
+
+  it('is judged over some of the names only, if the caller says so', () => {
+    expect(judgeNames('kept', ['kept/other', 'other'], ['other'])?.match).toBe('prefix');
+    expect(judgeNames('kpet', ['kept/other', 'other'], ['other'])).toBeUndefined();
+    expect(judgeNames('ohter', ['kept/other', 'other'], ['other'])?.match).toBe('similar');
+  });
 });
