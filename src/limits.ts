@@ -69,7 +69,10 @@ export const ATTRIBUTE_MAX_CHARACTERS = 32_768;
 /** Total of all attributes of one target. It bounds the memory of a batch of targets. */
 export const ATTRIBUTES_MAX_CHARACTERS = 65_536;
 
-/** Stored receipts, in count and in bytes of their contents. The oldest are deleted first. */
+/** Share of one organization in a bound of all, per free unit: nine tenths if alone. Ten leave 1/91 for others. */
+export const ORGANIZATION_MAX_PER_FREE = 9;
+
+/** Stored receipts, in count and in bytes. At either bound, the organization with the most loses its oldest. */
 export const RECEIPTS_MAX_COUNT = 200_000;
 export const RECEIPTS_MAX_BYTES = 16 * GIBIBYTE_BYTES;
 /**
@@ -130,7 +133,7 @@ export const REFUSAL_MAX_LOCATIONS = 100;
 export const LOG_WAITING_MAX_BYTES = 8 * MEBIBYTE_BYTES;
 /** One log line. A longer one is cut. */
 export const LOG_LINE_MAX_CHARACTERS = 32_768;
-/** Stored keyed responses, in count and in bytes. At either bound, new keyed requests are refused. */
+/** Stored keyed responses, in count and in bytes. At its share of either bound, an organization stores no more. */
 export const IDEMPOTENCY_MAX_RESPONSES = 1_000_000;
 export const IDEMPOTENCY_MAX_BYTES = 4 * GIBIBYTE_BYTES;
 
@@ -143,7 +146,7 @@ export const RUN_BODY_MAX_VALUES = 3 * BATCH_MAX_QUERIES + JSON_MAX_VALUES;
 /** Queued and running runs, in total and per organization. A further run is refused. */
 export const UNFINISHED_RUNS_MAX_COUNT = 10_000;
 export const UNFINISHED_RUNS_PER_ORGANIZATION_MAX_COUNT = 1_000;
-/** Stored runs. At the bound new runs are refused, and no run is deleted before its time. */
+/** Stored runs. At its share of the bound, an organization creates no more. No run is deleted before its time. */
 export const RUNS_MAX_COUNT = 500_000;
 /** Retention of the results of a finished run. The run itself is retained twice as long. */
 export const RUN_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;

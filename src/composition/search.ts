@@ -42,7 +42,7 @@ export function composeSearch(foundation: Foundation): SearchCapability {
   const workers = config.workers && createWorkers(config.workers, foundation.world);
   const engines = watchedEngines(foundation, releaseWatch, workers);
   const targetSpaces = createTargetSpaces({ table: tables.targetSpaces, catalog, engines });
-  const receipts = createReceipts(tables.receipts, catalog);
+  const receipts = createReceipts(tables.receipts, catalog, now);
   const parts = { catalog, engines, targetSpaces, receipts };
   return {
     ...parts,

@@ -29,7 +29,7 @@ import {
 const SEARCH = ROUTES['homology.search'];
 const KEYED = { 'idempotency-key': 'first' };
 /** Claim that crash-child.mjs makes. */
-const CLAIMED = { key: 'key', scope: 'scope', fingerprint: 'fingerprint' };
+const CLAIMED = { organizationId: 'lab', key: 'key', scope: 'scope', fingerprint: 'fingerprint' };
 
 let folder: string;
 let store: ControlStore;

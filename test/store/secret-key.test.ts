@@ -20,7 +20,7 @@ const ENDPOINT = {
   updatedAt: '2026-01-01T00:00:00.000Z',
 };
 const NOW = new Date('2026-01-01T00:00:00.000Z');
-const ASKED = { key: 'key', scope: 'scope', fingerprint: 'print' };
+const ASKED = { organizationId: 'lab', key: 'key', scope: 'scope', fingerprint: 'print' };
 
 let folder: string;
 let path: string;

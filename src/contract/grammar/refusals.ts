@@ -311,13 +311,14 @@ export const REFUSALS = {
   run_storage_full: refusal(
     503,
     'capacity_error',
-    'The server stores its maximum number of runs; retry when older runs have expired.',
+    'The organization has as many stored runs as the server has room for; retry when older runs have expired.',
     true,
   ),
   idempotency_storage_full: refusal(
     503,
     'capacity_error',
-    'The server stores its maximum number of requests with `Idempotency-Key`; retry without a key, or later.',
+    'The organization has as many stored responses to requests with `Idempotency-Key` as the server has room for; ' +
+      'retry without a key, or later.',
     true,
   ),
   rate_limit_exceeded: refusal(

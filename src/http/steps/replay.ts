@@ -35,7 +35,7 @@ export function replay(shell: Shell): Middleware {
     if (key === undefined || organizationId === OPEN_ORGANIZATION) return next();
     const route = state.route as Route;
     const scope = canonicalSha256([organizationId, route.operationId, key]);
-    const request = { key, scope, fingerprint: fingerprint(state) };
+    const request = { organizationId, key, scope, fingerprint: fingerprint(state) };
     const claim = await shell.idempotency.claim(request, shell.clock.now());
     if (claim.stored !== undefined) return sendStored(context, claim.stored);
     let storedBody: string | undefined;

@@ -213,8 +213,9 @@ export class ColabfoldTickets {
     const parts = endpoint === 'homology.search' ? [] : [endpoint, ...Object.entries(deepInput(settings))];
     for (let attempt = 0; attempt < COLABFOLD_ATTEMPTS_MAX_COUNT; attempt += 1) {
       const key = canonicalSha256([query.sequence, releaseId, limit, attempt, ...parts]);
-      const scope = canonicalSha256([context.organizationId, 'colabfold.ticket', key]);
-      const claim = await idempotency.claim({ key, scope, fingerprint: key }, now());
+      const { organizationId } = context;
+      const scope = canonicalSha256([organizationId, 'colabfold.ticket', key]);
+      const claim = await idempotency.claim({ organizationId, key, scope, fingerprint: key }, now());
       if (claim.stored !== undefined) {
         const run = table.get(claim.stored.body);
         if (run !== undefined && isReusable(run)) return run.id;

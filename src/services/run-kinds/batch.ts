@@ -201,15 +201,9 @@ async function presentPack(
   context: RequestContext,
   dependencies: SearchRunDependencies,
 ): Promise<AsyncIterable<HomologyQueryResult>> {
-  const createdAt = dependencies.now().toISOString();
   const issued = await Promise.all(
     queries.map((query, index) =>
-      dependencies.receipts.issue(
-        engine,
-        { ...settings, query },
-        { result: results[index], createdAt },
-        context,
-      ),
+      dependencies.receipts.issue(engine, { ...settings, query }, { result: results[index] }, context),
     ),
   );
   return (async function* () {

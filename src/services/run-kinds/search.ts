@@ -38,7 +38,7 @@ export function searchRuns(dependencies: SearchRunDependencies): RunKind {
       const propagation = await requestedPropagation(plan.propagation, settings, engine);
       const result = await search(request, engine, context.signal);
       const createdAt = dependencies.now().toISOString();
-      const receipt = await dependencies.receipts.issue(engine, request, { result, createdAt }, context);
+      const receipt = await dependencies.receipts.issue(engine, request, { result }, context);
       const searched = {
         database: release,
         engine,

@@ -55,9 +55,13 @@ export async function acceptRun(
   );
   if (created.status === 'created') return created.run;
   if (created.status === 'storage_full') {
-    throw new Refusal('run_storage_full', 'No further run can be kept until older ones expire.', {
-      retryAfterSeconds: 3600,
-    });
+    throw new Refusal(
+      'run_storage_full',
+      'No further run of the organization can be stored until older ones expire.',
+      {
+        retryAfterSeconds: 3600,
+      },
+    );
   }
   const whose = created.status === 'organization_full' ? 'of the organization ' : '';
   throw new Refusal('queue_full', `Too many runs ${whose}are queued or running; wait for some to end.`, {

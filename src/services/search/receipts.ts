@@ -21,24 +21,29 @@ export interface Receipts {
   issue(
     engine: SearchEngine,
     request: SearchRequest,
-    execution: { readonly result: SearchResult; readonly createdAt: string },
+    execution: { readonly result: SearchResult },
     context: RequestContext,
   ): Promise<HomologyCandidateSet['receipt']>;
   /** Errors  Refusal `receipt_not_found`; `permission_denied` where only other organizations made it */
   get(id: string, context: RequestContext): Reply<Receipt>;
 }
 
-export function createReceipts(table: ReceiptTable, catalog: Pick<Catalog, 'find'>): Receipts {
+export function createReceipts(
+  table: ReceiptTable,
+  catalog: Pick<Catalog, 'find'>,
+  now: () => Date,
+): Receipts {
   // A reused execution has its original receipt.
   const issued = new WeakMap<object, HomologyCandidateSet['receipt']>();
   return {
     async issue(engine, request, execution, { organizationId }) {
       const cached = issued.get(execution);
       if (cached !== undefined && table.isRecent(cached.id, organizationId)) return cached;
-      const { result, createdAt } = execution;
-      const content = receiptContent(engine, request, result);
+      const content = receiptContent(engine, request, execution.result);
       const { sha256, bytes } = await canonicalDigestInTurns(content);
       const id = `rcpt_${sha256}`;
+      // Not the time of the execution: the receipt of a cached one would be the oldest of the table, and evicted.
+      const createdAt = now().toISOString();
       await table.persist({ id, createdAt, content, bytes }, organizationId);
       const receipt = Object.freeze({ bytes, id, sha256 });
       issued.set(execution, receipt);

@@ -38,6 +38,7 @@ export const TABLE_SHAPES: Readonly<Record<string, Shape>> = {
   objects: { sizeBytes: 'number', referenceCount: 'number' },
   receipts: { id: 'string', createdAt: 'string', content: 'object', organizationIds: 'array' },
   'receipts-by-age': 'string',
+  'receipts-by-organization': 'number',
   'receipts-sizes': 'number',
   releases: { id: 'string', slug: 'string', publishedAt: 'string', manifest: 'object' },
   'run-expiries': 'string',

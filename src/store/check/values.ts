@@ -34,13 +34,36 @@ export function checkNamedValues(check: Check): void {
     });
     if (id !== named) report('value_changed', `target-spaces ${id}`, `Its content has the id ${named}.`);
   }
-  checkIndex<Aged>(check, 'receipts-by-age', 'receipts', ageOf);
+  checkReceiptIndexes(check);
+  checkIndex<Aged>(check, 'msas-by-age', 'msas', ageOf, true);
+  checkIndex<Aged>(check, 'msa-components-by-age', 'msa-components', ageOf, true);
+}
+
+/** A receipt has a share of each of its organizations, or it is in the index of an earlier version. */
+function checkReceiptIndexes(check: Check): void {
+  const { rows, report } = check;
+  const shares = new Set<string>();
+  const divided = new Set<string>();
+  for (const [key] of rows.of<number>('receipts-by-organization')) {
+    const [organizationId, , id] = key.split(' ');
+    const isWhole = rows.get<ReceiptRow>('receipts', id)?.organizationIds.includes(organizationId);
+    shares.add(`${organizationId} ${id}`);
+    divided.add(id);
+    // An undecodable row has a finding of its own.
+    if (isWhole === true || (isWhole === undefined && rows.has('receipts', id))) continue;
+    report('index_dangling', `receipts-by-organization ${key}`, 'The organization has no such receipt.');
+  }
+  for (const [id, { organizationIds }] of rows.of<ReceiptRow>('receipts')) {
+    if (!divided.has(id) || organizationIds.every((each) => shares.has(`${each} ${id}`))) continue;
+    report('index_missing', `receipts ${id}`, 'It is not in receipts-by-organization for all organizations.');
+  }
+  checkIndex<Aged>(check, 'receipts-by-age', 'receipts', ({ createdAt, id }) =>
+    divided.has(id) ? undefined : `${createdAt} ${id}`,
+  );
   for (const [id] of rows.of<number>('receipts-sizes')) {
     if (!rows.has('receipts', id))
       report('index_dangling', `receipts-sizes ${id}`, 'No receipt has this id.');
   }
-  checkIndex<Aged>(check, 'msas-by-age', 'msas', ageOf, true);
-  checkIndex<Aged>(check, 'msa-components-by-age', 'msa-components', ageOf, true);
 }
 
 /** Checks databases, SQL credentials and the indexes of both. */
@@ -114,15 +137,21 @@ function checkUsageOrder({ rows, report }: Check): void {
 interface StoredResponseRow {
   readonly expiresAtMs: number;
   readonly bytes: number;
+  readonly organizationId?: string;
   /** Rows that were written before version 3. */
   readonly response?: object;
 }
 
 function checkIdempotency({ rows, report }: Check): void {
-  let [responses, bytes] = [0, 0];
+  const sums = new Map<string, { responses: number; bytes: number }>();
   for (const [scope, row] of rows.of<StoredResponseRow>('idempotency')) {
-    responses += 1;
-    bytes += row.bytes;
+    for (const key of [
+      'usage',
+      ...(row.organizationId === undefined ? [] : [`usage ${row.organizationId}`]),
+    ]) {
+      const { responses, bytes } = sums.get(key) ?? { responses: 0, bytes: 0 };
+      sums.set(key, { responses: responses + 1, bytes: bytes + row.bytes });
+    }
     const place = `${String(row.expiresAtMs).padStart(15, '0')}:${scope}`;
     if (!rows.has('idempotency-expiries', place)) {
       report('index_missing', `idempotency ${scope}`, 'It is not in idempotency-expiries.');
@@ -139,10 +168,14 @@ function checkIdempotency({ rows, report }: Check): void {
     if (rows.has('idempotency', scope)) continue;
     report('index_dangling', `idempotency-expiries ${key}`, 'There is no such response.');
   }
-  const total = rows.get<{ responses: number; bytes: number }>('idempotency-usage', 'usage');
-  if ((total?.responses ?? 0) === responses && (total?.bytes ?? 0) === bytes) return;
-  const stored = `${total?.responses ?? 0} responses of ${total?.bytes ?? 0} bytes`;
-  report('total_wrong', 'idempotency-usage', `It has ${stored}, but there are ${responses} of ${bytes}.`);
+  const totals = new Map(rows.of<{ responses: number; bytes: number }>('idempotency-usage'));
+  for (const key of new Set([...sums.keys(), ...totals.keys()])) {
+    const [sum, total] = [sums.get(key), totals.get(key)].map((each) => each ?? { responses: 0, bytes: 0 });
+    if (sum.responses === total.responses && sum.bytes === total.bytes) continue;
+    const stored = `${total.responses} responses of ${total.bytes} bytes`;
+    const counted = `${sum.responses} of ${sum.bytes}`;
+    report('total_wrong', `idempotency-usage ${key}`, `It has ${stored}, but there are ${counted}.`);
+  }
 }
 
 /** A delivery is deleted before its event. The check ignores deliveries and events of about the last hour. */

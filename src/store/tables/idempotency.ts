@@ -2,6 +2,7 @@ import { Refusal } from '../../errors.js';
 import { IDEMPOTENCY_MAX_BYTES, IDEMPOTENCY_MAX_RESPONSES, IDEMPOTENCY_RETENTION_MS } from '../../limits.js';
 import type { ControlStore, Table } from '../control-store.js';
 import { seal, unseal } from '../sealing.js';
+import { isShareFull } from './shares.js';
 
 export interface StoredResponse {
   readonly status: number;
@@ -13,6 +14,7 @@ export interface StoredResponse {
 
 /** A request that came with an Idempotency-Key. */
 interface KeyedRequest {
+  readonly organizationId: string;
   /** The key as the client chose it. It opens the response and is never written. */
   readonly key: string;
   /** SHA-256 of organization, route and key. */
@@ -44,6 +46,8 @@ interface Row {
   readonly expiresAtMs: number;
   /** Size of the response's body. */
   readonly bytes: number;
+  /** Absent if an earlier version stored it. */
+  readonly organizationId?: string;
   /** Sealed by the migration to version 3, under the appliance's key alone. Such rows expire within a day. */
   readonly wasInClear?: true;
 }
@@ -63,6 +67,7 @@ const BOUNDS: IdempotencyBounds = {
   maxBytes: IDEMPOTENCY_MAX_BYTES,
 };
 const USAGE = 'usage';
+const usageKeyOf = (organizationId: string): string => `${USAGE} ${organizationId}`;
 const PURPOSE = 'gloaming idempotent response';
 const HEAD_END = '\n';
 /** Expired rows removed with each claim. A claim adds fewer, so the table cannot grow without bound. */
@@ -84,6 +89,7 @@ export class IdempotencyTable {
   readonly #responses: Table<Buffer>;
   /** `<expiry in ms, 15 digits>:<scope>`, so that the first keys expire first. */
   readonly #expiries: Table<string>;
+  /** `usage` for all responses, `usage <organization>` for its own ones, without those of earlier versions. */
   readonly #totals: Table<Usage>;
   /** Fingerprints of requests in progress, by scope. */
   readonly #running = new Map<string, string>();
@@ -100,10 +106,11 @@ export class IdempotencyTable {
   /**
    * Claims the right to execute a request.
    * Errors  Refusal `idempotency_key_reused` for another request under the key; `idempotency_key_in_use` while an equal
-   *         request runs; `idempotency_storage_full` at the bound: no response is evicted before its time
+   *         request runs; `idempotency_storage_full` at the bound, or if the organization has its share of it: no
+   *         response is evicted before its time
    */
   async claim(request: KeyedRequest, now: Date): Promise<Claim> {
-    const { scope, fingerprint } = request;
+    const { organizationId, scope, fingerprint } = request;
     const runningTwin = this.#running.get(scope);
     const row = this.#rows.get(scope);
     const live = row !== undefined && row.expiresAtMs > now.getTime() ? row : undefined;
@@ -114,7 +121,7 @@ export class IdempotencyTable {
     this.#running.set(scope, fingerprint);
     try {
       await this.#sweep(now.getTime());
-      this.#requireRoom();
+      this.#requireRoom(organizationId);
     } catch (error) {
       this.#release(scope);
       throw error;
@@ -149,7 +156,10 @@ export class IdempotencyTable {
   }
 
   /** Returns a function that stores the response, inside a transaction. */
-  #sealed({ key, scope, fingerprint }: KeyedRequest, { body, ...head }: StoredResponse): (now: Date) => void {
+  #sealed(
+    { organizationId, key, scope, fingerprint }: KeyedRequest,
+    { body, ...head }: StoredResponse,
+  ): (now: Date) => void {
     const bytes = Buffer.byteLength(body);
     // JSON escapes line feeds, so the first line feed ends the head.
     const content = Buffer.from(JSON.stringify(head) + HEAD_END + body);
@@ -158,10 +168,10 @@ export class IdempotencyTable {
       const expiresAtMs = now.getTime() + IDEMPOTENCY_RETENTION_MS;
       const before = this.#rows.get(scope);
       if (before !== undefined) this.#remove(scope, before);
-      this.#rows.putSync(scope, { fingerprint, expiresAtMs, bytes });
+      this.#rows.putSync(scope, { fingerprint, expiresAtMs, bytes, organizationId });
       this.#responses.putSync(scope, sealed);
       this.#expiries.putSync(expiryKey(expiresAtMs, scope), scope);
-      this.#addUsage(1, bytes);
+      this.#addUsage(1, bytes, organizationId);
     };
   }
 
@@ -184,24 +194,34 @@ export class IdempotencyTable {
     this.#rows.removeSync(scope);
     this.#responses.removeSync(scope);
     this.#expiries.removeSync(expiryKey(row.expiresAtMs, scope));
-    this.#addUsage(-1, -row.bytes);
+    this.#addUsage(-1, -row.bytes, row.organizationId);
   }
 
-  #usage(): Usage {
-    return this.#totals.get(USAGE) ?? { responses: 0, bytes: 0 };
+  #usage(key: string): Usage {
+    return this.#totals.get(key) ?? { responses: 0, bytes: 0 };
   }
 
-  #addUsage(responses: number, bytes: number): void {
-    const before = this.#usage();
-    this.#totals.putSync(USAGE, { responses: before.responses + responses, bytes: before.bytes + bytes });
+  #addUsage(responses: number, bytes: number, organizationId: string | undefined): void {
+    for (const key of [USAGE, ...(organizationId === undefined ? [] : [usageKeyOf(organizationId)])]) {
+      const before = this.#usage(key);
+      const after = { responses: before.responses + responses, bytes: before.bytes + bytes };
+      if (after.responses === 0) this.#totals.removeSync(key);
+      else this.#totals.putSync(key, after);
+    }
   }
 
-  #requireRoom(): void {
-    const { responses, bytes } = this.#usage();
-    if (responses < this.#bounds.maxResponses && bytes < this.#bounds.maxBytes) return;
+  #requireRoom(organizationId: string): void {
+    const total = this.#usage(USAGE);
+    const own = this.#usage(usageKeyOf(organizationId));
+    const { maxResponses, maxBytes } = this.#bounds;
+    const isFull =
+      isShareFull(total.responses, maxResponses, () => own.responses) ||
+      isShareFull(total.bytes, maxBytes, () => own.bytes);
+    if (!isFull) return;
     throw new Refusal(
       'idempotency_storage_full',
-      'No further keyed request can be remembered until older ones expire. Send it without a key, or later.',
+      'No further keyed request of the organization can be stored until older ones expire. Send it without a key, ' +
+        'or later.',
       { retryAfterSeconds: 60 },
     );
   }

@@ -10,6 +10,7 @@ import { EventTable, type EventRow } from './events.js';
 import type { ControlStore, Table } from '../control-store.js';
 import type { Steps } from '../../turns.js';
 import { RunRowTable, type RowBlock } from './run-rows.js';
+import { isShareFull } from './shares.js';
 
 export interface RunFailure {
   readonly code: string;
@@ -86,7 +87,8 @@ export interface RunEnd {
 
 export type CreatedRun =
   | { readonly status: 'created'; readonly run: RunRow }
-  | { readonly status: 'storage_full' | 'queue_full' | 'organization_full'; readonly quota: number };
+  | { readonly status: 'storage_full' }
+  | { readonly status: 'queue_full' | 'organization_full'; readonly quota: number };
 
 interface RunFilter {
   readonly status?: RunStatus;
@@ -135,7 +137,11 @@ export class RunTable {
   /** `<time> <id>`: when data of the run are to be deleted. */
   readonly #expiries: Table<string>;
 
-  constructor(store: ControlStore, observers: RunObservers = {}) {
+  readonly #maxCount: number;
+
+  /** @param maxCount stored runs of all organizations */
+  constructor(store: ControlStore, observers: RunObservers = {}, maxCount = RUNS_MAX_COUNT) {
+    this.#maxCount = maxCount;
     this.rows = new RunRowTable(store);
     this.events = new EventTable(store, observers.onEvent);
     this.#store = store;
@@ -324,8 +330,11 @@ export class RunTable {
 
   #fullness(organizationId: string): CreatedRun | undefined {
     const ofOrganization = { start: `${organizationId} `, end: `${organizationId}!` };
+    const { entryCount } = this.#runs.getStats() as { entryCount: number };
+    // Counting 450,000 keys takes 20 ms, once the table is nearly full.
+    const countOwn = (): number => this.#byOrganization.getKeysCount(ofOrganization);
+    if (isShareFull(entryCount, this.#maxCount, countOwn)) return { status: 'storage_full' };
     const counts = [
-      ['storage_full', (this.#runs.getStats() as { entryCount: number }).entryCount, RUNS_MAX_COUNT],
       ['queue_full', this.#unfinished.getKeysCount(), UNFINISHED_RUNS_MAX_COUNT],
       [
         'organization_full',

@@ -172,6 +172,12 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly
   ['a pending delivery is never due', drop('webhook-deliveries-due'), ['index_missing']],
   ['a receipt was changed', change('receipts', { content: { format: 'other' } }), ['value_changed']],
   ['a receipt is gone', drop('receipts'), ['index_dangling']],
+  ['a receipt is counted for no organization', drop('receipts-by-organization'), ['index_missing']],
+  [
+    'a receipt is counted for an organization that did not make it',
+    misplace('receipts-by-organization', 'none 2026-01-01T00:00:00.000Z rcpt_x'),
+    ['index_dangling', 'index_missing'],
+  ],
   ['an alignment is gone', drop('msas'), ['count_wrong', 'index_dangling']],
   [
     'an alignment leads to other bytes',
@@ -190,6 +196,7 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly
     misplace('idempotency-responses', 'elsewhere'),
     ['index_dangling', 'reference_dangling'],
   ],
+  ['stored responses were miscounted', change('idempotency-usage', { responses: 99 }), ['total_wrong']],
   ['usage was miscounted', change('usage-totals', { units: 99 }), ['total_wrong']],
   ['an entry of the ledger has no place', drop('usage-order'), ['index_dangling', 'index_missing']],
   ['a key stands under another name', misplace('api-keys', 'otherkey'), ['index_dangling']],

@@ -94,4 +94,79 @@ describe('a receipt', () => {
     await table.persist(receipt('f', 4), 'lab');
     expect(['a', 'e', 'f'].map((id) => table.get(`rcpt_${id}`) !== undefined)).toEqual([false, true, true]);
   });
+
+  it('is not evicted for another organization that has more, also after a restart', async () => {
+    const first = new ReceiptTable(scratch.store, { maxCount: 6 });
+    await first.persist(receipt('small', 1), 'small');
+    for (let at = 2; at < 20; at += 1) await first.persist(receipt(`a${at}`, at), 'greedy');
+    const second = new ReceiptTable(scratch.store, { maxCount: 6 });
+    for (let at = 20; at < 30; at += 1) await second.persist(receipt(`a${at}`, at), 'greedy');
+    expect(second.get('rcpt_small')).toBeDefined();
+    expect([24, 25, 29].map((at) => second.get(`rcpt_a${at}`) !== undefined)).toEqual([false, true, true]);
+    await second.persist(receipt('newcomer', 30), 'newcomer');
+    expect([25, 26].map((at) => second.get(`rcpt_a${at}`) !== undefined)).toEqual([false, true]);
+  });
+
+  it('is not evicted for another organization that has more bytes', async () => {
+    const table = new ReceiptTable(scratch.store, { maxBytes: 100 });
+    for (const at of [1, 2, 3, 4]) await table.persist(receipt(`s${at}`, at), 'small');
+    for (const at of [5, 6, 7]) await table.persist({ ...receipt(`g${at}`, at), bytes: 45 }, 'greedy');
+    const stored = ['s1', 's2', 's3', 's4', 'g5', 'g6', 'g7'].filter((id) => table.get(`rcpt_${id}`));
+    expect(stored).toEqual(['s1', 's2', 's3', 's4', 'g7']);
+  });
+
+  it('of several organizations stays for those that have not lost it', async () => {
+    const table = new ReceiptTable(scratch.store, { maxCount: 4 });
+    await table.persist(receipt('shared', 1), 'greedy');
+    await table.persist(receipt('shared', 2), 'small');
+    for (const at of [3, 4, 5]) await table.persist(receipt(`g${at}`, at), 'greedy');
+    expect(table.get('rcpt_shared')?.organizationIds).toEqual(['small']);
+    expect(table.isRecent('rcpt_shared', 'greedy')).toBe(false);
+    expect(table.isRecent('rcpt_shared', 'small')).toBe(true);
+  });
+
+  it('is not evicted by its own transaction, even if the clock was set back', async () => {
+    const table = new ReceiptTable(scratch.store, { maxCount: 2 });
+    for (const at of [5, 6, 1]) await table.persist(receipt(`r${at}`, at), 'lab');
+    expect([5, 6, 1].map((at) => table.get(`rcpt_r${at}`) !== undefined)).toEqual([false, true, true]);
+  });
+});
+
+describe('receipts of an earlier version', () => {
+  /** Receipts as a version before `receipts-by-organization` stored them. */
+  function storeEarlier(seconds: readonly number[]): void {
+    for (const second of seconds) {
+      const row = receipt(`e${second}`, second);
+      scratch.store.table('receipts').putSync(row.id, { ...row, organizationIds: ['old', 'other'] });
+      scratch.store.table('receipts-by-age').putSync(`${row.createdAt} ${row.id}`, row.id);
+      scratch.store.table('receipts-sizes').putSync(row.id, row.bytes);
+    }
+  }
+  const storedOf = (table: ReceiptTable, ids: readonly string[]) =>
+    ids.filter((id) => table.get(`rcpt_${id}`) !== undefined);
+
+  it('count, and are evicted before those of organizations with fewer', async () => {
+    storeEarlier([1, 2, 3, 4]);
+    const table = new ReceiptTable(scratch.store, { maxBytes: 50 });
+    for (const at of [5, 6, 7]) await table.persist(receipt(`n${at}`, at), 'lab');
+    expect(storedOf(table, ['e1', 'e2', 'e3', 'e4', 'n5', 'n6', 'n7'])).toEqual([
+      'e3',
+      'e4',
+      'n5',
+      'n6',
+      'n7',
+    ]);
+    expect([...scratch.store.table('receipts-sizes').getKeys()]).toEqual(['rcpt_e3', 'rcpt_e4']);
+  });
+
+  it('become those of their organizations when a further one makes them', async () => {
+    storeEarlier([1, 2]);
+    const table = new ReceiptTable(scratch.store, { maxCount: 4 });
+    await table.persist(receipt('e1', 3), 'lab');
+    expect(table.get('rcpt_e1')?.organizationIds).toEqual(['lab', 'old', 'other']);
+    for (const at of [4, 5, 6, 7]) await table.persist(receipt(`n${at}`, at), 'lab');
+    expect(storedOf(table, ['e1', 'e2', 'n4', 'n5', 'n6', 'n7'])).toEqual(['e1', 'e2', 'n7']);
+    expect(table.get('rcpt_e1')?.organizationIds).toEqual(['old', 'other']);
+    expect(storedOf(new ReceiptTable(scratch.store), ['e1', 'e2'])).toEqual(['e1', 'e2']);
+  });
 });

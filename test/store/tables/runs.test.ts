@@ -49,6 +49,8 @@ function newRun(more: Partial<NewRun> = {}): NewRun {
   };
 }
 
+const scratchRows = (): number => store.table('runs').getKeysCount();
+
 async function queued(more: Partial<NewRun> = {}): Promise<string> {
   const created = await table.create(newRun(more), PLAN);
   if (!('run' in created)) throw new Error(created.status);
@@ -266,6 +268,19 @@ describe('the table of runs', () => {
     expect(table.get(id)).toBeUndefined();
     expect(table.events.after(id, 0)).toEqual([]);
     expect(atOnce(table.list('old', {}, { limit: 9 })).runs).toEqual([]);
+  });
+
+  it('refuses more stored runs of one organization than its share, and only of that one', async () => {
+    const stored = scratchRows();
+    const small = new RunTable(store, {}, stored + 20);
+    const create = async (organizationId: string) =>
+      (await small.create(newRun({ organizationId }), PLAN)).status;
+    for (let at = 0; at < 18; at += 1) expect(await create('hoarder')).toBe('created');
+    expect(await create('hoarder')).toBe('storage_full');
+    const reopened = new RunTable(store, {}, stored + 20);
+    expect((await reopened.create(newRun({ organizationId: 'hoarder' }), PLAN)).status).toBe('storage_full');
+    for (let at = 0; at < 2; at += 1) expect(await create('saver')).toBe('created');
+    expect(await create('saver')).toBe('storage_full');
   });
 
   it('refuses more unfinished runs of one organization than its share, and only of that one', async () => {
