@@ -266,7 +266,7 @@ export const UPLOAD_MEMORY_MS = 30 * 24 * 60 * 60 * 1000;
 export const UPLOAD_COMPLETION_GRACE_MS = 60 * 60 * 1000;
 export const PART_URL_LIFETIME_MS = 60 * 60 * 1000;
 export const OPEN_UPLOADS_PER_ORGANIZATION_MAX_COUNT = 1_000;
-/** Files of one organization. It bounds the work of one transaction that deletes a folder. */
+/** Files of one organization. It bounds the work of one request that deletes a folder. */
 export const FILES_PER_ORGANIZATION_MAX_COUNT = 100_000;
 /** Paths of stored files. */
 export const FILE_PATH_MAX_BYTES = 1_024;

@@ -26,7 +26,7 @@ export type Tables = ReturnType<typeof openTables>;
 export function openTables(store: ControlStore, dataFolder: string, now: () => Date, disk?: Disk) {
   const webhooks = new WebhookTable(store);
   const usage = new UsageTable(store);
-  const enqueue = (event: EventRow): void => webhooks.enqueue(event);
+  const enqueue = (...events: readonly EventRow[]): void => webhooks.enqueue(...events);
   const storage = openStorageTables(store, dataFolder, new EventTable(store, enqueue), disk);
   const runs = new RunTable(store, {
     onEvent: enqueue,

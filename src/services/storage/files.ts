@@ -125,7 +125,12 @@ export class Files {
     return { value: presentAcl(file), inputRefs: [id], outputRefs: [id] };
   }
 
-  /** Errors  Refusal `invalid_path`, `file_not_found`, `permission_denied`: then no file is deleted */
+  /**
+   * Deletes a file, or all files below a folder. A crash between two transactions of a large folder leaves some of its
+   * files deleted. The repeated request deletes the rest, and its count is that of the rest.
+   * Errors  Refusal `invalid_path`, `file_not_found`, `permission_denied`: then no file is deleted, unless the rights
+   *         of a file change meanwhile; those of FileTable.remove
+   */
   async delete(text: string, context: RequestContext): Promise<Reply<StorageFileMutation>> {
     const { objects, now, onChange } = this.#dependencies;
     const { path, isFolder } = normaliseTarget(text, 'path');
@@ -134,10 +139,12 @@ export class Files {
         files.filter((file) => !isFolder || file.path !== path),
         context,
       );
-    const deleted = await this.#table.remove(context.organizationId, path, choose, now());
-    if (deleted.length === 0) throw notFound(`the path ${JSON.stringify(text.slice(0, 128))}`);
-    onChange();
+    const deleted = await this.#table
+      .remove(context.organizationId, path, choose, now())
+      // A failure may come after the first files were deleted.
+      .finally(onChange);
     await objects.tryCollect();
+    if (deleted.length === 0) throw notFound(`the path ${JSON.stringify(text.slice(0, 128))}`);
     return {
       value: {
         path,

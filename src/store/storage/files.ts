@@ -1,6 +1,7 @@
 import { UPLOAD_MEMORY_MS } from '../../limits.js';
+import { pause } from '../../turns.js';
 import type { Content, ContentTable } from '../objects/contents.js';
-import type { EventTable } from '../tables/events.js';
+import type { EventRow, EventTable } from '../tables/events.js';
 import type { ControlStore, Table } from '../control-store.js';
 import type { StorageUsageTable } from './storage-usage.js';
 
@@ -55,6 +56,8 @@ interface FileTableDependencies {
 }
 
 const SWEEP_MAX_FILES = 64;
+/** With 32 webhook endpoints, one transaction writes at most 2,048 deliveries. */
+const REMOVED_AT_ONCE_MAX_FILES = 64;
 
 /** The tables `files`, `files-by-path` and `file-event-expiries`. */
 export class FileTable {
@@ -130,7 +133,7 @@ export class FileTable {
       fileBytes: file.sizeBytes - (before?.sizeBytes ?? 0),
       fileCount: before === undefined ? 1 : 0,
     });
-    this.#notify(file, 'file.completed', time);
+    this.#events.append(eventOf(file, 'file.completed', time));
     return file;
   }
 
@@ -144,22 +147,30 @@ export class FileTable {
     });
   }
 
-  /** Deletes the files at and below the path that `choose` returns, with their events, in one transaction. */
-  remove(
+  /**
+   * Deletes the files at and below the path that `choose` returns, with their events. Each transaction deletes at most
+   * REMOVED_AT_ONCE_MAX_FILES, and other work gets the event loop in between. A file that is added meanwhile stays. A
+   * crash, or a failure after the first transaction, leaves some of the files deleted. A repeat deletes the rest.
+   * @param choose  gets all files in groups before the first deletion, and each group again in its transaction
+   * Errors  those of `choose`: before the first deletion, unless the rights of a file change meanwhile; those of a
+   *         transaction
+   */
+  async remove(
     organizationId: string,
     path: string,
     choose: (files: readonly FileRow[]) => readonly FileRow[],
     at: Date,
   ): Promise<readonly FileRow[]> {
-    return this.#store.freeing(() => {
-      const file = this.at(organizationId, path);
-      const below = [...this.#byPath.getRange(rangeBelow(organizationId, path))].map(
-        ({ value: id }) => this.#files.get(id) as FileRow,
-      );
-      const chosen = choose(file === undefined ? below : [file, ...below]);
-      for (const row of chosen) this.#drop(row, at);
-      return chosen;
-    });
+    const removed: FileRow[] = [];
+    for (const ids of await this.#groupsOf(organizationId, path, choose)) {
+      const group = await this.#store.freeing(() => {
+        const chosen = choose(this.#present(ids));
+        this.#drop(chosen, at);
+        return chosen;
+      });
+      removed.push(...group);
+    }
+    return removed;
   }
 
   /** Deletes events of files that were deleted long ago. Returns true if there are more. */
@@ -174,27 +185,57 @@ export class FileTable {
     });
   }
 
-  #drop(row: FileRow, at: Date): void {
-    this.#files.removeSync(row.id);
-    this.#byPath.removeSync(`${row.organizationId}/${row.path}`);
-    this.#contents.dropReference(row.sha256);
-    this.#usage.add(row.organizationId, { fileBytes: -row.sizeBytes, fileCount: -1 });
-    this.#notify(row, 'file.deleted', at.toISOString());
-    const expiry = new Date(at.getTime() + UPLOAD_MEMORY_MS).toISOString();
-    this.#expiries.putSync(`${expiry} ${row.id}`, row.id);
+  /**
+   * Ids of the chosen files at and below the path, in groups for one transaction each. Reads one group a turn of the
+   * event loop. Errors  those of `choose`
+   */
+  async #groupsOf(
+    organizationId: string,
+    path: string,
+    choose: (files: readonly FileRow[]) => readonly FileRow[],
+  ): Promise<readonly (readonly string[])[]> {
+    const file = this.at(organizationId, path);
+    const groups = [file === undefined ? [] : choose([file]).map(({ id }) => id)];
+    const { start, end } = rangeBelow(organizationId, path);
+    const limit = REMOVED_AT_ONCE_MAX_FILES;
+    for (let range = { start, end, limit, exclusiveStart: true }; ;) {
+      const places = [...this.#byPath.getRange(range)];
+      groups.push(choose(this.#present(places.map(({ value: id }) => id))).map(({ id }) => id));
+      const last = places[limit - 1];
+      if (last === undefined) return groups.filter((ids) => ids.length > 0);
+      range = { ...range, start: last.key };
+      await pause();
+    }
   }
 
-  #notify(file: FileRow, type: string, timestamp: string): void {
-    const { id: subjectId, organizationId, path, sizeBytes, sha256, version } = file;
-    const data = {
-      file_id: subjectId,
-      path,
-      size_bytes: sizeBytes,
-      checksum: sha256,
-      storage_version: version,
-    };
-    this.#events.append({ type, organizationId, subjectId, timestamp, data });
+  /** The files of these ids that are there. */
+  #present(ids: readonly string[]): readonly FileRow[] {
+    return ids.map((id) => this.#files.get(id)).filter((file) => file !== undefined);
   }
+
+  #drop(rows: readonly FileRow[], at: Date): void {
+    const expiry = new Date(at.getTime() + UPLOAD_MEMORY_MS).toISOString();
+    for (const row of rows) {
+      this.#files.removeSync(row.id);
+      this.#byPath.removeSync(`${row.organizationId}/${row.path}`);
+      this.#contents.dropReference(row.sha256);
+      this.#usage.add(row.organizationId, { fileBytes: -row.sizeBytes, fileCount: -1 });
+      this.#expiries.putSync(`${expiry} ${row.id}`, row.id);
+    }
+    this.#events.append(...rows.map((row) => eventOf(row, 'file.deleted', at.toISOString())));
+  }
+}
+
+function eventOf(file: FileRow, type: string, timestamp: string): Omit<EventRow, 'id' | 'sequence'> {
+  const { id: subjectId, organizationId, path, sizeBytes, sha256, version } = file;
+  const data = {
+    file_id: subjectId,
+    path,
+    size_bytes: sizeBytes,
+    checksum: sha256,
+    storage_version: version,
+  };
+  return { type, organizationId, subjectId, timestamp, data };
 }
 
 /** The character after the slash ends the range of all paths below a folder. */

@@ -21,22 +21,24 @@ export interface EventRow {
 export class EventTable {
   readonly #world: World;
   readonly #rows: Table<EventRow>;
-  readonly #onAppend: (event: EventRow) => void;
+  readonly #onAppend: (...events: readonly EventRow[]) => void;
 
-  /** @param onAppend runs in the transaction and writes what follows from an event */
-  constructor(store: ControlStore, onAppend: (event: EventRow) => void = () => undefined) {
+  /** @param onAppend runs in the transaction and writes what follows from the events */
+  constructor(store: ControlStore, onAppend: (...events: readonly EventRow[]) => void = () => undefined) {
     this.#world = store.world;
     this.#rows = store.table<EventRow>('events');
     this.#onAppend = onAppend;
   }
 
-  /** Appends an event. Only inside a transaction, with the change. */
-  append(event: Omit<EventRow, 'id' | 'sequence'>): EventRow {
-    const sequence = this.#lastSequence(event.subjectId) + 1;
-    const row: EventRow = { ...event, id: this.#world.newId('evt'), sequence };
-    this.#rows.putSync(keyOf(row.subjectId, sequence), row);
-    this.#onAppend(row);
-    return row;
+  /** Appends events in order, and then announces them together. Only inside a transaction, with the changes. */
+  append(...events: readonly Omit<EventRow, 'id' | 'sequence'>[]): void {
+    const rows = events.map((event): EventRow => {
+      const sequence = this.#lastSequence(event.subjectId) + 1;
+      const row = { ...event, id: this.#world.newId('evt'), sequence };
+      this.#rows.putSync(keyOf(row.subjectId, sequence), row);
+      return row;
+    });
+    this.#onAppend(...rows);
   }
 
   /** Events of a subject after this sequence number, in order. */

@@ -9,7 +9,7 @@ import { WebhookTable } from './webhooks.js';
  */
 export function releaseEvents(store: ControlStore, now: () => Date = () => new Date()): ReleaseObservers {
   const webhooks = new WebhookTable(store);
-  const events = new EventTable(store, (event) => webhooks.enqueue(event));
+  const events = new EventTable(store, (...appended) => webhooks.enqueue(...appended));
   return {
     onPublished({ id, slug }, { id: databaseId, organizationIds }) {
       const data = { release_id: id, database_id: databaseId, database_slug: slug };
