@@ -1,4 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox';
+import type { RefusalDetails } from '../../errors.js';
 import { closed, constant, count, enumeration, flag, named, openObject, text } from './schema.js';
 
 const ErrorTypeSchema = enumeration(
@@ -116,3 +117,8 @@ export type ErrorDetail = Static<typeof ErrorDetail>;
 export type ErrorLocation = Static<typeof ErrorLocation>;
 export type HomologyFailure = Static<typeof HomologyFailure>;
 export type Problem = Static<typeof Problem>;
+
+/** Facts of a refusal by the names of the contract. */
+export function presentFacts({ retryAfterSeconds, ...facts }: RefusalDetails): Record<string, unknown> {
+  return retryAfterSeconds === undefined ? facts : { ...facts, retry_after_seconds: retryAfterSeconds };
+}

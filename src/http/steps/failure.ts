@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { canonicalSha256 } from '../../canonical.js';
 import { FailureEnvelope } from '../../contract/grammar/envelope.js';
-import { HomologyFailure, Problem } from '../../contract/grammar/failures.js';
+import { HomologyFailure, presentFacts, Problem } from '../../contract/grammar/failures.js';
 import { failureShape } from '../../contract/document/openapi.js';
 import { isRefusalCode, REFUSALS } from '../../contract/grammar/refusals.js';
 import type { ContractRefusalCode } from '../../refusal-codes.js';
@@ -148,8 +148,8 @@ function rateLimitHeaders(details: RefusalDetails): Record<string, string> {
 
 /** Facts for machines, without the members that have a field of their own. */
 function factsOf({ details }: Failure): Record<string, unknown> {
-  const { param, errors, retryAfterSeconds, ...facts } = details;
-  return retryAfterSeconds === undefined ? facts : { ...facts, retry_after_seconds: retryAfterSeconds };
+  const { param, errors, ...facts } = details;
+  return presentFacts(facts);
 }
 
 function locationsOf({ details }: Failure): readonly RefusalLocation[] {

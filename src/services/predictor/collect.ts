@@ -36,8 +36,10 @@ export async function collectPrediction(
   context: RequestContext,
   writer: FileWriter,
 ): Promise<RunOutcome | RunFailureOutcome> {
+  const copied: WrittenFile[] = [];
   const store = async (from: string, path: string): Promise<PlacedFile> => {
     const written = await copyIn(place, from, writer, context);
+    copied.push(written);
     releaseAfter(context.signal, written.release);
     return { written, path, contentType: contentTypeOf(path) };
   };
@@ -67,7 +69,11 @@ export async function collectPrediction(
     };
     return { rows: [], doneCount: 1, summarise, billableUnits: 1 };
   } catch (error) {
-    if (!(error instanceof BadOutput) && !(error instanceof PredictorFailure)) throw error;
+    if (!(error instanceof BadOutput) && !(error instanceof PredictorFailure)) {
+      // A repeat copies all files again. Until then their bytes would fill the disk.
+      for (const { release } of copied) release();
+      throw error;
+    }
     const { reason, message } = error;
     const fail = (at: Date): Refusal => {
       const [stored] = present([log], at);

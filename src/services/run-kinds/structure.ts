@@ -14,6 +14,7 @@ import type { Msas } from '../msa/msas.js';
 import { collectPrediction } from '../predictor/collect.js';
 import { INPUT_FILE, LOG_FILE, startPredictor, type PredictorProcess } from '../predictor/process.js';
 import { PredictorSlots } from '../predictor/slots.js';
+import { isPassing } from '../runs/passing.js';
 import {
   defineRunKind,
   type PreparedRun,
@@ -91,8 +92,17 @@ async function* predict(
     const end = await running.ended;
     context.signal.throwIfAborted();
     const target = { folder: folder ?? `structures/${runId}`, baseUrl, a3mSha256 };
-    const outcome = await collectPrediction(end, predictor, place, target, context, dependencies.writer);
-    return { ...outcome, traces: { toolVersions: [toolOf(predictor)] } };
+    for (;;) {
+      try {
+        const outcome = await collectPrediction(end, predictor, place, target, context, dependencies.writer);
+        return { ...outcome, traces: { toolVersions: [toolOf(predictor)] } };
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        // A new start would repeat hours of prediction, so the output waits in its folder. The slot stays taken, so
+        // that no other prediction writes to the full disk.
+        yield { ...waiting, stage: 'predicting', waitsFor: error };
+      }
+    }
   } finally {
     stop();
     await running?.ended;

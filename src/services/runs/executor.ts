@@ -1,12 +1,13 @@
+import { presentFacts } from '../../contract/grammar/failures.js';
 import { isFinal } from '../../contract/runs/run-states.js';
 import { Refusal } from '../../errors.js';
 import { RUN_ATTEMPT_WAIT_MAX_MS, RUN_MAX_FRUITLESS_ATTEMPTS } from '../../limits.js';
 import { packRows, unpackBytes, type RowBlock } from '../../store/tables/run-rows.js';
 import type { RunEnd, RunFailure, RunPiece, RunRow, RunTable } from '../../store/tables/runs.js';
-import { isStorageUnavailable } from '../../store/unavailable.js';
 import { parseStrictJsonInTurns } from '../../json/strict.js';
 import type { World } from '../../world.js';
 import type { Traces } from '../reply.js';
+import { isPassing } from './passing.js';
 import type { RunTurn } from './queue.js';
 import type { RunFailureOutcome, RunKind, RunOutcome, RunStep, RunSteps } from './run-kind.js';
 import type { RunWatch } from './watch.js';
@@ -168,6 +169,7 @@ export class RunExecutor {
       if (isPassing(error)) attempt.steps = undefined;
       throw error;
     });
+    if (done !== true && value.waitsFor !== undefined) throw value.waitsFor;
     const blocks = await this.#world.aside(packRows(value.rows));
     attempt.workMs += this.#world.monotonicMs() - startedAt;
     const piece = pieceOf(value, blocks, attempt.workMs);
@@ -221,11 +223,6 @@ export class RunExecutor {
   }
 }
 
-/** The disk is full, or a worker is missing. The run is not at fault and waits in place. */
-function isPassing(error: unknown): boolean {
-  return isStorageUnavailable(error) || (error instanceof Refusal && error.code === 'worker_unavailable');
-}
-
 async function unpackPlan(packed: Uint8Array): Promise<unknown> {
   return parseStrictJsonInTurns(await unpackBytes(packed), Infinity);
 }
@@ -255,7 +252,7 @@ function pieceOf(
 
 function failureOf(error: unknown): RunFailure {
   if (error instanceof Refusal) {
-    return { code: error.code, message: error.message, details: { ...error.details } };
+    return { code: error.code, message: error.message, details: presentFacts(error.details) };
   }
   return {
     code: 'internal_error',

@@ -26,6 +26,11 @@ export interface RunStep {
   readonly checkpoint: unknown;
   /** The next turn comes after this has settled. A run that only waits occupies no turn. */
   readonly resumeAfter?: Promise<unknown>;
+  /**
+   * A passing refusal of this piece (`isPassing`). The step is not stored. After a backoff, the same work gets its next
+   * turn and repeats the piece. Work that throws the refusal starts again after the last stored piece.
+   */
+  readonly waitsFor?: Error;
 }
 
 /** The last piece, stored together with the end of the run. */

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Objects } from '#src/store/objects/objects.js';
 import { buildBench, call, type Bench, type Json, type Serving } from '../runs/runs-served.js';
 
 /* Predictions by a stub command. The first line of its alignment selects its behaviour. */
@@ -169,6 +170,28 @@ describe('a prediction', () => {
     const { status, result } = await predict('leaves');
     expect(status).toBe('completed');
     await untilGone(pidsIn(await textOf(result.summary.log)));
+  });
+
+  it('keeps its output and waits while the disk has no room for it', async () => {
+    const a3m_url = await alignment('fine');
+    const freeBytes = vi.spyOn(Objects.prototype, 'freeBytes');
+    const marks: string[] = [];
+    const fill = async (): Promise<number> => {
+      const [name] = foldersLeft();
+      marks.push(`mark-${marks.length}.txt`);
+      const output = join(bench.environment.GLOAMING_DATA, 'predictions', name, 'output');
+      writeFileSync(join(output, marks.at(-1)!), 'not lost');
+      return 0;
+    };
+    // Full before the copy of the log, and in the next attempt after it.
+    freeBytes.mockImplementationOnce(fill).mockResolvedValueOnce(1e12).mockImplementationOnce(fill);
+    const run = await endOf(await create({ a3m_url }));
+    freeBytes.mockRestore();
+    expect(run.status, JSON.stringify(run.error)).toBe('completed');
+    expect(run.attempt_count).toBe(1);
+    const names = run.result.summary.files.map(({ path }: Json) => path.split('/').at(-1));
+    expect(names).toEqual(expect.arrayContaining(['mark-0.txt', 'mark-1.txt', 'model_1.pdb']));
+    expect(foldersLeft()).toEqual([]);
   });
 
   it('keeps the beginning of a log that is too long', async () => {

@@ -202,16 +202,12 @@ describe('a run', () => {
     expect(faults.map(String)).toEqual(['Error: secret row']);
   });
 
-  it('waits if a worker is missing, which is reported once, and not as an internal failure', async () => {
-    const missing = new Refusal('worker_unavailable', 'No worker answers.');
-    let left = 2;
+  it('fails with details that have the names of the contract', async () => {
     onPiece = async () => {
-      if (left-- > 0) throw missing;
+      throw new Refusal('release_not_found', 'The release has gone.', { param: 'x', retryAfterSeconds: 3 });
     };
-    const run = await end((await create('a', 1)).id);
-    expect(run).toMatchObject({ status: 'completed', attempt_count: 1 });
-    expect(waits).toEqual([[run.id, missing]]);
-    expect(faults).toEqual([]);
+    const { error } = await end((await create('a', 1)).id);
+    expect(error?.details).toEqual({ param: 'x', retry_after_seconds: 3 });
   });
 
   it('is not created if its input is refused', async () => {
