@@ -278,8 +278,9 @@ export const SIGNED_URL_MAX_SECONDS = 604_800;
 export const SIGNED_URL_DEFAULT_SECONDS = 3_600;
 /** Longest request with a body of bytes. At 250 kB/s this allows the largest part. */
 export const BYTE_BODY_MAX_MS = 6 * 60 * 60 * 1000;
-/** Longest pause within a body of bytes. */
-export const BYTE_BODY_IDLE_MS = 60_000;
+/** Fewest bytes of a body that must arrive within each such time: 64 KiB a minute. The rest of a body may be less. */
+export const BYTE_BODY_PROGRESS_BYTES = 64 * KIBIBYTE_BYTES;
+export const BYTE_BODY_PROGRESS_MS = 60_000;
 
 /** Webhook endpoints of one organization. */
 export const WEBHOOK_ENDPOINTS_MAX_COUNT = 32;

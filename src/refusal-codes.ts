@@ -97,6 +97,7 @@ type StorageCode =
   | 'part_size_too_small'
   | 'part_number_invalid'
   | 'part_size_mismatch'
+  | 'part_superseded'
   | 'part_not_uploaded'
   | 'parts_missing'
   | 'checksum_invalid'

@@ -186,6 +186,11 @@ export const REFUSALS = {
     422,
     'The size of the part differs from the size that the upload defines for it.',
   ),
+  part_superseded: refusal(
+    409,
+    'conflict_error',
+    'A later request sends the same part, and ended this one before all of its bytes had arrived.',
+  ),
   part_not_uploaded: refusal(
     409,
     'conflict_error',

@@ -92,9 +92,11 @@ export interface ByteBody {
   readonly announcedBytes?: number;
   /**
    * Can be read once. A chunk is valid until the next one is requested.
-   * Errors  Refusal `request_timeout` when no byte arrives; rejects when the client disconnects
+   * Errors  Refusal `request_timeout` when too few bytes arrive; rejects when the client disconnects
    */
   readonly bytes: AsyncIterable<Uint8Array>;
+  /** Ends the read of the bytes with this error. No-op after its end. */
+  readonly end: (error: Error) => void;
 }
 
 /** Media type of a route whose responses each have a type of their own. */

@@ -232,7 +232,8 @@ export const putPart = defineRoute({
   description:
     'Stores the bytes of a part. The server checks them against `x-amz-checksum-sha256` or ' +
     '`Content-Digest` if the request has such a header. The bytes are on disk before the response is ' +
-    'sent, and belong to the file once they are acknowledged. A part may be sent again.',
+    'sent, and belong to the file once they are acknowledged. A part may be sent again. This ends an ' +
+    'earlier request for the part that still sends bytes.',
   access: 'signature',
   params: part,
   query: Type.Object(SIGNATURE_QUERY, { additionalProperties: false }),
@@ -264,6 +265,7 @@ export const putPart = defineRoute({
     'url_expired',
     'part_number_invalid',
     'part_size_mismatch',
+    'part_superseded',
     'checksum_mismatch',
     'checksum_invalid',
     'storage_full',

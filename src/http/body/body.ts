@@ -3,7 +3,12 @@ import { finished } from 'node:stream';
 import { freeBytes, joinInTurns } from '../../buffers.js';
 import type { ByteBody } from '../../contract/grammar/route.js';
 import { Refusal } from '../../errors.js';
-import { BODY_DISCARD_MAX_BYTES, BYTE_BODY_IDLE_MS, REFUSED_BODY_READ_MAX_BYTES } from '../../limits.js';
+import {
+  BODY_DISCARD_MAX_BYTES,
+  BYTE_BODY_PROGRESS_BYTES,
+  BYTE_BODY_PROGRESS_MS,
+  REFUSED_BODY_READ_MAX_BYTES,
+} from '../../limits.js';
 
 /** The server stops reading a refused body that sends no byte for this long. */
 const BODY_DISCARD_PAUSE_MS = 200;
@@ -63,7 +68,7 @@ export async function readBody(
 
 /**
  * The body as a stream for one reader. A body that is announced as too large is refused before any read.
- * Errors  Refusal `body_too_large`; during the read, `request_timeout` when no byte arrives
+ * Errors  Refusal `body_too_large`; during the read, `request_timeout` when too few bytes arrive
  */
 export function byteBody(request: IncomingMessage, response: ServerResponse, maxBytes: number): ByteBody {
   const announced = request.headers['content-length'];
@@ -73,60 +78,123 @@ export function byteBody(request: IncomingMessage, response: ServerResponse, max
       max_bytes: maxBytes,
     });
   }
-  return { ...(announcedBytes === undefined ? {} : { announcedBytes }), bytes: arriving(request, response) };
+  const reading: Reading = {};
+  return {
+    ...(announcedBytes === undefined ? {} : { announcedBytes }),
+    bytes: arriving(request, response, reading),
+    end: (error) => fail(reading, error),
+  };
 }
 
 /**
  * Yields chunks as the parser delivers them. The iterator of the stream joins waiting chunks and allocates a dozen
  * objects a chunk. At a gigabyte a second, that is a heap of tens of megabytes.
  */
-async function* arriving(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Uint8Array> {
+async function* arriving(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reading: Reading,
+): AsyncGenerator<Uint8Array> {
   if (isWaitingToSend(request)) response.writeContinue();
   const chunks: Buffer[] = [];
-  let failure: Error | undefined;
-  let wake: (() => void) | undefined;
   const onData = (chunk: Buffer): void => {
     chunks.push(chunk);
     request.pause();
-    wake?.();
+    reading.wake?.();
   };
-  const idle = setTimeout(() => {
-    // A slow disk is not a fault of the client, so the timeout counts only while the reader waits.
-    if (wake === undefined) return;
-    failure = new Refusal(
-      'request_timeout',
-      `No byte of the body has come for ${BYTE_BODY_IDLE_MS / 1000} s.`,
-    );
-    wake();
-  }, BYTE_BODY_IDLE_MS);
+  const progress = new Progress(() => {
+    const least = `${BYTE_BODY_PROGRESS_BYTES} bytes of the body within ${BYTE_BODY_PROGRESS_MS / 1000} s`;
+    fail(reading, new Refusal('request_timeout', `The body came too slowly: fewer than ${least}.`));
+  });
   let isEnded = false;
   const forget = finished(request, { writable: false }, (error) => {
     isEnded = true;
-    failure ??= error ?? undefined;
-    wake?.();
+    reading.failure ??= error ?? undefined;
+    reading.wake?.();
   });
   request.on('data', onData).pause();
   try {
     for (;;) {
       const chunk = chunks.shift();
       if (chunk !== undefined) {
+        progress.add(chunk.length);
         yield chunk;
         freeBytes(chunk);
         continue;
       }
-      if (failure !== undefined) throw failure;
+      if (reading.failure !== undefined) throw reading.failure;
       if (isEnded) return;
-      idle.refresh();
+      progress.beginWait();
       await new Promise<void>((resolve) => {
-        wake = resolve;
+        reading.wake = resolve;
         request.resume();
       });
-      wake = undefined;
+      reading.wake = undefined;
+      progress.endWait();
     }
   } finally {
-    clearTimeout(idle);
+    progress.end();
     forget();
     request.off('data', onData).pause();
+  }
+}
+
+/** The state of a body that is read. */
+interface Reading {
+  failure?: Error | undefined;
+  /** Present while the reader waits for bytes. */
+  wake?: (() => void) | undefined;
+}
+
+function fail(reading: Reading, error: Error): void {
+  reading.failure ??= error;
+  reading.wake?.();
+}
+
+/**
+ * Bounds the time that the reader waits for each BYTE_BODY_PROGRESS_BYTES. Other time does not count, because a slow
+ * disk is not a fault of the client.
+ */
+class Progress {
+  readonly #onTooSlow: () => void;
+  #bytes = 0;
+  /** Time that the reader has waited for the present bytes, without the present wait. */
+  #waitedMs = 0;
+  #waitStartMs: number | undefined;
+  #timer: NodeJS.Timeout;
+
+  constructor(onTooSlow: () => void) {
+    this.#onTooSlow = onTooSlow;
+    this.#timer = setTimeout(() => this.#look(), BYTE_BODY_PROGRESS_MS);
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes >= BYTE_BODY_PROGRESS_BYTES) [this.#bytes, this.#waitedMs] = [0, 0];
+  }
+
+  beginWait(): void {
+    this.#waitStartMs = performance.now();
+  }
+
+  endWait(): void {
+    this.#waitedMs = this.#waitedNowMs();
+    this.#waitStartMs = undefined;
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** The timer is not moved by each chunk. It looks how much time is left, and comes again after this time. */
+  #look(): void {
+    const leftMs = BYTE_BODY_PROGRESS_MS - this.#waitedNowMs();
+    if (leftMs <= 0) return this.#onTooSlow();
+    this.#timer = setTimeout(() => this.#look(), Math.ceil(leftMs));
+  }
+
+  #waitedNowMs(): number {
+    return this.#waitedMs + (this.#waitStartMs === undefined ? 0 : performance.now() - this.#waitStartMs);
   }
 }
 

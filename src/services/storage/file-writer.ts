@@ -1,12 +1,11 @@
 import type { RunFile } from '../../contract/runs/run-files.js';
-import { MEBIBYTE_BYTES } from '../../limits.js';
 import type { FileRow, FileTable } from '../../store/storage/files.js';
 import type { Objects, Received } from '../../store/objects/objects.js';
 import type { StorageUsageTable } from '../../store/storage/storage-usage.js';
 import { privateAcl, requirePlace, type Asker } from './file-access.js';
 import { absoluteUrl, filePath } from './file-urls.js';
 import { normalisePath } from './paths.js';
-import type { StorageRoom } from './room.js';
+import { RoomInSteps, type StorageRoom } from './room.js';
 
 export interface WrittenFile {
   readonly sha256: string;
@@ -80,25 +79,22 @@ export class FileWriter {
   }
 }
 
-/** Disk space reserved at a time, because the final size of the file is unknown. */
-const ROOM_BYTES = 64 * MEBIBYTE_BYTES;
-
 /** A file in progress. */
 class OpenFile {
   readonly #organizationId: string;
   readonly #usage: Pick<StorageUsageTable, 'get'>;
   readonly #room: StorageRoom;
+  readonly #steps: RoomInSteps;
   readonly #source: WritableStreamDefaultWriter<Uint8Array>;
   readonly #receiving: Promise<Received>;
   #sizeBytes = 0;
-  #roomBytes = 0;
-  #giveBack: () => void = () => undefined;
   #isOpen = true;
 
   constructor(organizationId: string, { objects, usage, room }: FileWriterDependencies) {
     this.#organizationId = organizationId;
     this.#usage = usage;
     this.#room = room;
+    this.#steps = new RoomInSteps(room);
     const pipe = new TransformStream<Uint8Array, Uint8Array>();
     const source = pipe.writable.getWriter();
     this.#source = source;
@@ -113,7 +109,7 @@ class OpenFile {
   async write(bytes: Uint8Array): Promise<void> {
     this.#sizeBytes += bytes.length;
     this.#room.requireQuota(this.#usage.get(this.#organizationId), this.#sizeBytes);
-    if (this.#sizeBytes > this.#roomBytes) await this.#takeRoom(bytes.length);
+    await this.#steps.add(bytes.length);
     await this.#passed(this.#source.ready);
     await this.#passed(this.#source.write(bytes));
   }
@@ -126,7 +122,7 @@ class OpenFile {
     await this.#passed(this.#source.close());
     const received = await this.#receiving;
     this.#isOpen = false;
-    this.#giveBack();
+    this.#steps.giveBack();
     const { sha256, sizeBytes } = received;
     return { sha256, sizeBytes, release: await received.persist() };
   }
@@ -135,7 +131,7 @@ class OpenFile {
   async discard(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#giveBack();
+    this.#steps.giveBack();
     await this.#source.abort(new Error('The file was discarded.')).catch(() => undefined);
     await this.#receiving.then((received) => received.discard()).catch(() => undefined);
   }
@@ -151,13 +147,6 @@ class OpenFile {
       await this.#receiving;
       throw cause;
     }
-  }
-
-  async #takeRoom(moreBytes: number): Promise<void> {
-    this.#giveBack();
-    const takenBytes = Math.max(ROOM_BYTES, moreBytes);
-    this.#giveBack = await this.#room.take(takenBytes);
-    this.#roomBytes = this.#sizeBytes - moreBytes + takenBytes;
   }
 }
 

@@ -1,5 +1,9 @@
 import { Refusal } from '../../errors.js';
-import { FILES_PER_ORGANIZATION_MAX_COUNT, OPEN_UPLOADS_PER_ORGANIZATION_MAX_COUNT } from '../../limits.js';
+import {
+  FILES_PER_ORGANIZATION_MAX_COUNT,
+  MEBIBYTE_BYTES,
+  OPEN_UPLOADS_PER_ORGANIZATION_MAX_COUNT,
+} from '../../limits.js';
 import type { Objects } from '../../store/objects/objects.js';
 import type { StorageUsage } from '../../store/storage/storage-usage.js';
 
@@ -71,5 +75,40 @@ export class StorageRoom {
       if (isTaken) this.#takenBytes -= moreBytes;
       isTaken = false;
     };
+  }
+}
+
+/** Disk space reserved at a time. A client that sends no more bytes holds no more space. */
+const STEP_BYTES = 8 * MEBIBYTE_BYTES;
+
+/** Disk space for one file, reserved in steps while its bytes come. */
+export class RoomInSteps {
+  readonly #room: StorageRoom;
+  readonly #maxBytes: number;
+  #sizeBytes = 0;
+  #reservedBytes = 0;
+  #giveBack: () => void = () => undefined;
+
+  /** @param maxBytes largest size of the file; default: unknown */
+  constructor(room: StorageRoom, maxBytes = Infinity) {
+    this.#room = room;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Reserves space for the next bytes of the file. Earlier bytes are on the disk. Errors  Refusal `storage_full` */
+  async add(moreBytes: number): Promise<void> {
+    const sizeBytes = this.#sizeBytes + moreBytes;
+    if (sizeBytes > this.#reservedBytes) {
+      this.#giveBack();
+      const stepBytes = Math.max(moreBytes, Math.min(STEP_BYTES, this.#maxBytes - this.#sizeBytes));
+      this.#giveBack = await this.#room.take(stepBytes);
+      this.#reservedBytes = this.#sizeBytes + stepBytes;
+    }
+    this.#sizeBytes = sizeBytes;
+  }
+
+  /** Releases the reservation after the last byte or giving up. A repeated call is a no-op. */
+  giveBack(): void {
+    this.#giveBack();
   }
 }

@@ -4,7 +4,7 @@ import type { Objects, Received } from '../../store/objects/objects.js';
 import type { PartBytes } from '../../store/storage/upload-parts.js';
 import type { UploadRow, UploadTable } from '../../store/storage/uploads.js';
 import type { Headers } from './file-ranges.js';
-import type { StorageRoom } from './room.js';
+import { RoomInSteps, type StorageRoom } from './room.js';
 import { notOpen } from './upload-states.js';
 
 interface ReceiveDependencies {
@@ -14,40 +14,95 @@ interface ReceiveDependencies {
   readonly now: () => Date;
 }
 
-/**
- * Writes the bytes of a part to disk durably. Of two concurrent writes of one part, the one that finishes last counts,
- * until one of them is acknowledged.
- * Errors  Refusal `part_size_mismatch`, `checksum_invalid`, `checksum_mismatch`, `storage_full`, `upload_not_open`,
- *         `upload_expired`; then no bytes are stored
- */
-export async function receivePart(
-  upload: UploadRow,
-  part: number,
-  { announcedBytes, bytes }: ByteBody,
-  headers: Headers,
-  { table, objects, room, now }: ReceiveDependencies,
-): Promise<PartBytes> {
-  const expectedBytes = sizeOfPart(upload, part);
-  const promised = promisedDigest(headers);
-  if (announcedBytes !== undefined && announcedBytes !== expectedBytes) {
-    throw wrongSize(part, expectedBytes, announcedBytes);
+/** A part whose bytes are announced by its request. */
+interface ExpectedPart {
+  readonly upload: UploadRow;
+  readonly part: number;
+  readonly expectedBytes: number;
+  /** Hex SHA-256 that the bytes must have. */
+  readonly promised: string | undefined;
+}
+
+/** The latest write of a part. */
+interface PartWrite {
+  readonly body: ByteBody;
+  /** Resolves at the end of the write, also of one that fails. */
+  readonly ended: Promise<void>;
+}
+
+/** Receives the bytes of parts, with one write of each part at a time. */
+export class PartReceiver {
+  readonly #dependencies: ReceiveDependencies;
+  /** By upload and part. */
+  readonly #writes = new Map<string, PartWrite>();
+
+  constructor(dependencies: ReceiveDependencies) {
+    this.#dependencies = dependencies;
   }
-  const giveBack = await room.take(expectedBytes);
-  try {
-    const received = await objects.receive(bytes, expectedBytes);
-    await requirePromised(part, received, expectedBytes, promised);
-    const release = await received.persist();
-    try {
-      const { sha256, sizeBytes } = received;
-      const change = await table.keepPart(upload.id, part, { sha256, sizeBytes }, now());
-      if (change.result === undefined) throw notOpen(change.upload);
-      return { sha256, sizeBytes };
-    } finally {
-      release();
+
+  /**
+   * Writes the bytes of a part to disk durably. Ends an earlier write of the part that still reads its bytes,
+   * because a client that repeats a part may have a broken connection that the server still regards as open.
+   * Errors  Refusal `part_size_mismatch`, `checksum_invalid`, `checksum_mismatch`, `storage_full`, `upload_not_open`,
+   *         `upload_expired`; `part_superseded` for an earlier write; then no bytes are stored
+   */
+  async receive(upload: UploadRow, part: number, body: ByteBody, headers: Headers): Promise<PartBytes> {
+    const expectedBytes = sizeOfPart(upload, part);
+    const promised = promisedDigest(headers);
+    if (body.announcedBytes !== undefined && body.announcedBytes !== expectedBytes) {
+      throw wrongSize(part, expectedBytes, body.announcedBytes);
     }
-  } finally {
-    giveBack();
-    await objects.tryCollect();
+    const key = `${upload.id} ${part}`;
+    const earlier = this.#writes.get(key);
+    earlier?.body.end(
+      new Refusal('part_superseded', `A later request sends part ${part}, and this one was ended.`),
+    );
+    const written = this.#writeAfter(earlier, { upload, part, expectedBytes, promised }, body);
+    const write = { body, ended: written.then(ignore, ignore) };
+    this.#writes.set(key, write);
+    try {
+      return await written;
+    } finally {
+      if (this.#writes.get(key) === write) this.#writes.delete(key);
+    }
+  }
+
+  async #writeAfter(
+    earlier: PartWrite | undefined,
+    { upload, part, expectedBytes, promised }: ExpectedPart,
+    { bytes }: ByteBody,
+  ): Promise<PartBytes> {
+    await earlier?.ended;
+    const { table, objects, room, now } = this.#dependencies;
+    // A part that does not fit now is refused before its first byte is read.
+    await room.requireDisk(expectedBytes);
+    const steps = new RoomInSteps(room, expectedBytes);
+    try {
+      const received = await objects.receive(inRoom(bytes, steps), expectedBytes);
+      await requirePromised(part, received, expectedBytes, promised);
+      const release = await received.persist();
+      try {
+        const { sha256, sizeBytes } = received;
+        const change = await table.keepPart(upload.id, part, { sha256, sizeBytes }, now());
+        if (change.result === undefined) throw notOpen(change.upload);
+        return { sha256, sizeBytes };
+      } finally {
+        release();
+      }
+    } finally {
+      steps.giveBack();
+      await objects.tryCollect();
+    }
+  }
+}
+
+const ignore = (): void => undefined;
+
+/** The same bytes, each chunk after its disk space is reserved. Errors  those of the bytes; Refusal `storage_full` */
+async function* inRoom(bytes: AsyncIterable<Uint8Array>, steps: RoomInSteps): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bytes) {
+    await steps.add(chunk.length);
+    yield chunk;
   }
 }
 

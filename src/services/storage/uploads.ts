@@ -27,7 +27,7 @@ import type { SignedUrls } from './signed-urls.js';
 import { normalisePath } from './paths.js';
 import type { StorageRoom } from './room.js';
 import { UploadCompletions } from './upload-completion.js';
-import { receivePart } from './upload-receive.js';
+import { PartReceiver } from './upload-receive.js';
 import { notOpen, presentPart, presentUpload, requireOpen, uploadAbsent } from './upload-states.js';
 
 interface UploadsDependencies {
@@ -48,11 +48,13 @@ export class Uploads {
   readonly #dependencies: UploadsDependencies;
   readonly #table: UploadTable;
   readonly #completions: UploadCompletions;
+  readonly #receiver: PartReceiver;
 
   constructor(dependencies: UploadsDependencies) {
     this.#dependencies = dependencies;
     this.#table = dependencies.table;
     this.#completions = new UploadCompletions(dependencies);
+    this.#receiver = new PartReceiver(dependencies);
   }
 
   /** Errors  the refusals of storage.uploads.create */
@@ -118,7 +120,7 @@ export class Uploads {
     if (upload === undefined || upload.status === 'aborted') throw uploadAbsent(uploadId);
     requireOpen(upload, this.#dependencies.now());
     const part = requirePart(upload, Number(partNumber));
-    const received = await receivePart(upload, part, body, headers, this.#dependencies);
+    const received = await this.#receiver.receive(upload, part, body, headers);
     const value = presentPart(uploadId, part, received, false);
     return { value, headers: { ETag: `"${received.sha256}"` }, inputRefs: [uploadId] };
   }

@@ -42,6 +42,8 @@ async function contentOf(url: string): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer());
 }
 
+const incoming = (): string[] => readdirSync(join(bench.folder, 'data', 'objects', 'incoming'));
+
 function objectFiles(): string[] {
   const folder = join(bench.folder, 'data', 'objects');
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -297,25 +299,18 @@ describe('a part', () => {
     expect(objectFiles()).not.toContain(sha256(Buffer.from('later')));
   });
 
-  it('has the bytes of the write that finishes last, even if it began first', async () => {
+  it('that is sent again ends an earlier request that still sends bytes', async () => {
     const { id } = await initiate(bench, 'lab', freshName(), 5);
     const url = await partUrl(bench, 'lab', id, 1);
-    let goOn: () => void = () => undefined;
-    const gate = new Promise<void>((resolve) => (goOn = resolve));
-    const slow = new ReadableStream({
-      async start(controller) {
-        controller.enqueue(Buffer.from('fir'));
-        await gate;
-        controller.enqueue(Buffer.from('st'));
-        controller.close();
-      },
-    });
-    const first = putPart(url, slow);
+    const stalled = new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('fir')) });
+    const first = putPart(url, stalled);
+    await expect.poll(() => incoming().length).toBe(1);
     expect((await putPart(url, Buffer.from('quick'))).status).toBe(200);
-    goOn();
-    expect((await first).status).toBe(200);
+    const ended = await first;
+    expect([ended.status, code(ended)]).toEqual([409, 'part_superseded']);
+    expect(incoming()).toEqual([]);
     await acknowledge(id, 1);
-    expect(String(await contentOf((await complete(id)).body.data.url))).toBe('first');
+    expect(String(await contentOf((await complete(id)).body.data.url))).toBe('quick');
   });
 
   it('whose client disconnects in the middle leaves no bytes', async () => {
@@ -330,7 +325,6 @@ describe('a part', () => {
     });
     const init = { method: 'PUT', body: endless, duplex: 'half', signal: leaving.signal };
     const sent = fetch(url, init as RequestInit).catch((error: Error) => error.name);
-    const incoming = () => readdirSync(join(bench.folder, 'data', 'objects', 'incoming'));
     await expect.poll(() => incoming().length).toBe(1);
     leaving.abort();
     expect(await sent).toBe('AbortError');
