@@ -268,7 +268,7 @@ export const putPart = defineRoute({
     'part_superseded',
     'checksum_mismatch',
     'checksum_invalid',
-    'storage_full',
+    ...ROOM,
   ],
 });
 

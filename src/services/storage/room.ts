@@ -37,10 +37,7 @@ export class StorageRoom {
       const message = `${moreBytes} bytes are more than the ${quotaBytes} of the organization's quota.`;
       throw new Refusal('file_exceeds_quota', message, facts);
     }
-    if (usedBytes + moreBytes > quotaBytes) {
-      const message = `The organization stores ${usedBytes} of ${quotaBytes} bytes: no room for ${moreBytes} more.`;
-      throw new Refusal('storage_quota_exceeded', message, facts);
-    }
+    this.requireQuotaBytes(usage, moreBytes);
     const isFull =
       usage.uploadCount >= OPEN_UPLOADS_PER_ORGANIZATION_MAX_COUNT ||
       usage.fileCount + usage.uploadCount >= FILES_PER_ORGANIZATION_MAX_COUNT;
@@ -50,6 +47,18 @@ export class StorageRoom {
       file_count: usage.fileCount,
       open_upload_count: usage.uploadCount,
     });
+  }
+
+  /** Checks the bytes alone, for uploads that are open already. Errors  Refusal `storage_quota_exceeded` */
+  requireQuotaBytes({ fileBytes, uploadBytes }: StorageUsage, moreBytes: number): void {
+    const { quotaBytes } = this.#bounds;
+    const usedBytes = fileBytes + uploadBytes;
+    if (usedBytes + moreBytes <= quotaBytes) return;
+    throw new Refusal(
+      'storage_quota_exceeded',
+      `The organization stores ${usedBytes} of ${quotaBytes} bytes: no room for ${moreBytes} more.`,
+      { used_bytes: usedBytes, quota_bytes: quotaBytes, requested_bytes: moreBytes },
+    );
   }
 
   /** Errors  Refusal `storage_full` if less than the reserve would remain */

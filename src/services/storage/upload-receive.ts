@@ -43,8 +43,9 @@ export class PartReceiver {
   /**
    * Writes the bytes of a part to disk durably. Ends an earlier write of the part that still reads its bytes,
    * because a client that repeats a part may have a broken connection that the server still regards as open.
-   * Errors  Refusal `part_size_mismatch`, `checksum_invalid`, `checksum_mismatch`, `storage_full`, `upload_not_open`,
-   *         `upload_expired`; `part_superseded` for an earlier write; then no bytes are stored
+   * Errors  Refusal `part_size_mismatch`, `checksum_invalid`, `checksum_mismatch`, `storage_full`,
+   *         `storage_quota_exceeded`, `upload_not_open`, `upload_expired`; `part_superseded` for an earlier write;
+   *         then no bytes are stored
    */
   async receive(upload: UploadRow, part: number, body: ByteBody, headers: Headers): Promise<PartBytes> {
     const expectedBytes = sizeOfPart(upload, part);
@@ -83,7 +84,13 @@ export class PartReceiver {
       const release = await received.persist();
       try {
         const { sha256, sizeBytes } = received;
-        const change = await table.keepPart(upload.id, part, { sha256, sizeBytes }, now());
+        const change = await table.keepPart(
+          upload.id,
+          part,
+          { sha256, sizeBytes },
+          now(),
+          (usage, moreBytes) => room.requireQuotaBytes(usage, moreBytes),
+        );
         if (change.result === undefined) throw notOpen(change.upload);
         return { sha256, sizeBytes };
       } finally {

@@ -19,7 +19,7 @@ interface Bytes {
   readonly sha256: string;
   readonly sizeBytes: number;
 }
-type PartRow = { readonly received?: Bytes; readonly acknowledged?: Bytes };
+type PartRow = { readonly received?: Bytes; readonly acknowledged?: Bytes; readonly extraBytes?: number };
 
 /** Number of references by the id or digest of the referenced value. */
 type Counts = Map<string, number>;
@@ -32,7 +32,7 @@ export function checkStorage(check: Check): void {
   const usage = new Map<string, StorageUsage>();
   checkFiles(check, contents, usage);
   checkUploads(check, usage);
-  checkParts(check, objects);
+  checkParts(check, objects, usage);
   checkContents(check, contents, objects);
   for (const [id, { content }] of check.rows.of<{ content: Bytes }>('msas')) {
     refer(check, objects, `msas ${id}`, content);
@@ -82,11 +82,13 @@ function checkUploads(check: Check, usage: Map<string, StorageUsage>): void {
   }
 }
 
-function checkParts(check: Check, objects: Counts): void {
+function checkParts(check: Check, objects: Counts, usage: Map<string, StorageUsage>): void {
   const { rows, report } = check;
-  for (const [key, { received, acknowledged }] of rows.of<PartRow>('upload-parts')) {
+  for (const [key, { received, acknowledged, extraBytes = 0 }] of rows.of<PartRow>('upload-parts')) {
     const id = key.slice(0, key.indexOf(' '));
-    const status = rows.get<UploadRow>('uploads', id)?.status;
+    const upload = rows.get<UploadRow>('uploads', id);
+    const status = upload?.status;
+    if (upload !== undefined) addUsage(usage, upload.organizationId, { uploadBytes: extraBytes });
     if (status === undefined || !(isUploadOpen(status) || status === 'completing')) {
       const why = status === undefined ? 'is not there' : `is ${status}`;
       report('reference_dangling', `upload-parts ${key}`, `Its upload ${why}, but holds the part's bytes.`);

@@ -1,6 +1,9 @@
 import type { ControlStore, Table } from '../control-store.js';
 
-/** Storage of an organization: bytes of finished files, and announced bytes of open uploads. */
+/**
+ * Storage of an organization: bytes of finished files, and of open uploads. These are the announced bytes, and bytes
+ * that were received for a part after acknowledged ones.
+ */
 export interface StorageUsage {
   readonly fileBytes: number;
   readonly fileCount: number;

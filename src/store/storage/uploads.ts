@@ -81,7 +81,7 @@ export class UploadTable {
     this.#store = store;
     this.#files = files;
     this.#usage = usage;
-    this.#parts = new UploadPartTable(store, objects);
+    this.#parts = new UploadPartTable(store, objects, usage);
     this.#uploads = store.table<UploadRow>('uploads');
     this.#expiries = store.table<string>('upload-expiries');
     this.#expiryKeys = store.table<string>('upload-expiry-keys');
@@ -119,11 +119,20 @@ export class UploadTable {
     });
   }
 
-  /** Stores bytes of a part until they are acknowledged. They must be pinned. */
-  keepPart(id: string, part: number, bytes: PartBytes, now: Date): Promise<UploadChange<UploadPart>> {
+  /**
+   * Stores bytes of a part until they are acknowledged. They must be pinned.
+   * @param check may refuse bytes beyond the announced ones of the upload by the organization's present usage
+   */
+  keepPart(
+    id: string,
+    part: number,
+    bytes: PartBytes,
+    now: Date,
+    check: (usage: StorageUsage, moreBytes: number) => void = () => undefined,
+  ): Promise<UploadChange<UploadPart>> {
     return this.#change(id, now, isUploadOpen, (upload) => {
       if (upload.status === 'initiated') this.#put({ ...upload, status: 'uploading' });
-      return this.#parts.persist(id, part, bytes);
+      return this.#parts.persist(upload, part, bytes, check);
     });
   }
 
@@ -134,7 +143,7 @@ export class UploadTable {
     sha256: string | undefined,
     now: Date,
   ): Promise<UploadChange<UploadPart>> {
-    return this.#change(id, now, isUploadOpen, () => this.#parts.acknowledge(id, part, sha256));
+    return this.#change(id, now, isUploadOpen, (upload) => this.#parts.acknowledge(upload, part, sha256));
   }
 
   /** Closes the upload for parts if all have arrived. Continues an interrupted completion. */
@@ -236,7 +245,7 @@ export class UploadTable {
   }
 
   #end(upload: UploadRow, status: UploadStatus, now: Date, more: Partial<UploadRow> = {}): UploadRow {
-    this.#parts.drop(upload.id);
+    this.#parts.drop(upload);
     this.#usage.add(upload.organizationId, { uploadBytes: -upload.sizeBytes, uploadCount: -1 });
     this.#schedule(upload.id, now.getTime() + UPLOAD_MEMORY_MS);
     return this.#put({ ...upload, ...more, status });

@@ -33,7 +33,7 @@ beforeEach(() => {
   store = openControlStore(folder);
   tables = openStorageTables(store, folder, new EventTable(store));
   freeBytes = DISK_BYTES;
-  room = new StorageRoom({ freeBytes: async () => freeBytes }, { quotaBytes: Infinity, reserveBytes: 0 });
+  room = new StorageRoom({ freeBytes: async () => freeBytes }, { quotaBytes: PART_BYTES, reserveBytes: 0 });
   receiver = new PartReceiver({ table: tables.uploads, objects: tables.objects, room, now: () => NOW });
 });
 afterEach(async () => {
@@ -118,6 +118,20 @@ describe('a part that is sent again', () => {
     });
     await waiting;
     expect((await written).sizeBytes).toBe(5);
+  });
+});
+
+describe('a part that was acknowledged', () => {
+  it('is replaced only within the quota, because both contents are stored meanwhile', async () => {
+    const upload = await create(PART_BYTES - 5);
+    const small = await create(3);
+    const write = (letters: string) => receiver.receive(small, 1, bodyOf(text(letters), true).body, HEADERS);
+    await write('one');
+    await tables.uploads.acknowledge(small.id, 1, undefined, NOW);
+    await expect(write('two')).rejects.toMatchObject({ code: 'storage_quota_exceeded' });
+    await write('one');
+    await tables.uploads.abort(upload.id, NOW);
+    expect((await write('two')).sizeBytes).toBe(3);
   });
 });
 

@@ -164,6 +164,25 @@ describe('an upload', () => {
     expect([tables.uploads.get(upload.id)?.status, lost.result]).toEqual(['expired', undefined]);
   });
 
+  it('counts bytes that come after acknowledged ones until they replace these or it ends', async () => {
+    const { id } = await create();
+    const used = () => tables.usage.get('lab').uploadBytes;
+    await send(id, 1, 'left');
+    await tables.uploads.acknowledge(id, 1, undefined, START);
+    const before = used();
+    await send(id, 1, 'left');
+    expect(used()).toBe(before);
+    await send(id, 1, 'new1');
+    await send(id, 1, 'new2');
+    expect(used()).toBe(before + 4);
+    await tables.uploads.acknowledge(id, 1, undefined, START);
+    expect(used()).toBe(before);
+    await send(id, 1, 'new3');
+    expect(used()).toBe(before + 4);
+    await tables.uploads.abort(id, START);
+    expect(tables.usage.get('lab')).toMatchObject({ uploadBytes: 0, uploadCount: 0 });
+  });
+
   it('accepts no part after its expiry, before and after the sweep', async () => {
     const { id } = await create();
     const { upload, result } = await send(id, 1, 'late', DUE);
