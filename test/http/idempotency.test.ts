@@ -136,8 +136,8 @@ describe('a request with an Idempotency-Key', () => {
     expect(compiled.headers.get('idempotent-replayed')).toBe(null);
     // The document says so, too.
     const { description } = IDEMPOTENCY_HEADER['Idempotency-Key'];
-    expect(description).toContain('with another request on the same route it is refused');
-    expect(description).toContain('of one organization on one route');
+    expect(description).toContain('with another request on the same route is refused');
+    expect(description).toContain('one organization and one route');
   });
 
   it('runs once among concurrent duplicates; the others are asked to retry', async () => {

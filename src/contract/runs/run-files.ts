@@ -155,7 +155,11 @@ export const ExportRunSummary = named(
           'target that already has a record.',
       ),
       // Absent from exports of an earlier version.
-      candidate_count: Type.Optional(count('Number of candidates in the exported rows of the run.')),
+      candidate_count: Type.Optional(
+        count(
+          'Number of candidates in the exported rows of the run, and of propagated hits that are no candidates.',
+        ),
+      ),
       left_out_count: Type.Optional(count('Number of candidates that a cut-off left out.')),
       warnings: Type.Optional(Type.Array(Warning)),
       file: RunFile,

@@ -11,7 +11,7 @@ import { ColumnGroups, type ExportColumn } from './columns.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { columnRows } from './propagated.js';
 import {
-  countCandidates,
+  countTargets,
   type ColumnRow,
   type ExportEncoder,
   type ExportedSearch,
@@ -31,7 +31,7 @@ export class ArrowEncoder implements ExportEncoder {
   #pending: Uint8Array[];
   #offset: number;
   #recordCount = 0;
-  #candidateCount = 0;
+  #targetCount = 0;
 
   constructor(search: ExportedSearch, columns: readonly ExportColumn[]) {
     this.#search = search;
@@ -45,14 +45,14 @@ export class ArrowEncoder implements ExportEncoder {
     return this.#recordCount;
   }
 
-  get candidateCount(): number {
-    return this.#candidateCount;
+  get targetCount(): number {
+    return this.#targetCount;
   }
 
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
     const rows = columnRows(query, this.#search, candidates);
     this.#recordCount += rows.length;
-    this.#candidateCount += countCandidates(rows);
+    this.#targetCount += countTargets(rows);
     for (const group of this.#groups.add(rows)) this.#addBatch(group);
     return this.#take();
   }

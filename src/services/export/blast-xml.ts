@@ -11,7 +11,7 @@ export class BlastXmlEncoder implements ExportEncoder {
   readonly #search: ExportedSearch;
   #queryCount = 0;
   #recordCount = 0;
-  #candidateCount = 0;
+  #targetCount = 0;
 
   constructor(search: ExportedSearch) {
     this.#search = search;
@@ -21,8 +21,8 @@ export class BlastXmlEncoder implements ExportEncoder {
     return this.#recordCount;
   }
 
-  get candidateCount(): number {
-    return this.#candidateCount;
+  get targetCount(): number {
+    return this.#targetCount;
   }
 
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
@@ -36,7 +36,7 @@ export class BlastXmlEncoder implements ExportEncoder {
     });
     const start = this.#queryCount === 0 ? headOf(search, query) : '';
     this.#queryCount += 1;
-    this.#candidateCount += hits.length;
+    this.#targetCount += hits.length;
     this.#recordCount += hits.reduce((sum, { length }) => sum + length, 0);
     return Buffer.from(start + iterationOf(query, this.#queryCount, hits, search));
   }

@@ -40,7 +40,7 @@ export interface ExportPiece {
   readonly bytes: Uint8Array;
   readonly rowCount: number;
   readonly candidateCount: number;
-  /** Counts of the file so far: records, candidates with a record, and candidates that cut-offs excluded. */
+  /** Counts of the file so far: records, targets with a record, and candidates that cut-offs excluded. */
   readonly recordCount: number;
   readonly writtenCount: number;
   readonly leftOutCount: number;
@@ -166,7 +166,7 @@ function pieceOf(bytes: Uint8Array, rowCount: number, candidateCount: number): E
     rowCount,
     candidateCount,
     recordCount: encoder.recordCount,
-    writtenCount: encoder.candidateCount ?? encoder.recordCount,
+    writtenCount: encoder.targetCount ?? encoder.recordCount,
     leftOutCount: leftOutCount + (encoder.leftOutCount ?? 0),
     warnings: encoder.warnings ?? [],
   };

@@ -3,7 +3,7 @@ import { ColumnGroups, EXPORT_COLUMNS, type ExportColumn } from './columns.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { columnRows } from './propagated.js';
 import {
-  countCandidates,
+  countTargets,
   type ColumnRow,
   type ExportEncoder,
   type ExportedSearch,
@@ -23,7 +23,7 @@ export class ParquetEncoder implements ExportEncoder {
   readonly #groups = new ColumnGroups();
   readonly #search: ExportedSearch;
   #recordCount = 0;
-  #candidateCount = 0;
+  #targetCount = 0;
 
   constructor(search: ExportedSearch) {
     this.#search = search;
@@ -38,14 +38,14 @@ export class ParquetEncoder implements ExportEncoder {
     return this.#recordCount;
   }
 
-  get candidateCount(): number {
-    return this.#candidateCount;
+  get targetCount(): number {
+    return this.#targetCount;
   }
 
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
     const rows = columnRows(query, this.#search, candidates);
     this.#recordCount += rows.length;
-    this.#candidateCount += countCandidates(rows);
+    this.#targetCount += countTargets(rows);
     for (const group of this.#groups.add(rows)) this.#addGroup(group);
     return this.#take();
   }

@@ -96,10 +96,9 @@ export function splitAlignments(candidate: HomologyCandidate): readonly Homology
   }));
 }
 
-/** Counts the candidates that have at least one of these rows of one query. */
-export function countCandidates(rows: readonly ColumnRow[]): number {
-  return new Set(rows.flatMap(({ candidate }) => (candidate === undefined ? [] : [candidate.target.id])))
-    .size;
+/** Counts the targets of these rows of one query: candidates, and propagated hits that are no candidates. */
+export function countTargets(rows: readonly ColumnRow[]): number {
+  return new Set(rows.map(({ candidate, hit }) => candidate?.target.id ?? hit?.target_id)).size;
 }
 
 /** Writes candidates in one format. Bytes are returned in chunks, whose concatenation is the file. */
@@ -112,8 +111,8 @@ export interface ExportEncoder {
   end(): Uint8Array;
   /** Records so far. */
   readonly recordCount: number;
-  /** Candidates so far that have a record. Default: the records, for a format with one record for each. */
-  readonly candidateCount?: number;
+  /** Targets so far that have a record. Default: the records, for a format with one record for each target. */
+  readonly targetCount?: number;
   /** Candidates so far that the format's own cut-offs excluded. */
   readonly leftOutCount?: number;
   /** Warnings about the file so far. */

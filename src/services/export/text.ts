@@ -8,7 +8,7 @@ import { PairRow } from './pair-row.js';
 import { columnRows } from './propagated.js';
 import {
   alignedRows,
-  countCandidates,
+  countTargets,
   type ColumnRow,
   type ExportEncoder,
   type ExportedSearch,
@@ -119,7 +119,7 @@ class RecordEncoder<Row extends ColumnRow> implements ExportEncoder {
   readonly #around: Around;
   #pending: string;
   #recordCount = 0;
-  #candidateCount = 0;
+  #targetCount = 0;
 
   /** @param write text of a record, empty if the row gives none */
   constructor(search: ExportedSearch, rowsOf: RowsOf<Row>, write: (row: Row) => string, around: Around = {}) {
@@ -134,8 +134,8 @@ class RecordEncoder<Row extends ColumnRow> implements ExportEncoder {
     return this.#recordCount;
   }
 
-  get candidateCount(): number {
-    return this.#candidateCount;
+  get targetCount(): number {
+    return this.#targetCount;
   }
 
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
@@ -143,7 +143,7 @@ class RecordEncoder<Row extends ColumnRow> implements ExportEncoder {
       .map((row) => ({ row, text: this.#write(row) }))
       .filter(({ text }) => text !== '');
     this.#recordCount += records.length;
-    this.#candidateCount += countCandidates(records.map(({ row }) => row));
+    this.#targetCount += countTargets(records.map(({ row }) => row));
     const texts = records.map(({ text }) => text);
     this.#pending += (this.#around.above?.(query, records.length) ?? '') + texts.join('');
     return this.#take();

@@ -46,16 +46,16 @@ describe('a candidate with several alignments', () => {
       const search = { database: 'demo', targetCount: 3, residueCount: 66 };
       const encoder = formatOf({ format }).encoder(search);
       await encoder.add({ index: 0, id: 'Q1' }, candidates);
-      const aligned = { records: 3, candidates: 2 };
-      const all = { records: 4, candidates: 3 };
+      const aligned = { records: 3, targets: 2 };
+      const all = { records: 4, targets: 3 };
       const expected = {
         m8: aligned,
         tsv: all,
         parquet: all,
         arrow: all,
-        fasta: { records: 3, candidates: 3 },
+        fasta: { records: 3, targets: 3 },
       };
-      expect({ records: encoder.recordCount, candidates: encoder.candidateCount }).toEqual(expected[format]);
+      expect({ records: encoder.recordCount, targets: encoder.targetCount }).toEqual(expected[format]);
     },
   );
 
