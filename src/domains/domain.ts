@@ -34,6 +34,8 @@ export interface AnnotatedProtein {
   /** Residues. */
   readonly length: number;
   readonly domains: readonly Domain[];
+  /** True if the calibration does not cover its length or composition, so that no domain can be found. */
+  readonly hasNoEValues?: true;
   /** Whether another annotation, which was given, has a domain in the protein. Absent if none was given. */
   readonly hasGiven?: boolean;
 }

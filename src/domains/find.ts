@@ -35,9 +35,10 @@ export async function findDomains(
   options: FindOptions,
 ): Promise<readonly AnnotatedProtein[]> {
   const domains: (readonly Domain[])[] = proteins.map(() => []);
+  const unjudged = new Set<number>();
   let stretches: readonly Stretch[] = proteins.map((query, protein) => ({ protein, start: 0, query }));
   for (let round = 1; round <= options.rounds && stretches.length > 0; round += 1) {
-    const found = await searchStretches(stretches, engine, options, round);
+    const found = await searchStretches(stretches, engine, options, round, unjudged);
     for (const [protein, added] of found) domains[protein] = [...domains[protein], ...added];
     stretches = [...found.keys()].flatMap((protein) => restOf(proteins[protein], protein, domains[protein]));
   }
@@ -46,15 +47,20 @@ export async function findDomains(
     ...(description !== undefined && { description }),
     length: sequence.length,
     domains: domains[index].toSorted((a, b) => a.start - b.start || a.end - b.end),
+    ...(unjudged.has(index) && { hasNoEValues: true as const }),
   }));
 }
 
-/** Returns the new domains of each protein that has any. */
+/**
+ * Returns the new domains of each protein that has any.
+ * @param unjudged  gets the whole proteins that the calibration does not cover
+ */
 async function searchStretches(
   stretches: readonly Stretch[],
   engine: SearchEngine,
   { maxEValue, settings, signal }: FindOptions,
   round: number,
+  unjudged: Set<number>,
 ): Promise<ReadonlyMap<number, readonly Domain[]>> {
   const results = await searchMany(
     stretches.map(({ query }) => query),
@@ -65,6 +71,7 @@ async function searchStretches(
   const found = new Map<number, readonly Domain[]>();
   for (const [index, { candidates }] of results.entries()) {
     const { protein, start } = stretches[index];
+    if (round === 1 && candidates.some(isOfUncoveredQuery)) unjudged.add(protein);
     const hits = candidates.flatMap((candidate) => {
       const domain = domainOf(candidate, engine.release, start, round);
       return domain !== undefined && domain.logEValue <= Math.log(maxEValue) ? [domain] : [];
@@ -73,6 +80,10 @@ async function searchStretches(
     if (chosen.length > 0) found.set(protein, [...(found.get(protein) ?? []), ...chosen]);
   }
   return found;
+}
+
+function isOfUncoveredQuery({ significance }: Candidate): boolean {
+  return significance.kind === 'unsupported' && significance.reason.startsWith('query_');
 }
 
 /** Returns the domain of a family in a protein; undefined if the pair has no alignment or no E-value. */

@@ -115,7 +115,7 @@ async function annotate(fasta: string, flags: AnnotateFlags, context: CommandCon
     const unjudged =
       done.uncovered === 0
         ? ''
-        : `Proteins without E-values, because they are shorter or longer than the calibration covers: ${uncovered}.\n`;
+        : `Proteins without E-values, because the calibration does not cover their length or composition: ${uncovered}.\n`;
     const found =
       done.newDomains === undefined
         ? ''

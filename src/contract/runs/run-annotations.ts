@@ -115,8 +115,7 @@ export const AnnotateRunSummary = named(
       annotated_count: count('Number of proteins with at least one domain.'),
       domain_count: count('Number of domains in all proteins.'),
       uncovered_count: count(
-        'Number of proteins without E-values, because they are shorter or longer than the calibration ' +
-          'covers.',
+        'Number of proteins without E-values, because the calibration does not cover their length or composition.',
       ),
       result_sha256: sha256('SHA-256 chained over the SHA-256 of the rows, in order.'),
       warnings: HomologyCandidateSet.properties.warnings,

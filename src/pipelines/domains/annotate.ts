@@ -5,7 +5,6 @@ import { digestFile } from '../../build-release/sources/input-files.js';
 import { Refusal } from '../../errors.js';
 import { unfilteredSpace } from '../../release/filter/target-space.js';
 import { batchesOf } from '../../search/batches.js';
-import { unsupportedQuery } from '../../search/refusals.js';
 import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import type { Calibration } from '../../significance/calibration.js';
@@ -41,7 +40,7 @@ export interface AnnotatedProteome {
   readonly proteins: number;
   readonly annotated: number;
   readonly domains: number;
-  /** Proteins that are shorter or longer than the calibration covers. They have no domains. */
+  /** Proteins whose length or composition the calibration does not cover. They have no domains. */
   readonly uncovered: number;
   /** Domains that the given annotation does not have. Absent if none was given. */
   readonly newDomains?: number;
@@ -67,7 +66,7 @@ export async function annotateProteins(
   { signal, onProgress }: PipelineEvents,
 ): Promise<AnnotatedProteome> {
   const { fasta, output, maxEValue, rounds, limit, guarantee } = options;
-  const { id: calibrationId, card } = requireCalibration(engine, options.database);
+  const { id: calibrationId } = requireCalibration(engine, options.database);
   const given = options.against === undefined ? undefined : await readGivenDomains(options.against);
   const identity = canonicalSha256({
     format: FORMAT,
@@ -105,7 +104,7 @@ export async function annotateProteins(
     ...(given && {
       newDomains: annotated.flatMap(({ domains }) => domains).filter(({ isNew }) => isNew).length,
     }),
-    uncovered: proteins.filter(({ length }) => unsupportedQuery(length, card) !== undefined).length,
+    uncovered: proteins.filter(({ hasNoEValues = false }) => hasNoEValues).length,
     files,
   };
 }

@@ -5,7 +5,6 @@ import { findDomains } from '../../domains/find.js';
 import { Refusal } from '../../errors.js';
 import { batchEnd, largestBatchSize } from '../../search/batches.js';
 import { planSearch } from '../../search/plan.js';
-import { unsupportedQuery } from '../../search/refusals.js';
 import type { SearchEngine } from '../../search/search-types.js';
 import { NORMALIZATION_ID } from '../../sequence/protein.js';
 import { defineRunKind, type RunKind } from '../runs/run-kind.js';
@@ -100,7 +99,8 @@ export function annotateRuns(dependencies: BatchSearchRunDependencies): RunKind 
           options,
         );
         const rows = proteins.map((protein, at) => presentProtein(protein, start + at));
-        done = advance(done, rows, engine);
+        const uncovered = proteins.filter(({ hasNoEValues = false }) => hasNoEValues);
+        done = advance(done, rows, uncovered.length);
         yield { rows, stage: 'annotating', doneCount: done.doneCount, checkpoint: done };
       }
       const { policy } = planSearch(engine, settings);
@@ -170,18 +170,12 @@ function presentDomain({
   };
 }
 
-function advance(
-  done: Checkpoint,
-  rows: readonly ProteinAnnotation[],
-  { calibration }: SearchEngine,
-): Checkpoint {
-  const isUncovered = ({ length }: ProteinAnnotation): boolean =>
-    calibration !== undefined && unsupportedQuery(length, calibration.card) !== undefined;
+function advance(done: Checkpoint, rows: readonly ProteinAnnotation[], uncoveredCount: number): Checkpoint {
   return {
     doneCount: done.doneCount + rows.length,
     annotatedCount: done.annotatedCount + rows.filter(({ domains }) => domains.length > 0).length,
     domainCount: rows.reduce((sum, { domains }) => sum + domains.length, done.domainCount),
-    uncoveredCount: done.uncoveredCount + rows.filter(isUncovered).length,
+    uncoveredCount: done.uncoveredCount + uncoveredCount,
     resultSha256: rows.reduce((chain, row) => sha256Hex(chain + canonicalSha256(row)), done.resultSha256),
   };
 }

@@ -37,8 +37,8 @@ const { proteins } = simulateProteins(11, 120);
 const [first, second] = proteins.filter(({ sequence }) => sequence.length > 100);
 const fasta = join(folder, 'proteome.fasta');
 /**
- * Two proteins of the database one behind the other, the first of them alone, a protein without relatives, and one that
- * is shorter than the calibration covers.
+ * Two proteins of the database one behind the other, the first of them alone, one of a composition that the calibration
+ * does not cover, and one that is shorter than it covers.
  */
 const PROTEOME = [
   ['fusion', first.sequence + second.sequence],
@@ -104,7 +104,7 @@ describe('gloaming annotate', () => {
     expect(printed).toMatch(/^\d+ domains in [23] of 4 proteins\.\n/);
     expect(warned).toContain('demo has proteins, not families: each hit is written as a domain.\n');
     expect(printed).toContain(
-      'Proteins without E-values, because they are shorter or longer than the calibration covers: 1.\n',
+      'Proteins without E-values, because the calibration does not cover their length or composition: 2.\n',
     );
     expect(readdirSync(output).toSorted()).toEqual([
       'domains.domtblout',
