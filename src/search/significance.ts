@@ -28,6 +28,7 @@ import type {
   CandidateSignificance,
   JudgeAlignment,
   UnsupportedReason,
+  SearchedPopulation,
 } from './pairs/candidate-significance.js';
 import { controlScores, type ControlScores } from './control.js';
 import { profileScores } from './pairs/profile-scores.js';
@@ -149,17 +150,15 @@ async function judgeQuery(
   readonly judgeAlignment: JudgeAlignment;
 }> {
   const { release } = engine;
-  const { card } = calibration;
-  const identity = { id: calibration.id, card };
-  const unsupported = (reason: UnsupportedReason): CandidateSignificance => {
-    return { kind: 'unsupported', reason, calibration: identity };
-  };
-
+  const { card, logLevel } = calibration;
   const { tokens } = query;
   const moments = proteinMoments(tokens, momentForm(release.manifest));
   const queryReason = unsupportedQuery(tokens.length, card) ?? unsupportedMoments(moments, card);
   if (queryReason !== undefined) {
-    return { judgements: candidates.map(() => unsupported(queryReason)), judgeAlignment: judgeNone };
+    return {
+      judgements: candidates.map(() => unsupported(queryReason, calibration)),
+      judgeAlignment: judgeNone,
+    };
   }
   const repeatShare = await repeatShareFor(tokens, engine, calibration, options);
   const own = covariatesOf(query.sequence, moments, referenceSums, repeatShare, release, calibration);
@@ -167,29 +166,63 @@ async function judgeQuery(
   const places = await mapInTurns(candidates, (candidate, at) =>
     placeCandidate(candidate, ofProfiles[at], own, release, calibration),
   );
-  const factor = card.maximum_log_extrapolation_factor;
   const searched = populationOf(tokens.length, targetSpace, release, calibration);
   const population = databaseSize === undefined ? searched : ofSize(searched, databaseSize);
-  const { logLevel } = calibration;
-  const tailOf = ({ bin, coordinate }: Place): TailJudgement => judgeTail(bin, coordinate, factor);
-  const logProbabilityOf = (tail: TailJudgement): number => Math.min(0, tail.logProbability + logLevel);
   const isUsed = (place: Place): boolean =>
-    maxEValue === Infinity || Math.exp(logProbabilityOf(tailOf(place)) + population.logCount) <= maxEValue;
+    maxEValue === Infinity ||
+    Math.exp(levelled(tailOf(place, card), logLevel) + population.logCount) <= maxEValue;
   const controlled = await withControls(places, calibration, {
     isUsed,
     controlsOf: (targets) =>
       controlScores(query, targets, engine, options, calibration.pairNull.scores.profileScore > 0),
   });
-
-  const tails = controlled.map((place) => (typeof place === 'string' ? undefined : tailOf(place)));
-  const logProbabilities = tails.flatMap((tail) => (tail ? [logProbabilityOf(tail)] : []));
   const table = (probability ?? 'not_requested') === 'not_requested' ? undefined : engine.probability;
+  return {
+    judgements: judgementsOf(controlled, { searched, population, table }, calibration),
+    judgeAlignment: alignmentJudge(controlled, calibration, population.logCount),
+  };
+}
+
+function tailOf({ bin, coordinate }: Place, card: Calibration['card']): TailJudgement {
+  return judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor);
+}
+
+/** ln of the tail probability with the level of the release. */
+function levelled({ logProbability }: TailJudgement, logLevel: number): number {
+  return Math.min(0, logProbability + logLevel);
+}
+
+function unsupported(reason: UnsupportedReason, { id, card }: Calibration): CandidateSignificance {
+  return { kind: 'unsupported', reason, calibration: { id, card } };
+}
+
+/** Targets that the E-values of one query count, and its table of probabilities. */
+interface Counted {
+  /** Those of the search, which q-values and probabilities count. */
+  readonly searched: SearchedPopulation;
+  readonly population: SearchedPopulation;
+  readonly table: SearchEngine['probability'];
+}
+
+/** Turns the places of all candidates of a query into judgements, in their order. */
+function judgementsOf(
+  places: readonly (Place | UnsupportedReason)[],
+  { searched, population, table }: Counted,
+  calibration: Calibration,
+): readonly CandidateSignificance[] {
+  const { id, card, logLevel } = calibration;
+  const factor = card.maximum_log_extrapolation_factor;
+  const identity = { id, card };
+  const tails = places.map((place) => (typeof place === 'string' ? undefined : tailOf(place, card)));
+  const logProbabilities = tails.flatMap((tail) => (tail ? [levelled(tail, logLevel)] : []));
   const searchedCount = Math.exp(searched.logCount);
   const qValuesInOrder = qValues(logProbabilities.map((log) => log + searched.logCount));
   let judged = -1;
-  const judgements = controlled.map((place, order): CandidateSignificance => {
+  return places.map((place, order): CandidateSignificance => {
     const tail = tails[order];
-    if (typeof place === 'string' || tail === undefined) return unsupported(place as UnsupportedReason);
+    if (typeof place === 'string' || tail === undefined) {
+      return unsupported(place as UnsupportedReason, calibration);
+    }
     judged += 1;
     const logEValue = logProbabilities[judged] + population.logCount;
     // One literal: spreading parts into the object takes longer than the rest of the judgement.
@@ -211,7 +244,6 @@ async function judgeQuery(
       tangent: tail.tangent,
     };
   });
-  return { judgements, judgeAlignment: alignmentJudge(controlled, calibration, population.logCount) };
 }
 
 /**

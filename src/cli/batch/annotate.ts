@@ -113,9 +113,7 @@ async function annotate(fasta: string, flags: AnnotateFlags, context: CommandCon
       done.uncovered,
     ].map((count) => count.toLocaleString('en'));
     const unjudged =
-      done.uncovered === 0
-        ? ''
-        : `Proteins without E-values, because the calibration does not cover their length or composition: ${uncovered}.\n`;
+      done.uncovered === 0 ? '' : `Proteins of a length or composition without E-values: ${uncovered}.\n`;
     const found =
       done.newDomains === undefined
         ? ''

@@ -103,9 +103,7 @@ describe('gloaming annotate', () => {
     );
     expect(printed).toMatch(/^\d+ domains in [23] of 4 proteins\.\n/);
     expect(warned).toContain('demo has proteins, not families: each hit is written as a domain.\n');
-    expect(printed).toContain(
-      'Proteins without E-values, because the calibration does not cover their length or composition: 2.\n',
-    );
+    expect(printed).toContain('Proteins of a length or composition without E-values: 2.\n');
     expect(readdirSync(output).toSorted()).toEqual([
       'domains.domtblout',
       'domains.gff3',
