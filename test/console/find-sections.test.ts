@@ -24,6 +24,12 @@ describe('the search of the manual', () => {
     expect(headingsOf('e-value')).toEqual(['E-value', 'score']);
   });
 
+  it('puts a section whose heading is the query before one whose heading has more words', () => {
+    const longer = section('No E-values', 'E-value, E-value, E-value: why a hit has no E-value.');
+    const found = findSections([longer, ...sections], 'e-value');
+    expect(found.map(({ heading }) => heading)).toEqual(['E-value', 'No E-values', 'score']);
+  });
+
   it('finds the beginnings of words, in any case, and all words of the query', () => {
     expect(headingsOf('UNREL prot')).toEqual(['E-value', 'score']);
     expect(headingsOf('backup protein')).toEqual([]);

@@ -49,9 +49,9 @@ function wordsOf(query: string): readonly string[] {
     .filter((word) => word !== '');
 }
 
-/** 0 if a word is nowhere in the section. */
+/** 0 if a word is nowhere in the section. A heading of the same words is what the reader looks for. */
 function scoreOf({ title, heading, text }: Section, words: readonly string[]): number {
-  let score = 0;
+  let score = wordsOf(heading).join(' ') === words.join(' ') ? HEADING_WEIGHT : 0;
   for (const word of words) {
     const own =
       HEADING_WEIGHT * countOf(heading, word) +

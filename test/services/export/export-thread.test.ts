@@ -7,7 +7,7 @@ import { ExportThread } from '#src/services/export/export-thread.js';
 const rows = Array.from({ length: 10 }, (_, index) => ({
   rank: index + 1,
   target: { id: `T${index}`, sequence: 'MKV', attributes: {} },
-  measurements: { maxsim: { bidirectional: index } },
+  measurements: { maxsim: { bidirectional: index }, affine: { raw_score: 10 - index } },
   significance: { measurements: {} },
 }));
 const packed = gzipSync(JSON.stringify(rows));
