@@ -124,20 +124,19 @@ export function selectReleases(catalog: IndexCatalog, selector: string): readonl
   );
 }
 
-/** Refusal of a name that no database or release has. @param slugs  of all databases; repeats count once */
-export function databaseNotFound(name: string, slugs: readonly string[]): Refusal {
+/**
+ * Refusal of a name that nothing has.
+ * @param slugs  of all databases; repeats count once
+ * @param wanted  what the command takes; default: databases and releases
+ */
+export function databaseNotFound(
+  name: string,
+  slugs: readonly string[],
+  wanted: 'database' | 'database or release' = 'database or release',
+): Refusal {
   return new Refusal(
     'database_not_found',
-    `No database or release is called ${JSON.stringify(name)}. ${existingDatabases(slugs)}`,
-  );
-}
-
-/** Refusal of a name that no database has, by a command that takes no release. */
-export function onlyDatabaseNotFound(name: string, { table }: Pick<IndexCatalog, 'table'>): Refusal {
-  const slugs = table.databases().map(({ slug }) => slug);
-  return new Refusal(
-    'database_not_found',
-    `No database is called ${JSON.stringify(name)}. ${existingDatabases(slugs)}`,
+    `No ${wanted} is called ${JSON.stringify(name)}. ${existingDatabases(slugs)}`,
   );
 }
 

@@ -18,7 +18,7 @@ import { verifyRelease } from '../release/verify.js';
 import { readCalibrationCard } from '../significance/sidecar.js';
 import type { DatabaseRow } from '../store/tables/releases.js';
 import { build } from './build.js';
-import { onlyDatabaseNotFound, selectOneRelease, shortId, type IndexCatalog } from './catalog.js';
+import { databaseNotFound, selectOneRelease, shortId, type IndexCatalog } from './catalog.js';
 import type { PipelineEvents } from './events/notices.js';
 
 export interface RefreshOptions {
@@ -99,10 +99,11 @@ async function refreshInFolder(
   return release.id === earlierId ? { kind: 'up_to_date' } : { kind: 'served', earlierId, id: release.id };
 }
 
-function requireDatabase(catalog: Pick<IndexCatalog, 'table'>, slug: string): DatabaseRow {
-  const database = catalog.table.database(slug);
+function requireDatabase({ table }: Pick<IndexCatalog, 'table'>, slug: string): DatabaseRow {
+  const database = table.database(slug);
   if (database?.slug === slug) return database;
-  throw onlyDatabaseNotFound(slug, catalog);
+  const slugs = table.databases().map((each) => each.slug);
+  throw databaseNotFound(slug, slugs, 'database');
 }
 
 /** Returns the kind of approximate policy that a release was qualified for. */

@@ -44,10 +44,10 @@ export async function controlScores(
 ): Promise<ControlScores> {
   const { sequence, tokens, hasMeanTokens = false, reversedTokens } = query;
   const backwards = reversed(sequence);
-  const isEncoded = tokens.profile === undefined && !hasMeanTokens;
-  const encoded = !isEncoded
-    ? inReverse(tokens, release.manifest.encoder.dimension)
-    : (reversedTokens ?? (await encoder.encode([backwards], { signal: options.signal }))[0]);
+  const encoded =
+    tokens.profile !== undefined || hasMeanTokens
+      ? inReverse(tokens, release.manifest.encoder.dimension)
+      : (reversedTokens ?? (await encoder.encode([backwards], { signal: options.signal }))[0]);
   const parameters = affineParameters(release, { sequence: backwards, tokens: encoded }, targets);
   const { scores } = await backend.affineScores(store, encoded, targets, parameters, options);
   const profile = usesProfileScores

@@ -21,7 +21,8 @@ export interface Evidence {
 /** Evidence of a candidate from the search pipeline. */
 export function evidenceOfCandidate({ rank, affine, significance, alignment, further }: Candidate): Evidence {
   const { best, alignments = [] } = further ?? {};
-  const ofAlignments = [best ?? [], alignments].flat().map((each) => each.significance.logEValue);
+  const judged = best === undefined ? alignments : [best, ...alignments];
+  const ofAlignments = judged.map((each) => each.significance.logEValue);
   return {
     rank,
     rawScore: affine.rawScore,

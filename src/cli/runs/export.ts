@@ -28,6 +28,7 @@ import { runReport } from '../report/run-report.js';
 import { runsClient, serverUrlOf } from './client.js';
 import { watchRun } from './watch.js';
 import { writeOutput } from '../search/output.js';
+import { warningLine } from '../terminal/warning.js';
 
 /** The only format that the command itself writes. */
 const HTML = 'html';
@@ -88,13 +89,12 @@ async function exportRun(id: string, flags: Flags, context: CommandContext): Pro
   } else context.stdout.write(`${file.url}\n`);
   const place = remote === true ? `${file.path} in storage` : name === '-' ? 'standard output' : name;
   context.stderr.write(`${records} records, ${formatQuantity(file.size_bytes, 'B')} in ${place}.\n`);
-  const { left_out_count: leftOut = 0, candidate_count: candidates = records + summary.omitted_count } =
-    summary;
-  const { warnings = [] } = summary;
+  const { left_out_count: leftOut = 0, omitted_count: omitted, warnings = [] } = summary;
+  const { candidate_count: candidates = records + omitted } = summary;
   const hasEValues = !warnings.some(({ code }) => code === 'no_e_values');
   const lines = [describeOrder(exportOptions.sort, hasEValues), describeLeftOut(leftOut, candidates)];
   context.stderr.write(`${lines.filter((line) => line !== '').join(' ')}\n`);
-  for (const { code, message } of warnings) context.stderr.write(`gloaming: warning: ${code}: ${message}\n`);
+  for (const warning of warnings) context.stderr.write(warningLine(warning));
 }
 
 /** Writes a page of all results. The command makes it, because no other client needs it from the server. */

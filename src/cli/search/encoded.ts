@@ -16,6 +16,7 @@ import type { ExportEncoder, ExportedSearch, ExportQuery } from '../../services/
 import { fastaEncoder, wideEncoder } from '../../services/export/text.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
 import type { CommandContext } from '../terminal/command.js';
+import { warningLine } from '../terminal/warning.js';
 import { writeOutput } from './output.js';
 import type { Layout, SearchOutput, SearchReport } from './report.js';
 
@@ -87,10 +88,6 @@ function describeRows(recordCount: number, leftOutCount: number): string {
     `${recordCount} rows besides the query; ${leftOutCount} candidates are not likely enough or ` +
     'cover too little of it (--max-evalue, --min-query-coverage).\n'
   );
-}
-
-function warningLine({ code, message }: Warning): string {
-  return `gloaming: warning: ${code}: ${message}\n`;
 }
 
 /** Columns of a table of our own, by what the options ask for. */

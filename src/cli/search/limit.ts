@@ -2,6 +2,7 @@ import type { SearchSettings } from '../../pipelines/search.js';
 import { longestListing, policyKindOf, type PolicyCard } from '../../recall/policy-card.js';
 import { cutOffsOf } from '../terminal/selection.js';
 import { CUT_OFF_LIMIT, DEFAULT_LIMIT, formatIn, TABLE_LIMIT, type SearchFlags } from './options.js';
+import { warningLine } from '../terminal/warning.js';
 
 /* Length of the list of a search. Apart from options.ts, because the help of a search does not need policy cards. */
 
@@ -31,8 +32,10 @@ export function describeLongList(
   if (guarantee === 'exhaustive' || card === undefined) return '';
   const longest = longestListing(card);
   if (limit <= longest) return '';
-  return (
-    `gloaming: warning: limit_exceeds_qualified_policy: the policy ${policyKindOf(card)} of this database lists at ` +
-    `most ${longest} candidates, so lists of ${limit} are searched exhaustively.\n`
-  );
+  return warningLine({
+    code: 'limit_exceeds_qualified_policy',
+    message:
+      `the policy ${policyKindOf(card)} of this database lists at most ${longest} candidates, so lists of ${limit} ` +
+      'are searched exhaustively.',
+  });
 }

@@ -33,6 +33,7 @@ import {
 } from './options.js';
 import { interruptible } from '../terminal/interrupt.js';
 import { refuseOverwrite } from '../terminal/overwrite.js';
+import { warningLine } from '../terminal/warning.js';
 import { isFolder, layoutFor, writeOutput } from './output.js';
 import { propagateReports } from './propagation.js';
 import {
@@ -253,15 +254,13 @@ function warnOfEmptySelection(
 ): void {
   if (searchedTargetCount > 0 || format === 'table') return;
   const hints = explainEmptySelection(canonicalFilter, release);
-  const message = ['No protein passes the filter, so nothing was compared', ...hints].join('; ');
-  stderr.write(`gloaming: warning: target_space_empty: ${message}.\n`);
+  const message = `${['No protein passes the filter, so nothing was compared', ...hints].join('; ')}.`;
+  stderr.write(warningLine({ code: 'target_space_empty', message }));
 }
 
 function warnOfEvidence(engine: SearchEngine, flags: SearchFlags, { stderr }: CommandContext): void {
   if (flags.significance === 'not_requested') return;
-  for (const { code, message } of evidenceWarnings(engine)) {
-    stderr.write(`gloaming: warning: ${code}: ${message}\n`);
-  }
+  for (const warning of evidenceWarnings(engine)) stderr.write(warningLine(warning));
 }
 
 /** No format shows by itself that a database has no E-values: a table of another tool has numbers in their place. */
@@ -273,19 +272,18 @@ function warnOfMissingEValues(
 ): void {
   if (calibration !== undefined || flags.significance === 'not_requested') return;
   const columns = isTableOfAnother(formatIn(flags)) ? `; ${MISSING_WRITTEN[flags.missing ?? 'count']}` : '';
-  stderr.write(
-    `gloaming: warning: no_e_values: ${slug} has no calibration, so that no answer has an E-value` +
-      `${columns}. "gloaming index calibrate ${slug}" makes one.\n`,
-  );
+  const message =
+    `${slug} has no calibration, so that no answer has an E-value${columns}. ` +
+    `"gloaming index calibrate ${slug}" makes one.`;
+  stderr.write(warningLine({ code: 'no_e_values', message }));
 }
 
 /** An inner asterisk of a query, for example, becomes X: its tokens are those of an unknown residue. */
 function warnOfReplacedLetters({ stderr }: CommandContext) {
   return (id: string, replaced: Readonly<Record<string, number>>): void => {
     const letters = Object.entries(replaced).map(([letter, count]) => `${count} ${letter}`);
-    stderr.write(
-      `gloaming: warning: letters_replaced: ${id}: ${letters.join(', ')} (U becomes C, O becomes K, others X).\n`,
-    );
+    const message = `${id}: ${letters.join(', ')} (U becomes C, O becomes K, others X).`;
+    stderr.write(warningLine({ code: 'letters_replaced', message }));
   };
 }
 
@@ -337,7 +335,9 @@ async function* warnOfLoneQuery(
 ): AsyncGenerator<SearchReport> {
   for await (const report of reports) {
     if (!report.result.candidates.some(alignmentOf) && (report.homologs ?? []).length === 0) {
-      stderr.write(`gloaming: warning: msa_query_only: nothing aligns with ${report.query.id}.\n`);
+      stderr.write(
+        warningLine({ code: 'msa_query_only', message: `nothing aligns with ${report.query.id}.` }),
+      );
     }
     yield report;
   }

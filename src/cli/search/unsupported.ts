@@ -1,5 +1,7 @@
 import type { Candidate } from '../../pipelines/search.js';
 import type { CommandContext } from '../terminal/command.js';
+import { formatCount } from '../terminal/numbers.js';
+import { warningLine } from '../terminal/warning.js';
 import type { FormatName } from './options.js';
 import type { SearchReport } from './report.js';
 
@@ -28,22 +30,27 @@ export async function* reportUnsupported(
   { stderr }: Pick<CommandContext, 'stderr'>,
 ): AsyncGenerator<SearchReport> {
   const ofQueries: string[] = [];
-  const ofTargets: Reason[] = [];
+  let ofTargets: { readonly count: number; readonly reason: Reason } | undefined;
   for await (const report of reports) {
     const reasons = report.result.candidates.flatMap((candidate) => reasonOf(candidate) ?? []);
-    const sentence = reasons.length === 0 ? undefined : querySentence(report, reasons[0]);
+    const [reason] = reasons;
+    if (reason === undefined) {
+      yield report;
+      continue;
+    }
+    const sentence = querySentence(report, reason);
     if (sentence !== undefined) ofQueries.push(sentence);
-    else ofTargets.push(...reasons);
-    yield reasons.length === 0 ? report : { ...report, unsupported: sentence ?? targetSentence(reasons) };
+    else ofTargets = { count: (ofTargets?.count ?? 0) + reasons.length, reason };
+    yield { ...report, unsupported: sentence ?? targetSentence(reasons.length, reason) };
   }
   if (format === 'table') return;
   const more = ofQueries.length - QUERIES_SAID;
   const lines = [
     ...ofQueries.slice(0, QUERIES_SAID),
-    ...(more > 0 ? [`${withCommas(more)} more queries have none for such reasons.`] : []),
-    ...(ofTargets.length > 0 ? [targetSentence(ofTargets)] : []),
+    ...(more > 0 ? [`${formatCount(more)} more queries have none for such reasons.`] : []),
+    ...(ofTargets === undefined ? [] : [targetSentence(ofTargets.count, ofTargets.reason)]),
   ];
-  for (const line of lines) stderr.write(`gloaming: warning: without_e_values: ${line}\n`);
+  for (const message of lines) stderr.write(warningLine({ code: 'without_e_values', message }));
 }
 
 /** Undefined for a candidate with an E-value, and for one that has none because no part of it is aligned. */
@@ -61,19 +68,14 @@ function querySentence(
     return `No E-values for ${id}: its composition is too one-sided for the calibration.`;
   if (reason !== 'query_too_short' && reason !== 'query_too_long') return undefined;
   const { query_minimum_residues: least, query_maximum_residues: most } = supported;
-  const range = `${withCommas(least)} to ${withCommas(most)} residues`;
+  const range = `${formatCount(least)} to ${formatCount(most)} residues`;
   const remedy = reason === 'query_too_long' ? ' --query-range searches a part of it.' : '';
-  return `No E-values for ${id}: it has ${withCommas(queryLength)}, and they exist for ${range}.${remedy}`;
+  return `No E-values for ${id}: it has ${formatCount(queryLength)}, and they exist for ${range}.${remedy}`;
 }
 
-function targetSentence(reasons: readonly Reason[]): string {
-  const { target_minimum_residues: least, target_maximum_residues: most } = reasons[0].supported;
-  const candidates =
-    reasons.length === 1 ? '1 candidate has' : `${withCommas(reasons.length)} candidates have`;
-  const range = `${withCommas(least)} to ${withCommas(most)} residues`;
+function targetSentence(count: number, { supported }: Reason): string {
+  const { target_minimum_residues: least, target_maximum_residues: most } = supported;
+  const candidates = count === 1 ? '1 candidate has' : `${formatCount(count)} candidates have`;
+  const range = `${formatCount(least)} to ${formatCount(most)} residues`;
   return `${candidates} no E-value: the calibration covers targets of ${range}.`;
-}
-
-function withCommas(count: number): string {
-  return count.toLocaleString('en-US');
 }

@@ -22,6 +22,10 @@ const MESSAGE = text('Text for people: what was expected, what the request conta
 const DOC_URL = text('URL of the page of this server that explains the code.', { format: 'uri' });
 const REQUEST_ID = text('Equals the header `X-Request-ID`.');
 const PARAM = text('Invalid member of the request, as a dotted path.');
+const PLACE_MESSAGE = text('Description of the error at this place.');
+const PLACE_VALUE = Type.Unknown({
+  description: 'Value at the place, shortened if it is long; null if the place has no value.',
+});
 
 /** One invalid place of the request, in the error of an envelope. */
 const ErrorLocation = named(
@@ -32,16 +36,14 @@ const ErrorLocation = named(
         'Path to the place, one element a step: `["body", "filter", "filters", "2", "op"]`. A name with dots is one ' +
         'step.',
     }),
-    msg: text('Description of the error at this place.'),
+    msg: PLACE_MESSAGE,
     type: text('Code of the error, the same at every place.'),
-    url: text('URL of the page of this server that explains the code.', { format: 'uri' }),
+    url: DOC_URL,
     ctx: openObject(
       'Violated bounds, by keyword of JSON Schema or by name of the limit: `{"minimum": 1}`. Empty if the message ' +
         'states the whole error.',
     ),
-    input: Type.Unknown({
-      description: 'Value at the place, shortened if it is long; null if the place has no value.',
-    }),
+    input: PLACE_VALUE,
   }),
 );
 
@@ -93,7 +95,7 @@ export const Problem = named(
       type: constant('about:blank', 'The HTTP status is the type of the problem.'),
       title: text('Phrase of the HTTP status.'),
       status: count('HTTP status.', { minimum: 400, maximum: 599 }),
-      detail: text('Text for people: what was expected, what the request contained, and what to do.'),
+      detail: MESSAGE,
       code: text('Stable machine-readable code; identical to the header `Service-Error-Type`.', {
         chosen: true,
       }),
@@ -101,10 +103,8 @@ export const Problem = named(
       errors: Type.Array(
         closed({
           location: text('Place in the request: `body.filter.filters[2].op`.'),
-          message: text('Description of the error at this place.'),
-          value: Type.Unknown({
-            description: 'Value at the place, shortened if it is long; null if the place has no value.',
-          }),
+          message: PLACE_MESSAGE,
+          value: PLACE_VALUE,
         }),
         { description: 'Invalid places of the request, at most the first 100; may be empty.' },
       ),

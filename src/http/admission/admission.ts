@@ -1,3 +1,4 @@
+import { Counts } from '../../counts.js';
 import { Refusal } from '../../errors.js';
 import { OPEN_ORGANIZATION } from '../../limits.js';
 import { ExecutionQueue, type ExecutionLimits } from './execution-queue.js';
@@ -33,7 +34,7 @@ const DEFAULT_REQUESTS_AT_WORK = 512;
 export function createAdmission(limits: AdmissionLimits, nowMs: () => number): Admission {
   const mostAtWork = limits.requestsAtWork ?? DEFAULT_REQUESTS_AT_WORK;
   let atWork = 0;
-  const atWorkAs = new Map<string, number>();
+  const atWorkAs = new Counts();
   return {
     enter() {
       if (atWork >= mostAtWork) throw queueFull('The server', mostAtWork);
@@ -44,14 +45,9 @@ export function createAdmission(limits: AdmissionLimits, nowMs: () => number): A
     },
     enterAs(organizationId) {
       const most = Math.ceil(mostAtWork / (organizationId === OPEN_ORGANIZATION ? 4 : 2));
-      const count = atWorkAs.get(organizationId) ?? 0;
-      if (count >= most) throw queueFull('The organization', most);
-      atWorkAs.set(organizationId, count + 1);
-      return () => {
-        const left = (atWorkAs.get(organizationId) ?? 1) - 1;
-        if (left === 0) atWorkAs.delete(organizationId);
-        else atWorkAs.set(organizationId, left);
-      };
+      if (atWorkAs.of(organizationId) >= most) throw queueFull('The organization', most);
+      atWorkAs.add(organizationId, 1);
+      return () => atWorkAs.add(organizationId, -1);
     },
     takeRequest: createRequestRate(limits, nowMs),
     executions: new ExecutionQueue(limits, nowMs),

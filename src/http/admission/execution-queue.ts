@@ -1,3 +1,4 @@
+import { Counts } from '../../counts.js';
 import { Refusal } from '../../errors.js';
 import { OPEN_EXECUTIONS_MAX_COUNT, OPEN_ORGANIZATION } from '../../limits.js';
 import { createOverload, type Overload } from './overload.js';
@@ -26,7 +27,7 @@ export interface Place {
 export class ExecutionQueue {
   readonly #limits: ExecutionLimits;
   readonly #nowMs: () => number;
-  readonly #heldByKey = new Map<string, number>();
+  readonly #heldByKey = new Counts();
   readonly #line: (() => void)[] = [];
   readonly #overload: Overload;
   readonly #overloadByKey = new Map<string, Overload>();
@@ -60,7 +61,7 @@ export class ExecutionQueue {
     const ofKey = this.#overloadByKey.get(keyId);
     if (ofKey?.isOver()) this.#overloadByKey.delete(keyId);
     const most = ofKey?.bound(executionsPerKey) ?? executionsPerKey;
-    if ((this.#heldByKey.get(keyId) ?? 0) < most) return;
+    if (this.#heldByKey.of(keyId) < most) return;
     const overrun = ofKey ?? createOverload(concurrentExecutions, this.#nowMs);
     overrun.noteRefused();
     this.#overloadByKey.set(keyId, overrun);
@@ -115,9 +116,7 @@ export class ExecutionQueue {
 
   #hold(keyId: string, change: 1 | -1): void {
     this.#places += change;
-    const held = (this.#heldByKey.get(keyId) ?? 0) + change;
-    if (held === 0) this.#heldByKey.delete(keyId);
-    else this.#heldByKey.set(keyId, held);
+    this.#heldByKey.add(keyId, change);
   }
 }
 

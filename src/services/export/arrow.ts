@@ -10,19 +10,13 @@ import { attributesSchema } from '../../release/format.js';
 import { ColumnGroups, type ExportColumn } from './columns.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { columnRows } from './propagated.js';
-import {
-  countTargets,
-  type ColumnRow,
-  type ExportEncoder,
-  type ExportedSearch,
-  type ExportQuery,
-} from './rows.js';
+import { RowEncoder, type ColumnRow, type ExportedSearch, type ExportQuery } from './rows.js';
 
 /**
  * An uncompressed Arrow IPC file of these columns.
  * Cost    one record batch in memory, and a few bytes for each earlier one
  */
-export class ArrowEncoder implements ExportEncoder {
+export class ArrowEncoder extends RowEncoder {
   readonly #groups = new ColumnGroups();
   readonly #blocks: BatchBlock[] = [];
   readonly #search: ExportedSearch;
@@ -30,10 +24,9 @@ export class ArrowEncoder implements ExportEncoder {
   readonly #schema: ReturnType<typeof attributesSchema>;
   #pending: Uint8Array[];
   #offset: number;
-  #recordCount = 0;
-  #targetCount = 0;
 
   constructor(search: ExportedSearch, columns: readonly ExportColumn[]) {
+    super();
     this.#search = search;
     this.#columns = columns;
     this.#schema = attributesSchema(columns);
@@ -41,18 +34,9 @@ export class ArrowEncoder implements ExportEncoder {
     this.#offset = this.#pending[0].length;
   }
 
-  get recordCount(): number {
-    return this.#recordCount;
-  }
-
-  get targetCount(): number {
-    return this.#targetCount;
-  }
-
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
     const rows = columnRows(query, this.#search, candidates);
-    this.#recordCount += rows.length;
-    this.#targetCount += countTargets(rows);
+    this.count(rows);
     for (const group of this.#groups.add(rows)) this.#addBatch(group);
     return this.#take();
   }

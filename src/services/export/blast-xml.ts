@@ -1,28 +1,19 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { AlignedRow } from './aligned-row.js';
 import { eValueText, idText } from './fields.js';
-import { splitAlignments, type ExportEncoder, type ExportedSearch, type ExportQuery } from './rows.js';
+import { RowEncoder, splitAlignments, type ExportedSearch, type ExportQuery } from './rows.js';
 
 /**
  * BLAST's XML: an iteration for each query, a hit for each aligned candidate with an HSP for each of its alignments.
  * Source  NCBI_BlastOutput.dtd; members without a meaning here (matrix, gap costs, λ, κ, H) have neutral values
  */
-export class BlastXmlEncoder implements ExportEncoder {
+export class BlastXmlEncoder extends RowEncoder {
   readonly #search: ExportedSearch;
   #queryCount = 0;
-  #recordCount = 0;
-  #targetCount = 0;
 
   constructor(search: ExportedSearch) {
+    super();
     this.#search = search;
-  }
-
-  get recordCount(): number {
-    return this.#recordCount;
-  }
-
-  get targetCount(): number {
-    return this.#targetCount;
   }
 
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
@@ -36,8 +27,7 @@ export class BlastXmlEncoder implements ExportEncoder {
     });
     const start = this.#queryCount === 0 ? headOf(search, query) : '';
     this.#queryCount += 1;
-    this.#targetCount += hits.length;
-    this.#recordCount += hits.reduce((sum, { length }) => sum + length, 0);
+    this.count(hits.flat());
     return Buffer.from(start + iterationOf(query, this.#queryCount, hits, search));
   }
 

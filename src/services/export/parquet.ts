@@ -2,13 +2,7 @@ import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { ColumnGroups, EXPORT_COLUMNS, type ExportColumn } from './columns.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { columnRows } from './propagated.js';
-import {
-  countTargets,
-  type ColumnRow,
-  type ExportEncoder,
-  type ExportedSearch,
-  type ExportQuery,
-} from './rows.js';
+import { RowEncoder, type ColumnRow, type ExportedSearch, type ExportQuery } from './rows.js';
 
 const ELEMENTS = {
   string: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
@@ -17,15 +11,14 @@ const ELEMENTS = {
 } as const;
 
 /** A Parquet file, Snappy-compressed. Cost  a row group in memory, and about 5 KiB for each earlier one */
-export class ParquetEncoder implements ExportEncoder {
+export class ParquetEncoder extends RowEncoder {
   readonly #bytes = new ByteWriter();
   readonly #file: ParquetWriter;
   readonly #groups = new ColumnGroups();
   readonly #search: ExportedSearch;
-  #recordCount = 0;
-  #targetCount = 0;
 
   constructor(search: ExportedSearch) {
+    super();
     this.#search = search;
     const schema: SchemaElement[] = [
       { name: 'root', num_children: EXPORT_COLUMNS.length },
@@ -34,18 +27,9 @@ export class ParquetEncoder implements ExportEncoder {
     this.#file = new ParquetWriter({ writer: this.#bytes, schema, createdBy: 'gloaming' });
   }
 
-  get recordCount(): number {
-    return this.#recordCount;
-  }
-
-  get targetCount(): number {
-    return this.#targetCount;
-  }
-
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
     const rows = columnRows(query, this.#search, candidates);
-    this.#recordCount += rows.length;
-    this.#targetCount += countTargets(rows);
+    this.count(rows);
     for (const group of this.#groups.add(rows)) this.#addGroup(group);
     return this.#take();
   }

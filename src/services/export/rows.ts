@@ -96,11 +96,6 @@ export function splitAlignments(candidate: HomologyCandidate): readonly Homology
   }));
 }
 
-/** Counts the targets of these rows of one query: candidates, and propagated hits that are no candidates. */
-export function countTargets(rows: readonly ColumnRow[]): number {
-  return new Set(rows.map(({ candidate, hit }) => candidate?.target.id ?? hit?.target_id)).size;
-}
-
 /** Writes candidates in one format. Bytes are returned in chunks, whose concatenation is the file. */
 export interface ExportEncoder {
   /**
@@ -117,6 +112,31 @@ export interface ExportEncoder {
   readonly leftOutCount?: number;
   /** Warnings about the file so far. */
   readonly warnings?: readonly Warning[];
+}
+
+/** An encoder whose records are rows of queries. */
+export abstract class RowEncoder implements ExportEncoder {
+  #recordCount = 0;
+  #targetCount = 0;
+
+  get recordCount(): number {
+    return this.#recordCount;
+  }
+
+  get targetCount(): number {
+    return this.#targetCount;
+  }
+
+  abstract add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array;
+  abstract end(): Uint8Array;
+
+  /** Counts the written rows of one query. Their targets are candidates, and propagated hits that are none. */
+  protected count(rows: readonly ColumnRow[]): void {
+    this.#recordCount += rows.length;
+    this.#targetCount += new Set(
+      rows.map(({ candidate, hit }) => candidate?.target.id ?? hit?.target_id),
+    ).size;
+  }
 }
 
 /** Id of a query without one, in a run of a single query. */

@@ -8,7 +8,7 @@ import { PairRow } from './pair-row.js';
 import { columnRows } from './propagated.js';
 import {
   alignedRows,
-  countTargets,
+  RowEncoder,
   type ColumnRow,
   type ExportEncoder,
   type ExportedSearch,
@@ -112,17 +112,16 @@ type RowsOf<Row> = (
 ) => readonly Row[];
 
 /** A text with one record for each row of each query. */
-class RecordEncoder<Row extends ColumnRow> implements ExportEncoder {
+class RecordEncoder<Row extends ColumnRow> extends RowEncoder {
   readonly #search: ExportedSearch;
   readonly #rowsOf: RowsOf<Row>;
   readonly #write: (row: Row) => string;
   readonly #around: Around;
   #pending: string;
-  #recordCount = 0;
-  #targetCount = 0;
 
   /** @param write text of a record, empty if the row gives none */
   constructor(search: ExportedSearch, rowsOf: RowsOf<Row>, write: (row: Row) => string, around: Around = {}) {
+    super();
     this.#search = search;
     this.#rowsOf = rowsOf;
     this.#write = write;
@@ -130,20 +129,11 @@ class RecordEncoder<Row extends ColumnRow> implements ExportEncoder {
     this.#pending = around.head ?? '';
   }
 
-  get recordCount(): number {
-    return this.#recordCount;
-  }
-
-  get targetCount(): number {
-    return this.#targetCount;
-  }
-
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
     const records = this.#rowsOf(query, this.#search, candidates)
       .map((row) => ({ row, text: this.#write(row) }))
       .filter(({ text }) => text !== '');
-    this.#recordCount += records.length;
-    this.#targetCount += countTargets(records.map(({ row }) => row));
+    this.count(records.map(({ row }) => row));
     const texts = records.map(({ text }) => text);
     this.#pending += (this.#around.above?.(query, records.length) ?? '') + texts.join('');
     return this.#take();

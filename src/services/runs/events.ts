@@ -1,5 +1,6 @@
 import type { RunEvent } from '../../contract/runs/runs.js';
 import { isFinal } from '../../contract/runs/run-states.js';
+import { Counts } from '../../counts.js';
 import { Refusal } from '../../errors.js';
 import { RUN_STREAMS_MAX_COUNT, RUN_STREAMS_PER_ORGANIZATION_MAX_COUNT } from '../../limits.js';
 import type { EventRow } from '../../store/tables/events.js';
@@ -20,11 +21,11 @@ interface RunSources {
 /** The open event streams, in total and by organization. */
 export class EventStreams {
   #openCount = 0;
-  readonly #openCounts = new Map<string, number>();
+  readonly #openCounts = new Counts();
 
   /** Errors  Refusal `queue_full` if the organization, or all of them together, have too many streams open */
   requireRoom(organizationId: string): void {
-    const isOwn = (this.#openCounts.get(organizationId) ?? 0) >= RUN_STREAMS_PER_ORGANIZATION_MAX_COUNT;
+    const isOwn = this.#openCounts.of(organizationId) >= RUN_STREAMS_PER_ORGANIZATION_MAX_COUNT;
     if (!isOwn && this.#openCount < RUN_STREAMS_MAX_COUNT) return;
     const quota = isOwn ? RUN_STREAMS_PER_ORGANIZATION_MAX_COUNT : RUN_STREAMS_MAX_COUNT;
     const whose = isOwn ? ' of the organization' : '';
@@ -42,9 +43,7 @@ export class EventStreams {
 
   #add(organizationId: string, change: number): void {
     this.#openCount += change;
-    const count = (this.#openCounts.get(organizationId) ?? 0) + change;
-    if (count > 0) this.#openCounts.set(organizationId, count);
-    else this.#openCounts.delete(organizationId);
+    this.#openCounts.add(organizationId, change);
   }
 }
 

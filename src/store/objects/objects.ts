@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Counts } from '../../counts.js';
 import type { ControlStore, Table } from '../control-store.js';
 import { realDisk, type Disk } from './disk.js';
 import { asStorageFailure } from '../unavailable.js';
@@ -57,7 +58,7 @@ export class Objects {
   readonly #rows: Table<ObjectRow>;
   readonly #garbage: Table<number>;
   /** Number of pins by file. A pinned file is not removed, even without references. */
-  readonly #pins = new Map<string, number>();
+  readonly #pins = new Counts();
   /** Objects with a name that no committed transaction is known to refer to. */
   readonly #unclaimed = new Set<string>();
 
@@ -101,12 +102,12 @@ export class Objects {
 
   /** Prevents the removal of the files until the returned function is called, even without references. */
   pin(names: readonly string[]): () => void {
-    for (const name of names) this.#pins.set(name, (this.#pins.get(name) ?? 0) + 1);
+    for (const name of names) this.#pins.add(name, 1);
     let isPinned = true;
     return () => {
       if (!isPinned) return;
       isPinned = false;
-      for (const name of names) this.#unpin(name);
+      for (const name of names) this.#pins.add(name, -1);
     };
   }
 
@@ -191,18 +192,12 @@ export class Objects {
     return this.#store.world.randomBytes(NAME_BYTES).toString('hex');
   }
 
-  #unpin(name: string): void {
-    const left = (this.#pins.get(name) as number) - 1;
-    if (left === 0) this.#pins.delete(name);
-    else this.#pins.set(name, left);
-  }
-
   async #collectUnclaimed(): Promise<void> {
     for (const sha256 of this.#unclaimed) {
       // A row read outside of a transaction is committed. The transaction that drops it makes the object garbage.
       if (this.#rows.get(sha256) !== undefined) this.#unclaimed.delete(sha256);
     }
-    const unpinned = [...this.#unclaimed].filter((sha256) => !this.#pins.has(sha256));
+    const unpinned = [...this.#unclaimed].filter((sha256) => this.#pins.of(sha256) === 0);
     if (unpinned.length === 0) return;
     await this.#store.freeing(() => {
       for (const sha256 of unpinned) if (this.#removeUnneeded(sha256)) this.#unclaimed.delete(sha256);
@@ -225,7 +220,7 @@ export class Objects {
    * Removes a file unless it has a row or a reader. Runs inside a transaction, so that no row can be added meanwhile.
    */
   #removeUnneeded(sha256: string): boolean {
-    if (this.#rows.get(sha256) !== undefined || this.#pins.has(sha256)) return false;
+    if (this.#rows.get(sha256) !== undefined || this.#pins.of(sha256) > 0) return false;
     try {
       this.#disk.unlinkSync(this.pathOf(sha256));
     } catch (error) {

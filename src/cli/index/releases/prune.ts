@@ -6,7 +6,7 @@ import { formatQuantity } from '../../terminal/progress.js';
 import { formatTable } from '../../terminal/table.js';
 import { readCount } from '../../terminal/arguments.js';
 import {
-  onlyDatabaseNotFound,
+  databaseNotFound,
   shortId,
   type IndexCatalog,
   type LocatedRelease,
@@ -81,8 +81,12 @@ function oldReleases(
   keptCount: number,
 ): readonly OldRelease[] {
   const { table, scanned } = catalog;
-  const databases = table.databases().filter((database) => slug === undefined || database.slug === slug);
-  if (slug !== undefined && databases.length === 0) throw onlyDatabaseNotFound(slug, catalog);
+  const all = table.databases();
+  const databases = all.filter((database) => slug === undefined || database.slug === slug);
+  if (slug !== undefined && databases.length === 0) {
+    const slugs = all.map((each) => each.slug);
+    throw databaseNotFound(slug, slugs, 'database');
+  }
   const onDisk = new Map(scanned.releases.map((release) => [`${release.slug} ${release.id}`, release]));
   let going = databases.flatMap((database) => {
     const newestFirst = table.releases(database.slug);
