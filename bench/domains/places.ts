@@ -1,3 +1,4 @@
+import type { AlignmentSignificance } from '../../src/search/pairs/candidate-significance.js';
 import type { Candidate } from '../../src/search/search-types.js';
 
 /** Rows and columns of an alignment. Zero-based and half-open. */
@@ -11,15 +12,22 @@ export interface Place {
 /** An alignment with its own E-value. */
 export interface JudgedPlace extends Place {
   readonly eValue: number;
+  /** Absent where the search does not accept the target. */
+  readonly conditionalEValue?: number;
 }
 
 /** All alignments of a candidate, the best first; none if it has none or no E-value. */
 export function placesOf({ alignment, significance, further }: Candidate): readonly JudgedPlace[] {
   if (alignment === undefined || significance.kind !== 'supported') return [];
-  const { best, alignments = [] } = further ?? {};
+  const { best, alignments = [], logAcceptedShare } = further ?? {};
+  const judged = (place: Place, { eValue, logEValue }: AlignmentSignificance): JudgedPlace => ({
+    ...place,
+    eValue,
+    ...(logAcceptedShare !== undefined && { conditionalEValue: Math.exp(logEValue + logAcceptedShare) }),
+  });
   return [
-    { ...(best ?? alignment), eValue: best?.significance.eValue ?? significance.eValue },
-    ...alignments.map((each) => ({ ...each, eValue: each.significance.eValue })),
+    judged(best ?? alignment, best?.significance ?? significance),
+    ...alignments.map((each) => judged(each, each.significance)),
   ];
 }
 

@@ -1,5 +1,5 @@
 /** A family that aligns with a stretch of a protein. Coordinates are zero-based and half-open. */
-export interface Domain {
+export interface FoundDomain {
   readonly family: FamilyName;
   readonly start: number;
   readonly end: number;
@@ -8,9 +8,17 @@ export interface Domain {
   readonly familyEnd: number;
   /** Natural logarithm of the E-value of the search that found it. */
   readonly logEValue: number;
+  /** Natural logarithm of the number of families that the E-value counts among. */
+  readonly logCount: number;
   readonly bitScore: number;
   /** Round of the search, from 1. Later rounds search what earlier ones left uncovered. */
   readonly round: number;
+}
+
+/** A domain of a protein whose families are all known. */
+export interface Domain extends FoundDomain {
+  /** Natural logarithm of the conditional E-value, which counts only families with hits in the protein. */
+  readonly conditionalLogEValue: number;
   /** Whether another annotation, which was given, does not have it. Absent if none was given. */
   readonly isNew?: boolean;
 }
@@ -50,12 +58,12 @@ const MOST_SHARED_SHARE = 0.2;
  * stays. Of all sets without overlaps of the others, the one with the largest sum of bit scores is chosen.
  * Source  clan competition: Pfam (Finn et al. 2010); weighted interval scheduling (Kleinberg & Tardos 2005, 6.1)
  */
-export function chooseDomains(hits: readonly Domain[]): readonly Domain[] {
+export function chooseDomains(hits: readonly FoundDomain[]): readonly FoundDomain[] {
   return bestSet(withoutRivals(hits)).toSorted((a, b) => a.start - b.start || a.end - b.end);
 }
 
-function withoutRivals(hits: readonly Domain[]): readonly Domain[] {
-  const kept: Domain[] = [];
+function withoutRivals(hits: readonly FoundDomain[]): readonly FoundDomain[] {
+  const kept: FoundDomain[] = [];
   const byEvidence = hits.toSorted(
     (a, b) => a.logEValue - b.logEValue || b.bitScore - a.bitScore || (a.family.id < b.family.id ? -1 : 1),
   );
@@ -68,25 +76,25 @@ function withoutRivals(hits: readonly Domain[]): readonly Domain[] {
   return kept;
 }
 
-function areRivals({ family: a }: Domain, { family: b }: Domain): boolean {
+function areRivals({ family: a }: FoundDomain, { family: b }: FoundDomain): boolean {
   return a.id === b.id || (a.clan !== undefined && a.clan === b.clan);
 }
 
 /** A domain without the residues at each end that another one may share. */
 interface Core {
-  readonly domain: Domain;
+  readonly domain: FoundDomain;
   readonly start: number;
   readonly end: number;
 }
 
-function coreOf(domain: Domain): Core {
+function coreOf(domain: FoundDomain): Core {
   const shared = Math.min(MOST_SHARED_RESIDUES, MOST_SHARED_SHARE * (domain.end - domain.start));
   const cut = Math.floor(shared / 2);
   return { domain, start: domain.start + cut, end: domain.end - cut };
 }
 
 /** Cores do not overlap, and the sum of their bit scores is largest. */
-function bestSet(hits: readonly Domain[]): readonly Domain[] {
+function bestSet(hits: readonly FoundDomain[]): readonly FoundDomain[] {
   const cores = hits.map(coreOf).toSorted((a, b) => a.end - b.end || a.start - b.start);
   /** Best sum of the first `count` cores. */
   const sums = [0];
@@ -99,7 +107,7 @@ function bestSet(hits: readonly Domain[]): readonly Domain[] {
   for (const [index, { domain }] of cores.entries()) {
     sums.push(Math.max(sums[index], sums[before[index]] + Math.max(0, domain.bitScore)));
   }
-  const chosen: Domain[] = [];
+  const chosen: FoundDomain[] = [];
   for (let count = cores.length; count > 0;) {
     const { domain } = cores[count - 1];
     const isChosen = sums[count] > sums[count - 1];
@@ -112,7 +120,7 @@ function bestSet(hits: readonly Domain[]): readonly Domain[] {
 /** Returns the stretches of at least `least` residues between domains and at both ends, ascending. */
 export function uncovered(
   length: number,
-  domains: readonly Domain[],
+  domains: readonly Pick<Domain, 'start' | 'end'>[],
   least: number,
 ): readonly (readonly [start: number, end: number])[] {
   const stretches: [number, number][] = [];

@@ -1,8 +1,16 @@
+import { logAcceptedShare } from '../search/pairs/accepted.js';
 import { searchMany } from '../search/search.js';
 import type { Candidate, NamedQuery, SearchEngine, SearchSettings } from '../search/search-types.js';
 import { familyIdOf } from '../release/family-id.js';
 import type { Release } from '../release/release.js';
-import { chooseDomains, uncovered, type AnnotatedProtein, type Domain, type FamilyName } from './domain.js';
+import {
+  chooseDomains,
+  uncovered,
+  type AnnotatedProtein,
+  type Domain,
+  type FamilyName,
+  type FoundDomain,
+} from './domain.js';
 
 export interface FindOptions {
   /** Largest E-value of a domain. */
@@ -34,11 +42,12 @@ export async function findDomains(
   engine: SearchEngine,
   options: FindOptions,
 ): Promise<readonly AnnotatedProtein[]> {
-  const domains: (readonly Domain[])[] = proteins.map(() => []);
+  const domains: (readonly FoundDomain[])[] = proteins.map(() => []);
+  const accepted = proteins.map(() => new Set<string>());
   const unjudged = new Set<number>();
   let stretches: readonly Stretch[] = proteins.map((query, protein) => ({ protein, start: 0, query }));
   for (let round = 1; round <= options.rounds && stretches.length > 0; round += 1) {
-    const found = await searchStretches(stretches, engine, options, round, unjudged);
+    const found = await searchStretches(stretches, engine, options, round, { accepted, unjudged });
     for (const [protein, added] of found) domains[protein] = [...domains[protein], ...added];
     stretches = [...found.keys()].flatMap((protein) => restOf(proteins[protein], protein, domains[protein]));
   }
@@ -46,29 +55,41 @@ export async function findDomains(
     id,
     ...(description !== undefined && { description }),
     length: sequence.length,
-    domains: domains[index].toSorted((a, b) => a.start - b.start || a.end - b.end),
+    domains: domains[index]
+      .map((domain) => withConditional(domain, accepted[index].size))
+      .toSorted((a, b) => a.start - b.start || a.end - b.end),
     ...(unjudged.has(index) && { hasNoEValues: true as const }),
   }));
 }
 
-/**
- * Returns the new domains of each protein that has any.
- * @param unjudged  gets the whole proteins that the calibration does not cover
- */
+function withConditional(domain: FoundDomain, acceptedCount: number): Domain {
+  const share = logAcceptedShare(acceptedCount, domain.logCount);
+  return { ...domain, conditionalLogEValue: domain.logEValue + share };
+}
+
+/** What the searches of all rounds say of whole proteins, by their positions. */
+interface OfProteins {
+  /** Ids of the families with an E-value within the cut-off. */
+  readonly accepted: readonly Set<string>[];
+  /** Proteins that the calibration does not cover. */
+  readonly unjudged: Set<number>;
+}
+
+/** Returns the new domains of each protein that has any. */
 async function searchStretches(
   stretches: readonly Stretch[],
   engine: SearchEngine,
   { maxEValue, settings, signal }: FindOptions,
   round: number,
-  unjudged: Set<number>,
-): Promise<ReadonlyMap<number, readonly Domain[]>> {
+  { accepted, unjudged }: OfProteins,
+): Promise<ReadonlyMap<number, readonly FoundDomain[]>> {
   const results = await searchMany(
     stretches.map(({ query }) => query),
     { ...settings, evidence: 'pairwise_sequence_alignment', significance: 'if_available' },
     engine,
     signal,
   );
-  const found = new Map<number, readonly Domain[]>();
+  const found = new Map<number, readonly FoundDomain[]>();
   for (const [index, { candidates }] of results.entries()) {
     const { protein, start } = stretches[index];
     if (round === 1 && candidates.some(isOfUncoveredQuery)) unjudged.add(protein);
@@ -76,6 +97,7 @@ async function searchStretches(
       const domain = domainOf(candidate, engine.release, start, round);
       return domain !== undefined && domain.logEValue <= Math.log(maxEValue) ? [domain] : [];
     });
+    for (const { family } of hits) accepted[protein].add(family.id);
     const chosen = chooseDomains(hits);
     if (chosen.length > 0) found.set(protein, [...(found.get(protein) ?? []), ...chosen]);
   }
@@ -92,7 +114,7 @@ function domainOf(
   release: Release,
   offset: number,
   round: number,
-): Domain | undefined {
+): FoundDomain | undefined {
   if (significance.kind !== 'supported' || alignment === undefined) return undefined;
   return {
     family: familyOf(release, targetIndex),
@@ -101,6 +123,7 @@ function domainOf(
     familyStart: alignment.targetStart,
     familyEnd: alignment.targetEnd,
     logEValue: significance.logEValue,
+    logCount: significance.population.logCount,
     bitScore: significance.bitScore,
     round,
   };
@@ -125,7 +148,7 @@ function familyOf({ targets }: Release, target: number): FamilyName {
   };
 }
 
-function restOf(query: NamedQuery, protein: number, domains: readonly Domain[]): readonly Stretch[] {
+function restOf(query: NamedQuery, protein: number, domains: readonly FoundDomain[]): readonly Stretch[] {
   const { sequence } = query;
   return uncovered(sequence.length, domains, LEAST_RESIDUES).map(([start, end]) => ({
     protein,

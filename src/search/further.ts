@@ -4,10 +4,16 @@ import { sourceOf, tokensOfStretch } from '../kernels/stretch-tokens.js';
 import { ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS, PAIR_ALIGNMENTS_MAX_COUNT } from '../limits.js';
 import { openTokenReader } from '../release/rows/token-reader.js';
 import { tracePath } from './align.js';
-import type { AlignmentSignificance, JudgeAlignment } from './pairs/candidate-significance.js';
+import { countWithin, largestListed, logAcceptedShare } from './pairs/accepted.js';
+import type {
+  AlignmentSignificance,
+  JudgeAlignment,
+  SupportedSignificance,
+} from './pairs/candidate-significance.js';
 import { maxsimDistances } from './rank.js';
 import { findAllPaths } from './rescore.js';
 import type {
+  AlignmentBounds,
   Candidate,
   EncodedQuery,
   FurtherAlignment,
@@ -43,16 +49,17 @@ export async function alignFurther(
 ): Promise<readonly Candidate[]> {
   if (bounds === undefined || significance === 'not_requested') return candidates;
   const { maxCount, maxEValue } = bounds;
+  const firstCount = countWithin(candidates, maxEValue);
   const searched = candidates.flatMap((candidate) => {
-    const leastScore = leastSearchedScore(candidate, judge, maxEValue);
     const { targetIndex, significance: ofPair } = candidate;
-    if (leastScore === undefined || ofPair.kind !== 'supported') return [];
-    return [{ targetIndex, leastScore, ofPair }];
+    if (ofPair.kind !== 'supported') return [];
+    const leastScore = leastSearchedScore(candidate, judge, largestSearched(ofPair, firstCount, maxEValue));
+    return leastScore === undefined ? [] : [{ targetIndex, leastScore, ofPair }];
   });
   // One more than are listed shows whether the largest count leaves out any.
   const count = Math.min(maxCount + 1, PAIR_ALIGNMENTS_MAX_COUNT);
   const lists = await findAllPaths(query, searched, count, engine, options);
-  const furtherOf = new Map<number, FurtherAlignments>();
+  const judgedOf = new Map<number, JudgedAlignments>();
   const refine =
     createRefinement(query, maxEValue, engine, options) ??
     createPathFinder(query, maxEValue, engine, options);
@@ -66,36 +73,81 @@ export async function alignFurther(
           ? []
           : await judgeFurther(query, { targetIndex, paths, tokens }, judge, engine, options);
       const plain = [{ path: paths[0], rawScore: paths[0].score, significance: ofPair }, ...further];
-      const [best, ...others] = await refine(
-        { targetIndex, tokens, logCount: ofPair.population.logCount },
-        plain,
-      );
-      const target = engine.release.targets.sequence(targetIndex);
-      const listed = (each: JudgedPath): FurtherAlignment => traced(each, query.sequence, target);
-      const significant = others.filter((each) => each.significance.eValue <= maxEValue);
-      const isLastListed = others.length > 0 && others.at(-1)!.significance.eValue <= maxEValue;
-      furtherOf.set(targetIndex, {
-        ...(best !== plain[0] && { best: listed(best) }),
-        alignments: significant.slice(0, maxCount - 1).map(listed),
-        isCut: significant.length >= maxCount || (isCut && isLastListed),
-      });
+      const { logCount } = ofPair.population;
+      const refined = await refine({ targetIndex, tokens, logCount }, plain);
+      const isRefined = refined[0] !== plain[0];
+      judgedOf.set(targetIndex, { paths: refined, isRefined, isCut, ofPair });
     }
   } finally {
     await reader.close();
   }
+  const acceptedCount = [...judgedOf.values()].filter((judged) => isAccepted(judged, maxEValue)).length;
   return candidates.map((candidate) => {
-    if (candidate.alignment === undefined) return candidate;
-    return { ...candidate, further: furtherOf.get(candidate.targetIndex) ?? NO_FURTHER };
+    const { targetIndex, alignment } = candidate;
+    if (alignment === undefined) return candidate;
+    const judged = judgedOf.get(targetIndex);
+    if (judged === undefined) return { ...candidate, further: NO_FURTHER };
+    const target = engine.release.targets.sequence(targetIndex);
+    const listed = (each: JudgedPath): FurtherAlignment => traced(each, query.sequence, target);
+    return { ...candidate, further: listAlignments(judged, acceptedCount, bounds, listed) };
   });
 }
 
 const NO_FURTHER: FurtherAlignments = Object.freeze({ alignments: [], isCut: false });
+
+/** All alignments of a candidate with their E-values, the best first. */
+interface JudgedAlignments {
+  readonly paths: readonly JudgedPath[];
+  /** Whether the best one differs from that of the whole proteins. */
+  readonly isRefined: boolean;
+  /** Whether more paths were found than were judged. */
+  readonly isCut: boolean;
+  readonly ofPair: SupportedSignificance;
+}
+
+function isAccepted({ paths, ofPair }: JudgedAlignments, maxEValue: number): boolean {
+  const ofPaths = paths.map(({ significance }) => significance.eValue);
+  return Math.min(ofPair.eValue, ...ofPaths) <= maxEValue;
+}
+
+function listAlignments(
+  judged: JudgedAlignments,
+  acceptedCount: number,
+  { maxCount, maxEValue }: AlignmentBounds,
+  listed: (path: JudgedPath) => FurtherAlignment,
+): FurtherAlignments {
+  const { paths, isRefined, isCut, ofPair } = judged;
+  const [best, ...others] = paths;
+  const share = isAccepted(judged, maxEValue)
+    ? { logAcceptedShare: logAcceptedShare(acceptedCount, ofPair.population.logCount) }
+    : {};
+  const largest = largestListed(maxEValue, share.logAcceptedShare ?? 0);
+  const isListed = ({ significance }: JudgedPath): boolean => significance.eValue <= largest;
+  const significant = others.filter(isListed);
+  const isLastListed = others.length > 0 && isListed(others.at(-1)!);
+  return {
+    ...(isRefined && { best: listed(best) }),
+    alignments: significant.slice(0, maxCount - 1).map(listed),
+    isCut: significant.length >= maxCount || (isCut && isLastListed),
+    ...share,
+  };
+}
 
 /**
  * Free stretches are shorter than the pair, so that an alignment in them has a smaller E-value than by the whole pair.
  * Alignments are looked for down to scores whose E-values by the whole pair are this many times too large.
  */
 const SEARCHED_E_VALUE_FACTOR = 1_000;
+
+/** Largest E-value by the whole pair that alignments are looked for. */
+function largestSearched(
+  { eValue, population }: SupportedSignificance,
+  acceptedCount: number,
+  maxEValue: number,
+): number {
+  const logShare = eValue <= maxEValue ? logAcceptedShare(acceptedCount, population.logCount) : 0;
+  return Math.max(maxEValue * SEARCHED_E_VALUE_FACTOR, largestListed(maxEValue, logShare));
+}
 
 function traced(
   { path, rawScore, significance }: JudgedPath,
@@ -156,11 +208,11 @@ async function maxsimOfPair(
 function leastSearchedScore(
   { targetIndex, affine, alignment }: Candidate,
   judge: JudgeAlignment,
-  maxEValue: number,
+  largest: number,
 ): number | undefined {
   if (alignment === undefined) return undefined;
   const isSignificant = (score: number): boolean =>
-    (judge(targetIndex, score)?.eValue ?? Infinity) <= maxEValue * SEARCHED_E_VALUE_FACTOR;
+    (judge(targetIndex, score)?.eValue ?? Infinity) <= largest;
   let high = affine.rawScore;
   if (high < 1 || !isSignificant(high)) return undefined;
   // E-values fall with scores, so that a bisection finds the least score.

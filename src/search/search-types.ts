@@ -92,7 +92,7 @@ export interface QueryRange {
 export interface AlignmentBounds {
   /** Most alignments of one candidate, the best included. Range  1..PAIR_ALIGNMENTS_MAX_COUNT */
   readonly maxCount: number;
-  /** Largest E-value of a further alignment. */
+  /** Largest E-value of a further alignment, conditional where the target is accepted (pairs/accepted.ts). */
   readonly maxEValue: number;
 }
 
@@ -331,6 +331,11 @@ export interface FurtherAlignments {
   readonly alignments: readonly FurtherAlignment[];
   /** Whether the largest count left out at least one more alignment. */
   readonly isCut: boolean;
+  /**
+   * ln of the share of the searched targets that the list accepts by the cut-off. Added to the ln of the E-value of an
+   * alignment, it gives that of its conditional E-value. Absent if this target is not accepted.
+   */
+  readonly logAcceptedShare?: number;
 }
 
 /** An alignment of a pair that overlaps no other one in query and target at once (further.ts). */

@@ -1,18 +1,34 @@
 // @module-tag fast
 
 import { describe, expect, it } from 'vitest';
-import { chooseDomains, uncovered, type AnnotatedProtein, type Domain } from '#src/domains/domain.js';
+import {
+  chooseDomains,
+  uncovered,
+  type AnnotatedProtein,
+  type Domain,
+  type FoundDomain,
+} from '#src/domains/domain.js';
 import { domainGff, domainTblout, domainTsv, scientific } from '#src/pipelines/domains/tables.js';
 import { summaryPage } from '#src/cli/report/domain-summary.js';
 import { seededRandom } from '#src/random.js';
 
 function domain(id: string, start: number, end: number, bitScore: number, clan?: string): Domain {
   const family = { id, name: id.toLowerCase(), length: 100, ...(clan !== undefined && { clan }) };
-  const [familyStart, familyEnd, round] = [5, 95, 1];
-  return { family, start, end, familyStart, familyEnd, logEValue: -bitScore * Math.LN2, bitScore, round };
+  const place = { start, end, familyStart: 5, familyEnd: 95 };
+  const logEValue = -bitScore * Math.LN2;
+  const logCount = Math.log(1_000);
+  return {
+    family,
+    ...place,
+    logEValue,
+    conditionalLogEValue: logEValue - logCount,
+    logCount,
+    bitScore,
+    round: 1,
+  };
 }
 
-const placesOf = (domains: readonly Domain[]): string[] =>
+const placesOf = (domains: readonly FoundDomain[]): string[] =>
   domains.map(({ family, start, end }) => `${family.id} ${start}-${end}`);
 
 describe('the choice of domains', () => {
@@ -45,7 +61,7 @@ describe('the choice of domains', () => {
         const start = 10 * random.below(12);
         return domain(`F${at}`, start, start + 10 + 10 * random.below(5), 1 + random.below(50));
       });
-      const sumOf = (domains: readonly Domain[]): number =>
+      const sumOf = (domains: readonly FoundDomain[]): number =>
         domains.reduce((sum, { bitScore }) => sum + bitScore, 0);
       // Domains that share at most a tenth of each at their ends count as disjoint. These share none or ten residues.
       const areApart = (a: Domain, b: Domain): boolean => {
@@ -111,7 +127,7 @@ describe('the tables of domains', () => {
     expect(rows).toHaveLength(2);
     expect(rows[1].slice(0, 22)).toEqual(
       ['a_domain', 'PF1.2', '100', 'P1;x', '-', '300', '9.1e-13', '40.0', '0.0', '2', '2'].concat([
-        '9.3e-10',
+        '9.3e-13',
         '9.3e-10',
         '30.0',
         '0.0',

@@ -216,6 +216,35 @@ describe('a search for all alignments', () => {
     expect(several).toBeGreaterThan(0);
   });
 
+  it('lists an alignment above the cut-off by its conditional E-value if its target is accepted', async () => {
+    const [all] = await ask([SWAPPED], BOUNDS);
+    const [second] = candidateOf(all, 'SWAP').further!.alignments;
+    const maxEValue = 0.9 * second!.significance.eValue;
+    const [listed] = await ask([SWAPPED], { ...BOUNDS, maxEValue });
+    const { candidates } = listed;
+    const smallest = ({ further, ...candidate }: Candidate): number =>
+      Math.min(
+        logEValueOf(candidate),
+        ...[further?.best].map((best) => best?.significance.logEValue ?? Infinity),
+      );
+    const isAccepted = (candidate: Candidate): boolean => smallest(candidate) <= Math.log(maxEValue);
+    const accepted = candidates.filter(isAccepted);
+    const share = Math.log(accepted.length / engine.release.targets.count);
+    const swap = candidateOf(listed, 'SWAP');
+    expect(isAccepted(swap)).toBe(true);
+    expect(swap.further!.alignments[0]).toEqual(second);
+    for (const candidate of candidates) {
+      if (candidate.further === undefined) continue;
+      const { logAcceptedShare, alignments } = candidate.further;
+      if (isAccepted(candidate)) expect(logAcceptedShare).toBeCloseTo(share, 9);
+      else expect(candidate.further).not.toHaveProperty('logAcceptedShare');
+      for (const { significance } of alignments) {
+        expect(significance.logEValue + (logAcceptedShare ?? 0)).toBeLessThanOrEqual(Math.log(maxEValue));
+      }
+    }
+    expect(accepted.length).toBeLessThan(candidates.length);
+  });
+
   it('is the same for a query alone and among others, with the digest of a search for one', async () => {
     const [swapped, long] = await ask([SWAPPED, LONG], BOUNDS);
     expect([swapped, long]).toEqual([...(await ask([SWAPPED], BOUNDS)), ...(await ask([LONG], BOUNDS))]);

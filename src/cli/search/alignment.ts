@@ -28,10 +28,12 @@ export function drawAlignment(
   const target = report.release.targets.sequence(candidate.targetIndex);
   const lines = alignmentLines(report.query.sequence, target, alignment);
   const facts = measurementsOf(candidate, alignment, lines).map((fact) => `   ${fact}\n`);
-  const { best: refined, alignments: further = [] } = candidate.further ?? {};
-  const aboutOf = (each: FurtherAlignment, number: number): string => {
-    const ofScore = `score ${each.rawScore}, E-value ${formatEValue(each.significance.logEValue)}`;
-    return `   alignment ${number} of ${further.length + 1}: ${ofScore}\n`;
+  const { best: refined, alignments: further = [], logAcceptedShare } = candidate.further ?? {};
+  const aboutOf = ({ rawScore, significance: { logEValue } }: FurtherAlignment, number: number): string => {
+    const facts = [`score ${rawScore}`, `E-value ${formatEValue(logEValue)}`];
+    if (logAcceptedShare !== undefined)
+      facts.push(`conditional ${formatEValue(logEValue + logAcceptedShare)}`);
+    return `   alignment ${number} of ${further.length + 1}: ${facts.join(', ')}\n`;
   };
   const own = refined === undefined ? '' : aboutOf(refined, 1);
   const best = `${headline.join('  ')}\n${facts.join('')}${own}\n${drawBlocks(lines, alignment, layout)}`;

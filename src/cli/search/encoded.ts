@@ -5,6 +5,7 @@ import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { alignmentFileName } from '../../services/export/alignment-files.js';
 import { ArrowEncoder } from '../../services/export/arrow.js';
 import {
+  CONDITIONAL_COLUMN,
   PROBABILITY_COLUMN,
   WIDE_ALIGNMENT_COLUMNS,
   WIDE_COLUMNS,
@@ -93,10 +94,15 @@ function describeRows(recordCount: number, leftOutCount: number): string {
 /** Columns of a table of our own, by what the options ask for. */
 function columnsOf({
   hasAlignments,
-  hasProbability,
-}: Pick<Layout, 'hasAlignments' | 'hasProbability'>): readonly ExportColumn[] {
+  hasProbability = false,
+  hasFurther = false,
+}: Pick<Layout, 'hasAlignments' | 'hasFurther' | 'hasProbability'>): readonly ExportColumn[] {
   const columns = hasAlignments ? WIDE_ALIGNMENT_COLUMNS : WIDE_COLUMNS;
-  return hasProbability === true ? [...columns, PROBABILITY_COLUMN] : columns;
+  return [
+    ...columns,
+    ...(hasFurther ? [CONDITIONAL_COLUMN] : []),
+    ...(hasProbability ? [PROBABILITY_COLUMN] : []),
+  ];
 }
 
 /** Search description for an input without queries. */

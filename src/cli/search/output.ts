@@ -16,22 +16,20 @@ const COLUMNS_MIN = 60;
 export function layoutFor(
   context: CommandContext,
   {
-    hasAlignments,
-    hasProbability,
     path,
-    manual,
-  }: Pick<Layout, 'hasAlignments' | 'hasProbability' | 'manual'> & { readonly path?: string | undefined },
+    ...asked
+  }: Pick<Layout, 'hasAlignments' | 'hasFurther' | 'hasProbability' | 'manual'> & {
+    readonly path?: string | undefined;
+  },
 ): Layout {
   const { stdout, environment } = context;
   const isTerminal = path === undefined && stdout.isTTY === true;
   const wantsColour = (environment.NO_COLOR ?? '') === '' && environment.TERM !== 'dumb';
   return {
     columns: isTerminal ? Math.max(COLUMNS_MIN, stdout.columns ?? FILE_COLUMNS) : FILE_COLUMNS,
-    hasAlignments,
-    hasProbability,
+    ...asked,
     style: isTerminal && wantsColour ? ANSI_STYLE : PLAIN_STYLE,
     isTerminal,
-    manual,
   };
 }
 

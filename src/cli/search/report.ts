@@ -47,6 +47,8 @@ export interface Layout {
   /** Line width. Unit  characters */
   readonly columns: number;
   readonly hasAlignments: boolean;
+  /** Whether tables have a column of conditional E-values. Default: false. */
+  readonly hasFurther?: boolean;
   /** Whether tables have a column of probabilities. Default: false. */
   readonly hasProbability?: boolean;
   readonly style: Style;

@@ -133,6 +133,7 @@ export async function runSearch(fasta: string, given: SearchFlags, context: Comm
     const layout = layoutFor(context, {
       // Rows of one target differ by their places.
       hasAlignments: flags.alignments === true || (asked.bounds !== undefined && format !== 'table'),
+      hasFurther: asked.bounds !== undefined,
       hasProbability: flags.probability === true,
       path: flags.output,
       manual: manualUrl(serverUrl(config)),

@@ -87,8 +87,8 @@ export function addSearchSettings(
     .addOption(
       new Option(
         '--max-hsps [count]',
-        `all alignments of a target with E ≤ ${ALIGNMENTS_EXPECTED_FALSE_HITS} (or --max-evalue) that do not overlap ` +
-          `in query and target at once, so many at most (without a number: ${ALIGNMENTS_COUNT})`,
+        `all alignments of a target with conditional E ≤ ${ALIGNMENTS_EXPECTED_FALSE_HITS} (or --max-evalue) that do ` +
+          `not overlap in query and target at once, so many at most (without a number: ${ALIGNMENTS_COUNT})`,
       )
         .preset(String(ALIGNMENTS_COUNT))
         .argParser(integerBetween(1, PAIR_ALIGNMENTS_MAX_COUNT)),

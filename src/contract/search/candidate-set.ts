@@ -120,6 +120,12 @@ const CandidateAlignment = named(
         quantity('E-value of this alignment. The E-value of the best alignment is at most that of the pair.'),
       ),
       log_expected_false_hits: Type.Optional(quantity('Natural logarithm of the E-value.')),
+      conditional_expected_false_hits: Type.Optional(
+        quantity(
+          'E-value × accepted targets ÷ searched targets. Accepted are listed targets whose smallest E-value is at ' +
+            'most `alignments.maximum_expected_false_hits`. Absent for other targets.',
+        ),
+      ),
     },
     { description: 'One of several alignments of query and target.', chosen: true },
   ),

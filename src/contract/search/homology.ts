@@ -3,6 +3,7 @@ import {
   DATABASE_SELECTOR_MAX_CHARACTERS,
   ALIGNMENTS_COUNT,
   ALIGNMENTS_EXPECTED_FALSE_HITS,
+  ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS,
   DATABASE_SIZE_MAX,
   INLINE_MAX_CANDIDATES,
   PAIR_ALIGNMENTS_MAX_COUNT,
@@ -49,7 +50,10 @@ const FurtherAlignments = closed(
       Type.Number({
         exclusiveMinimum: 0,
         maximum: 1e6,
-        description: `Largest E-value of a further alignment; ${ALIGNMENTS_EXPECTED_FALSE_HITS} by default.`,
+        description:
+          'Largest conditional E-value of a further alignment, and largest E-value of targets that it counts; ' +
+          `${ALIGNMENTS_EXPECTED_FALSE_HITS} by default. The E-value of the alignment itself is at most the larger ` +
+          `of this value and ${ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS}.`,
       }),
     ),
   },

@@ -93,7 +93,6 @@ export function* domainTblout(proteins: Iterable<AnnotatedProtein>): Generator<s
     const { family } = domain;
     const rivals = protein.domains.filter((other) => other.family.id === family.id);
     const best = rivals.reduce((a, b) => (b.logEValue < a.logEValue ? b : a));
-    const eValue = scientific(domain.logEValue);
     const query = [domain.start + 1, domain.end].map((place) => String(place).padStart(5));
     const words = [
       word(family.name).padEnd(20),
@@ -107,8 +106,8 @@ export function* domainTblout(proteins: Iterable<AnnotatedProtein>): Generator<s
       '  0.0',
       String(copy).padStart(3),
       String(copies).padStart(3),
-      eValue.padStart(9),
-      eValue.padStart(9),
+      scientific(domain.conditionalLogEValue).padStart(9),
+      scientific(domain.logEValue).padStart(9),
       domain.bitScore.toFixed(1).padStart(6),
       '  0.0',
       String(domain.familyStart + 1).padStart(5),

@@ -19,9 +19,7 @@ export class BlastXmlEncoder extends RowEncoder {
   add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
     const search = this.#search;
     const hits = candidates.flatMap((candidate): readonly (readonly AlignedRow[])[] => {
-      const rows = splitAlignments(candidate).map((each) =>
-        AlignedRow.of({ query, search, candidate: each }),
-      );
+      const rows = splitAlignments(candidate).map((split) => AlignedRow.of({ query, search, ...split }));
       const aligned = rows.filter((row) => row !== undefined);
       return aligned.length === 0 ? [] : [aligned];
     });

@@ -65,6 +65,11 @@ export const EXPORT_COLUMNS: readonly ExportColumn[] = [
   { name: 'propagation_expected_false_hits', type: 'number', value: ({ hit }) => hit?.expected_false_hits },
   { name: 'propagation_bridge', type: 'string', value: ({ hit }) => hit?.bridge?.target_id },
   { name: 'propagation_joint_expected_false_hits', type: 'number', value: jointEValueOf },
+  {
+    name: 'conditional_expected_false_hits',
+    type: 'number',
+    value: ({ conditionalEValue }) => conditionalEValue,
+  },
 ];
 
 /** Returns a column of EXPORT_COLUMNS under its name in text formats. */
@@ -118,6 +123,12 @@ export const PROBABILITY_COLUMN = column(
   'significance.homology_probability',
   'number',
   ({ significance: { measurements } }) => measurements.homology_probability,
+);
+
+/** Column of text formats that a search for several alignments of a target has beside the others. */
+export const CONDITIONAL_COLUMN = renamed(
+  'significance.conditional_expected_false_hits',
+  'conditional_expected_false_hits',
 );
 
 const PROPAGATION_COLUMNS: readonly ExportColumn[] = [

@@ -59,6 +59,8 @@ export interface ColumnRow {
   readonly search: ExportedSearch;
   readonly candidate?: HomologyCandidate;
   readonly hit?: PropagatedHit;
+  /** Conditional E-value of the alignment; absent where the search has none. */
+  readonly conditionalEValue?: number;
 }
 
 /** A candidate with its query. */
@@ -72,28 +74,36 @@ export function alignedRows(
   search: ExportedSearch,
   candidates: readonly HomologyCandidate[],
 ): readonly ExportRow[] {
-  return candidates.flatMap(splitAlignments).map((candidate) => ({ query, search, candidate }));
+  return candidates.flatMap(splitAlignments).map((split) => ({ query, search, ...split }));
 }
 
 /**
- * Returns one candidate for each alignment of a candidate, with the coordinates, score, E-value and bit score of the
+ * Returns one candidate for each alignment of a candidate, with the coordinates, score, E-values and bit score of the
  * alignment. Other values are those of the pair. A candidate without a list of alignments is returned as it is.
  */
-export function splitAlignments(candidate: HomologyCandidate): readonly HomologyCandidate[] {
+export function splitAlignments(
+  candidate: HomologyCandidate,
+): readonly Pick<ExportRow, 'candidate' | 'conditionalEValue'>[] {
   const { alignments = [], measurements, significance } = candidate;
-  if (alignments.length === 0) return [candidate];
+  if (alignments.length === 0) return [{ candidate }];
   const { normalized_score: normalized, raw_score: best } = measurements.affine;
   // A share of a score of 0 has no value.
-  if (best === 0) return [candidate];
-  return alignments.map(({ alignment, raw_score, ...judged }) => ({
-    ...candidate,
-    alignment,
-    measurements: {
-      ...measurements,
-      affine: { raw_score, normalized_score: (normalized * raw_score) / best },
-    },
-    significance: { ...significance, measurements: { ...significance.measurements, ...judged } },
-  }));
+  if (best === 0) return [{ candidate }];
+  return alignments.map((each) => {
+    const { alignment, raw_score, conditional_expected_false_hits: conditionalEValue, ...judged } = each;
+    return {
+      candidate: {
+        ...candidate,
+        alignment,
+        measurements: {
+          ...measurements,
+          affine: { raw_score, normalized_score: (normalized * raw_score) / best },
+        },
+        significance: { ...significance, measurements: { ...significance.measurements, ...judged } },
+      },
+      ...(conditionalEValue !== undefined && { conditionalEValue }),
+    };
+  });
 }
 
 /** Writes candidates in one format. Bytes are returned in chunks, whose concatenation is the file. */

@@ -3,7 +3,8 @@ import type {
   PairwiseAlignment as AlignmentOnWire,
 } from '../../contract/search/candidate-set.js';
 import type { Release } from '../../release/release.js';
-import type { Candidate, PairwiseAlignment } from '../../search/search-types.js';
+import type { AlignmentSignificance } from '../../search/pairs/candidate-significance.js';
+import type { Candidate, FurtherAlignments, PairwiseAlignment } from '../../search/search-types.js';
 import { presentSignificance } from './present-significance.js';
 
 /** One candidate in its contract form. */
@@ -42,6 +43,8 @@ export function presentCandidate(
   };
 }
 
+type CandidateAlignment = NonNullable<HomologyCandidate['alignments']>[number];
+
 /** All alignments of a candidate; none if the search did not ask for further ones. */
 function presentAlignments({
   alignment,
@@ -62,9 +65,18 @@ function presentAlignments({
       bit_score: each.significance.bitScore,
       expected_false_hits: each.significance.eValue,
       log_expected_false_hits: each.significance.logEValue,
+      ...presentConditional(each.significance, further),
     }),
   }));
   return { alignments, is_alignment_limit_reached: further.isCut };
+}
+
+function presentConditional(
+  { logEValue }: AlignmentSignificance,
+  { logAcceptedShare }: FurtherAlignments,
+): Pick<CandidateAlignment, 'conditional_expected_false_hits'> {
+  if (logAcceptedShare === undefined) return {};
+  return { conditional_expected_false_hits: Math.exp(logEValue + logAcceptedShare) };
 }
 
 function presentAlignment(alignment: PairwiseAlignment): AlignmentOnWire {

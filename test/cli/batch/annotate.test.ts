@@ -111,6 +111,17 @@ describe('gloaming annotate', () => {
       'domains.tsv',
       'summary.html',
     ]);
+    const domtblout = readFileSync(join(output, 'domains.domtblout'), 'utf8').trimEnd().split('\n');
+    const ofFusion = domtblout.map((line) => line.split(/\s+/)).filter((cells) => cells[3] === 'fusion');
+    expect(ofFusion.length).toBeGreaterThanOrEqual(2);
+    // Each E-value counts all families, and the conditional one those with hits in the protein.
+    for (const [conditional, independent] of ofFusion.map((cells) => [
+      Number(cells[11]),
+      Number(cells[12]),
+    ])) {
+      if (independent > 1e-200) expect(conditional / independent).toBeLessThan(1);
+      expect(conditional).toBeLessThanOrEqual(independent);
+    }
     const rows = readFileSync(join(output, 'domains.tsv'), 'utf8')
       .trimEnd()
       .split('\n')

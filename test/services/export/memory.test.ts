@@ -21,8 +21,8 @@ const DIGESTS = {
   fasta: '8072ec17bbaeb1bbd0a464da635e848e585fe6c8e9cd8c7f964e3665e181aae0',
   m8: 'f3b5e3f695299ff6348ba012a3417dd404a9c78bdacf960ee36a8ae8aae1fca5',
   tsv: 'e59ecf66ee57aefa5d30f7b623e03115b95247295174ce30dfda085bea956b36',
-  parquet: '467db8561cbd8c12faff62366c649de38c75869f5bbc705a0deb53703f353290',
-  arrow: 'ef7c4b6a91d2d443bbdb9685e8ca3c81daa62e614e63d2c6d148d2041f517688',
+  parquet: '7d6dc84b99afa0742f2cdc522734c340b4444052357788abb0fc2d14ca0c6989',
+  arrow: '570bd5713b4f4b5841e3fcfe5970c47c0603e1a47d32c75059df7dc8c3703fee',
 };
 
 it.skipIf(!isLinux).each(Object.keys(DIGESTS) as (keyof typeof DIGESTS)[])(

@@ -1,0 +1,38 @@
+import { ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS } from '../../limits.js';
+import { eValueOf, type CandidateSignificance } from './candidate-significance.js';
+
+/*
+ * A conditional E-value counts false alignments among accepted targets only: those whose smallest E-value is within the
+ * cut-off. It is the E-value of the alignment times the number of accepted targets, divided by the number of searched
+ * ones. It takes query and target as related and says how many of their alignments are wrong. It so lists a repeat that
+ * is too weak to be a hit of its own beside a stronger one.
+ * Source  HMMER User's Guide 3.3: conditional E-values of domains
+ */
+
+/**
+ * Returns ln of accepted ÷ searched targets. Added to the ln of an E-value, it gives that of the conditional E-value.
+ * Range  at most 0
+ * @param acceptedCount  ≥ 1
+ * @param logCount  ln of the number of targets that E-values count among
+ */
+export function logAcceptedShare(acceptedCount: number, logCount: number): number {
+  return Math.min(0, Math.log(acceptedCount) - logCount);
+}
+
+/**
+ * Returns the largest E-value of a listed alignment: that whose conditional E-value is the cut-off, but not above what
+ * is refined. Fragments of some residues would be listed otherwise, where a cut-off accepts many targets.
+ * @param logShare  ln of accepted ÷ searched targets; 0 for a target that is not accepted
+ */
+export function largestListed(maxEValue: number, logShare: number): number {
+  const ofConditional = maxEValue * Math.exp(-logShare);
+  return Math.max(maxEValue, Math.min(ofConditional, ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS));
+}
+
+/** Number of candidates with an E-value within the cut-off. */
+export function countWithin(
+  candidates: readonly { readonly significance: CandidateSignificance }[],
+  maxEValue: number,
+): number {
+  return candidates.filter((candidate) => (eValueOf(candidate) ?? Infinity) <= maxEValue).length;
+}
