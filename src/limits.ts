@@ -219,7 +219,7 @@ export const MSA_PROFILE_EXPECTED_FALSE_HITS = 1e-4;
 export const MSA_DEFAULT_NORMALIZED_SCORE = 0.25;
 export const MSA_DEFAULT_QUERY_COVERAGE = 0.5;
 export const MSA_DEFAULT_PAIRWISE_IDENTITY = 0.95;
-/** Stored alignments, in count and in bytes, and components. The oldest are deleted first. */
+/** Alignments, in count and bytes, and components. At a bound, the organization with the most loses its oldest. */
 export const MSAS_MAX_COUNT = 100_000;
 export const MSAS_MAX_BYTES = 64 * GIBIBYTE_BYTES;
 export const MSA_COMPONENTS_MAX_COUNT = 200_000;

@@ -2,6 +2,7 @@ import { canonicalJson, sha256Hex } from '../../canonical.js';
 import { valueId } from '../../ids.js';
 import { WEBHOOK_DELIVERY_RETENTION_MS } from '../../limits.js';
 import { checkIndex, type Check } from './rows.js';
+import type { DividedRow } from '../tables/divided-rows.js';
 import type { EventRow } from '../tables/events.js';
 import type { ReceiptRow } from '../tables/receipts.js';
 import type { DatabaseRow } from '../tables/releases.js';
@@ -13,14 +14,8 @@ import { SETTINGS_TABLE, VERSION_KEY, versionOf } from '../version.js';
 
 /* Checks that content has the hash that names it, that totals are sums, and that index entries lead to rows. */
 
-interface Aged {
-  readonly id: string;
-  readonly createdAt: string;
-}
-
 export function checkNamedValues(check: Check): void {
   const { rows, report } = check;
-  const ageOf = ({ createdAt, id }: Aged): string => `${createdAt} ${id}`;
   for (const [id, { content }] of rows.of<ReceiptRow>('receipts')) {
     const sha256 = sha256Hex(canonicalJson(content));
     if (id !== `rcpt_${sha256}`)
@@ -34,36 +29,34 @@ export function checkNamedValues(check: Check): void {
     });
     if (id !== named) report('value_changed', `target-spaces ${id}`, `Its content has the id ${named}.`);
   }
-  checkReceiptIndexes(check);
-  checkIndex<Aged>(check, 'msas-by-age', 'msas', ageOf, true);
-  checkIndex<Aged>(check, 'msa-components-by-age', 'msa-components', ageOf, true);
-}
-
-/** A receipt has a share of each of its organizations, or it is in the index of an earlier version. */
-function checkReceiptIndexes(check: Check): void {
-  const { rows, report } = check;
-  const shares = new Set<string>();
-  const divided = new Set<string>();
-  for (const [key] of rows.of<number>('receipts-by-organization')) {
-    const [organizationId, , id] = key.split(' ');
-    const isWhole = rows.get<ReceiptRow>('receipts', id)?.organizationIds.includes(organizationId);
-    shares.add(`${organizationId} ${id}`);
-    divided.add(id);
-    // An undecodable row has a finding of its own.
-    if (isWhole === true || (isWhole === undefined && rows.has('receipts', id))) continue;
-    report('index_dangling', `receipts-by-organization ${key}`, 'The organization has no such receipt.');
-  }
-  for (const [id, { organizationIds }] of rows.of<ReceiptRow>('receipts')) {
-    if (!divided.has(id) || organizationIds.every((each) => shares.has(`${each} ${id}`))) continue;
-    report('index_missing', `receipts ${id}`, 'It is not in receipts-by-organization for all organizations.');
-  }
-  checkIndex<Aged>(check, 'receipts-by-age', 'receipts', ({ createdAt, id }) =>
-    divided.has(id) ? undefined : `${createdAt} ${id}`,
-  );
+  for (const name of ['receipts', 'msas', 'msa-components']) checkDividedIndexes(check, name);
   for (const [id] of rows.of<number>('receipts-sizes')) {
     if (!rows.has('receipts', id))
       report('index_dangling', `receipts-sizes ${id}`, 'No receipt has this id.');
   }
+}
+
+/** A row has a share of each of its organizations, or it is in the index of an earlier version. */
+function checkDividedIndexes(check: Check, name: string): void {
+  const { rows, report } = check;
+  const shares = new Set<string>();
+  const divided = new Set<string>();
+  for (const [key] of rows.of<number>(`${name}-by-organization`)) {
+    const [organizationId, , id] = key.split(' ');
+    const isWhole = rows.get<DividedRow>(name, id)?.organizationIds.includes(organizationId);
+    shares.add(`${organizationId} ${id}`);
+    divided.add(id);
+    // An undecodable row has a finding of its own.
+    if (isWhole === true || (isWhole === undefined && rows.has(name, id))) continue;
+    report('index_dangling', `${name}-by-organization ${key}`, 'The organization has no such row.');
+  }
+  for (const [id, { organizationIds }] of rows.of<DividedRow>(name)) {
+    if (!divided.has(id) || organizationIds.every((each) => shares.has(`${each} ${id}`))) continue;
+    report('index_missing', `${name} ${id}`, `It is not in ${name}-by-organization for all organizations.`);
+  }
+  const earlierPlaceOf = ({ createdAt, id }: DividedRow): string | undefined =>
+    divided.has(id) ? undefined : `${createdAt} ${id}`;
+  checkIndex(check, `${name}-by-age`, name, earlierPlaceOf, true);
 }
 
 /** Checks databases, SQL credentials and the indexes of both. */

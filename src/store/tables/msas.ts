@@ -4,22 +4,18 @@ import {
   MSAS_MAX_COUNT,
   OPEN_MSAS_MAX_BYTES,
   OPEN_MSAS_MAX_COUNT,
-  OPEN_ORGANIZATION,
   OPEN_RECEIPTS_MAX_COUNT,
 } from '../../limits.js';
 import type { OpenContent } from '../objects/contents.js';
-import type { ControlStore, Table } from '../control-store.js';
+import type { ControlStore } from '../control-store.js';
 import type { Objects, Received } from '../objects/objects.js';
-import { PassingRows } from '../passing-rows.js';
-import { Tally } from './tally.js';
+import { DividedRows, type DividedBounds, type DividedRow, type NewRow } from './divided-rows.js';
 
-/** A value named by the hash of its content. Each organization that made it can read it. */
-export interface NamedRow<Content> {
-  readonly id: string;
-  readonly createdAt: string;
+interface Named<Content> {
   readonly content: Content;
-  readonly organizationIds: readonly string[];
 }
+
+export type NamedRow<Content> = DividedRow & Named<Content>;
 
 /** Content of the row of an alignment. `manifest` describes how it was made. */
 interface MsaContent<Manifest> {
@@ -30,68 +26,64 @@ interface MsaContent<Manifest> {
   readonly jsonBytes: number;
 }
 
-/** The tables `msa-components` and `msas`. */
+/**
+ * The tables `msa-components` and `msas`. At a bound, the organization with the most loses its oldest. A component or
+ * alignment that several organizations made counts for each: none gets room because another one made the same, and the
+ * eviction of one organization's share leaves it to the others.
+ */
 export interface MsaTables<Component, Manifest> {
-  readonly components: NamedTable<Component>;
+  readonly components: DividedRows<Named<Component>>;
   readonly msas: MsaTable<Manifest>;
 }
 
 interface MsaBounds {
-  readonly componentCount: number;
-  readonly msaCount: number;
-  readonly msaBytes: number;
-  /** Share of console visitors without a key. Default: that of OPEN_BOUNDS. */
-  readonly open?: Omit<MsaBounds, 'open'>;
+  readonly components: DividedBounds;
+  readonly msas: DividedBounds;
 }
 
-const OPEN_BOUNDS = {
-  componentCount: OPEN_RECEIPTS_MAX_COUNT,
-  msaCount: OPEN_MSAS_MAX_COUNT,
-  msaBytes: OPEN_MSAS_MAX_BYTES,
-};
 const BOUNDS: MsaBounds = {
-  componentCount: MSA_COMPONENTS_MAX_COUNT,
-  msaCount: MSAS_MAX_COUNT,
-  msaBytes: MSAS_MAX_BYTES,
+  // A component is one aligned protein, whose length is bounded.
+  components: {
+    maxCount: MSA_COMPONENTS_MAX_COUNT,
+    maxBytes: Infinity,
+    openMaxCount: OPEN_RECEIPTS_MAX_COUNT,
+    openMaxBytes: Infinity,
+  },
+  msas: {
+    maxCount: MSAS_MAX_COUNT,
+    maxBytes: MSAS_MAX_BYTES,
+    openMaxCount: OPEN_MSAS_MAX_COUNT,
+    openMaxBytes: OPEN_MSAS_MAX_BYTES,
+  },
 };
 
+/** @param bounds those that differ from limits.ts */
 export function openMsaTables<Component, Manifest>(
   store: ControlStore,
   objects: Objects,
-  bounds: MsaBounds = BOUNDS,
+  bounds: { readonly [Table in keyof MsaBounds]?: Partial<DividedBounds> } = {},
 ): MsaTables<Component, Manifest> {
   return {
-    components: new NamedTable<Component>(store, 'msa-components', {
-      maxCount: bounds.componentCount,
-      passing: new PassingRows({
-        organizationId: OPEN_ORGANIZATION,
-        maxCount: (bounds.open ?? OPEN_BOUNDS).componentCount,
-      }),
+    components: new DividedRows(store, 'msa-components', {
+      bounds: { ...BOUNDS.components, ...bounds.components },
+      bytesOf: () => 0,
     }),
-    msas: new MsaTable<Manifest>(store, objects, bounds),
+    msas: new MsaTable<Manifest>(store, objects, { ...BOUNDS.msas, ...bounds.msas }),
   };
 }
-
-type NewRow<Content> = Omit<NamedRow<Content>, 'organizationIds'>;
 
 /** Alignments. Their bytes are objects. */
 class MsaTable<Manifest> {
   readonly #objects: Objects;
-  readonly #rows: NamedTable<MsaContent<Manifest>>;
+  readonly #rows: DividedRows<Named<MsaContent<Manifest>>>;
 
-  constructor(store: ControlStore, objects: Objects, { msaCount, msaBytes, open = OPEN_BOUNDS }: MsaBounds) {
+  constructor(store: ControlStore, objects: Objects, bounds: DividedBounds) {
     this.#objects = objects;
-    this.#rows = new NamedTable<MsaContent<Manifest>>(store, 'msas', {
-      maxCount: msaCount,
-      maxBytes: msaBytes,
-      passing: new PassingRows({
-        organizationId: OPEN_ORGANIZATION,
-        maxCount: open.msaCount,
-        maxBytes: open.msaBytes,
-      }),
-      bytesOf: ({ sizeBytes }) => sizeBytes,
-      onAdd: ({ sha256, sizeBytes }) => objects.addReference(sha256, sizeBytes),
-      onDrop: ({ sha256 }) => objects.dropReference(sha256),
+    this.#rows = new DividedRows(store, 'msas', {
+      bounds,
+      bytesOf: ({ content }) => content.sizeBytes,
+      onAdd: ({ content }) => objects.addReference(content.sha256, content.sizeBytes),
+      onDrop: ({ content }) => objects.dropReference(content.sha256),
     });
   }
 
@@ -101,16 +93,15 @@ class MsaTable<Manifest> {
 
   /** Stores the alignment with its bytes. The received bytes are stored or discarded in any case. */
   async persist(
-    row: NewRow<MsaContent<Manifest>>,
+    row: NewRow<Named<MsaContent<Manifest>>>,
     received: Received,
     organizationId: string,
   ): Promise<void> {
-    if (this.#rows.get(row.id) !== undefined) {
-      await received.discard();
-      return this.#rows.persist(row, organizationId);
-    }
-    const unpin = await received.persist();
+    const isStored = this.#rows.has(row.id);
+    // The pin holds the stored bytes for this row, even if the stored row is evicted meanwhile.
+    const unpin = isStored ? this.#objects.pin([row.content.sha256]) : await received.persist();
     try {
+      if (isStored) await received.discard();
       await this.#rows.persist(row, organizationId);
     } finally {
       unpin();
@@ -124,84 +115,5 @@ class MsaTable<Manifest> {
     const { sha256, sizeBytes } = row.content;
     const close = this.#objects.pin([sha256]);
     return { bytes: this.#objects.read(sha256, 0, sizeBytes), close };
-  }
-}
-
-interface Bounds<Content> {
-  readonly maxCount: number;
-  readonly maxBytes?: number;
-  readonly passing: PassingRows;
-  readonly bytesOf?: (content: Content) => number;
-  /** Both run inside the transaction that adds or drops the value. */
-  readonly onAdd?: (content: Content) => void;
-  readonly onDrop?: (content: Content) => void;
-}
-
-/** Values by name. The oldest are deleted when there are too many. */
-class NamedTable<Content> {
-  readonly #bounds: Bounds<Content>;
-  readonly #rows: Table<NamedRow<Content>>;
-  /** Keyed by time and id, so that the first key is the oldest value. The entry is the value's size. */
-  readonly #byAge: Table<number>;
-  readonly #tally: Tally;
-
-  constructor(store: ControlStore, name: string, bounds: Bounds<Content>) {
-    this.#bounds = bounds;
-    this.#rows = store.table<NamedRow<Content>>(name);
-    this.#byAge = store.table<number>(`${name}-by-age`);
-    this.#tally = new Tally(store);
-    for (const { value } of this.#byAge.getRange()) {
-      this.#tally.count += 1;
-      this.#tally.bytes += value;
-    }
-  }
-
-  get(id: string): NamedRow<Content> | undefined {
-    return this.#rows.get(id);
-  }
-
-  /** Stores a value. A repeated call writes nothing. */
-  async persist(row: NewRow<Content>, organizationId: string): Promise<void> {
-    if (this.#rows.get(row.id)?.organizationIds.includes(organizationId)) return;
-    await this.#tally.transaction(() => {
-      const present = this.#rows.get(row.id);
-      const organizationIds = [...new Set([...(present?.organizationIds ?? []), organizationId])].sort();
-      this.#rows.putSync(row.id, { ...(present ?? row), organizationIds });
-      if (present === undefined) this.#add(row, organizationId);
-    });
-  }
-
-  #add({ id, createdAt, content }: NewRow<Content>, organizationId: string): void {
-    const { maxCount, maxBytes = Infinity, onAdd, passing } = this.#bounds;
-    const key = `${createdAt} ${id}`;
-    this.#byAge.putSync(key, this.#sizeOf(content));
-    onAdd?.(content);
-    const tally = this.#tally;
-    tally.count += 1;
-    tally.bytes += this.#sizeOf(content);
-    for (const surplus of passing.note(key, organizationId, this.#sizeOf(content))) {
-      const present = this.#rows.get(surplus.slice(surplus.indexOf(' ') + 1));
-      if (surplus !== key && passing.isAlone(present?.organizationIds ?? [])) this.#drop(surplus);
-    }
-    while (tally.count > 1 && (tally.count > maxCount || tally.bytes > maxBytes)) this.#dropOldest();
-  }
-
-  #dropOldest(): void {
-    const limit = Math.max(1, this.#tally.count - this.#bounds.maxCount);
-    for (const key of [...this.#byAge.getKeys({ limit })]) this.#drop(key);
-  }
-
-  #drop(key: string): void {
-    const id = key.slice(key.indexOf(' ') + 1);
-    const { content } = this.#rows.get(id) as NamedRow<Content>;
-    this.#byAge.removeSync(key);
-    this.#rows.removeSync(id);
-    this.#bounds.onDrop?.(content);
-    this.#tally.count -= 1;
-    this.#tally.bytes -= this.#sizeOf(content);
-  }
-
-  #sizeOf(content: Content): number {
-    return this.#bounds.bytesOf?.(content) ?? 0;
   }
 }

@@ -178,6 +178,7 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly
     misplace('receipts-by-organization', 'none 2026-01-01T00:00:00.000Z rcpt_x'),
     ['index_dangling', 'index_missing'],
   ],
+  ['an alignment is counted for no organization', drop('msas-by-organization'), ['index_missing']],
   ['an alignment is gone', drop('msas'), ['count_wrong', 'index_dangling']],
   [
     'an alignment leads to other bytes',
