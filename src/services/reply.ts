@@ -10,7 +10,7 @@ export type AnyReply<Value> = Reply<Value> | WrittenReply | StreamReply | BytesR
  */
 export interface Reply<Value> extends ReplyFacts {
   readonly value: Value;
-  /** The value as JSON that is written already; only on bare routes whose body has no `$schema`. */
+  /** The value as JSON that is written already; not on bare routes whose body has a `$schema`. */
   readonly json?: JsonPieces;
 }
 

@@ -30,12 +30,8 @@ export function presentRun(run: RunRow): Run {
   };
 }
 
-const ROW_SEPARATOR_BYTES = 1;
-
-/** Bytes of a run in a page of runs. */
-export function listedBytes(run: RunRow): number {
-  return Buffer.byteLength(JSON.stringify(presentRun(run))) + ROW_SEPARATOR_BYTES;
-}
+/** Bytes between two rows of a page. */
+export const ROW_SEPARATOR_BYTES = 1;
 
 export function presentProgress({ status, stage, doneCount, totalCount, workMs }: RunRow): RunProgress {
   const rate = doneCount > 0 && workMs > 0 ? doneCount / (workMs / 1000) : undefined;

@@ -3,8 +3,6 @@ import { isFinal, type RunStatus } from '../../contract/runs/run-states.js';
 import { Refusal } from '../../errors.js';
 import {
   RUN_ATTEMPT_WAIT_MAX_MS,
-  RUN_PAGE_HEAD_BYTES,
-  RUN_PAGE_MAX_BYTES,
   RUN_PROMPT_ATTEMPTS_MAX_COUNT,
   RUN_WAIT_MAX_SECONDS,
 } from '../../limits.js';
@@ -19,10 +17,11 @@ import { acceptRun, type AcceptDependencies } from './accept.js';
 import { EventStreams, streamEvents } from './events.js';
 import { RunExecutor } from './executor.js';
 import { outputsOf, rowCountOf, warningsOf } from './outputs.js';
-import { listedBytes, preferenceApplied, presentRun, resultPage, waitOf } from './present.js';
+import { preferenceApplied, presentRun, resultPage, waitOf } from './present.js';
 import { RunQueue } from './queue.js';
 import { pageFormat, tableOfPage, type TableRequest } from './result-table.js';
 import type { RunKind } from './run-kind.js';
+import { RunPage } from './run-page.js';
 import { RunWatch } from './watch.js';
 
 interface RunListRequest extends PageRequest {
@@ -111,16 +110,14 @@ export class Runs {
     const { pages } = this.#dependencies;
     const list = [organizationId, 'runs', status ?? '', endpoint ?? ''];
     const position = cursor === undefined ? undefined : pages.open(cursor, list);
-    const bounds = { limit, maxBytes: RUN_PAGE_MAX_BYTES - RUN_PAGE_HEAD_BYTES, sizeOf: listedBytes };
+    const page = new RunPage();
+    const bounds = { limit, take: (run: RunRow) => page.add(run) };
     const listing = this.#table.list(organizationId, { status, endpoint }, bounds, position);
-    const page = await this.#world.aside(inTurns(listing, signal));
-    const value: Page<Run> = {
-      object: 'list',
-      data: page.runs.map(presentRun),
-      has_more: page.position !== undefined,
-      next_cursor: page.position === undefined ? null : pages.seal(page.position, list),
+    const { runs, position: next } = await this.#world.aside(inTurns(listing, signal));
+    return {
+      ...page.end(next === undefined ? null : pages.seal(next, list)),
+      rowCount: runs.length,
     };
-    return { value, rowCount: value.data.length };
   }
 
   /** Errors  Refusal `run_not_found`, `permission_denied` */

@@ -97,10 +97,8 @@ interface RunFilter {
 
 interface RunListBounds {
   readonly limit: number;
-  /** Default: no bound. The first run is listed whatever its size. */
-  readonly maxBytes?: number;
-  /** Bytes of a run in the list; needed with `maxBytes`. */
-  readonly sizeOf?: (run: RunRow) => number;
+  /** Called once with each run of the page, in order. The page ends before the first run that is not taken. */
+  readonly take?: (run: RunRow) => boolean;
 }
 
 interface RunListPage {
@@ -195,11 +193,11 @@ export class RunTable {
   *list(
     organizationId: string,
     filter: RunFilter,
-    { limit, maxBytes = Infinity, sizeOf = () => 0 }: RunListBounds,
+    { limit, take = () => true }: RunListBounds,
     position?: string,
   ): Steps<RunListPage> {
     const runs: RunRow[] = [];
-    let [scanned, bytes, last] = [0, 0, position];
+    let [scanned, last] = [0, position];
     for (;;) {
       const places = this.#placesAfter(organizationId, last);
       for (const { key, value: id } of places) {
@@ -207,8 +205,7 @@ export class RunTable {
         const run = this.#runs.get(id);
         // A run may have been deleted during a pause.
         if (run !== undefined && matches(run, filter)) {
-          bytes += sizeOf(run);
-          if (runs.length > 0 && bytes > maxBytes) return { runs, position: last };
+          if (!take(run)) return { runs, position: last };
           runs.push(run);
         }
         scanned += 1;

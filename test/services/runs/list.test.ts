@@ -1,6 +1,6 @@
 // @module-tag fast
 
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { RUN_PAGE_MAX_BYTES } from '#src/limits.js';
 import { Pages } from '#src/services/pages.js';
 import { Runs } from '#src/services/runs/runs.js';
@@ -28,11 +28,32 @@ it('a page of runs ends before 8 MiB, has at least one run, and is continued by 
   const listed: string[][] = [];
   let cursor: string | undefined;
   do {
-    const { value } = await runs.list({ limit: 100, ...(cursor && { cursor }) }, context());
-    const bytes = Buffer.byteLength(JSON.stringify(value));
+    const { value, json } = await runs.list({ limit: 100, ...(cursor && { cursor }) }, context());
+    const text = JSON.stringify(value);
+    expect(Buffer.concat(json ?? []).toString()).toBe(text);
+    const bytes = Buffer.byteLength(text);
     if (value.data.length > 1) expect(bytes).toBeLessThanOrEqual(RUN_PAGE_MAX_BYTES);
     listed.push(value.data.map(({ id }) => id));
     cursor = value.next_cursor ?? undefined;
   } while (cursor !== undefined);
   expect(listed).toEqual([['run_d', 'run_c'], ['run_b'], ['run_a']]);
 });
+
+it('a page writes each of its runs once', async () => {
+  const table = new RunTable(scratch.store);
+  for (const [at, id] of ['run_a', 'run_b', 'run_c'].entries()) await storeRun(table, id, at, 100);
+  const pages = new Pages(Buffer.alloc(32, 1));
+  const runs = new Runs({ table, pages, kinds: [], now: () => new Date(), concurrency: 1 } as never);
+  const stringify = vi.spyOn(JSON, 'stringify');
+  try {
+    await runs.list({ limit: 100 }, context());
+    const written = stringify.mock.calls.flatMap(([value]) => (hasRun(value) ? [value.id] : []));
+    expect(written).toEqual(['run_c', 'run_b', 'run_a']);
+  } finally {
+    stringify.mockRestore();
+  }
+});
+
+function hasRun(value: unknown): value is { id: string } {
+  return typeof value === 'object' && value !== null && 'object' in value && value.object === 'run';
+}
