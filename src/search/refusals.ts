@@ -110,25 +110,27 @@ export function refuseWithoutSignificance(
 }
 
 /**
- * Refuses encoded queries whose composition has no E-values, if significance is required.
+ * Refuses encoded queries whose composition has no E-values, if significance is required. Returns the queries, with
+ * their moments if it had to compute them.
  * Errors  Refusal `significance_unavailable`
  */
 export function refuseUnsupportedCompositions(
   requirement: SignificanceRequirement,
-  queries: readonly Pick<EncodedQuery, 'tokens'>[],
+  queries: readonly EncodedQuery[],
   { calibration, release }: Pick<SearchEngine, 'calibration' | 'release'>,
-): void {
-  if (requirement !== 'required' || calibration === undefined) return;
+): readonly EncodedQuery[] {
+  if (requirement !== 'required' || calibration === undefined) return queries;
   const form = momentForm(release.manifest);
-  for (const { tokens } of queries) {
-    const reason = unsupportedMoments(proteinMoments(tokens, form), calibration.card);
-    if (reason === undefined) continue;
+  return queries.map((query) => {
+    const moments = proteinMoments(query.tokens, form);
+    const reason = unsupportedMoments(moments, calibration.card);
+    if (reason === undefined) return { ...query, moments };
     throw unavailable(
       reason,
       'Significance is required, but the composition of the query is too one-sided for the calibration. ' +
         'Ask with significance "if_available".',
     );
-  }
+  });
 }
 
 /** Returns why a query of this length has no E-values; undefined if it has. */

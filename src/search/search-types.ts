@@ -15,6 +15,7 @@ import type {
 import type { Encoder } from '../encoder/encoder.js';
 import type { SelectedHomologSet } from '../homologs/finder.js';
 import type { ProfileEncoder } from '../homologs/profile-encoder.js';
+import type { ProteinMoments } from '../significance/moments.js';
 import type { AlignmentSignificance, CandidateSignificance } from './pairs/candidate-significance.js';
 
 export type Guarantee = 'approximate' | 'exhaustive';
@@ -52,6 +53,8 @@ export interface EncodedQuery extends ProteinQuery {
   readonly reversedTokens?: QueryTokens;
   /** Present if the release's targets have homologs. */
   readonly relatives?: SearchedHomologs;
+  /** Moments of the tokens, if they were needed before the search. */
+  readonly moments?: ProteinMoments;
 }
 
 /** Homologs of one query. */

@@ -147,8 +147,7 @@ async function runStages<Query extends ProteinQuery, Result>(
 
   const judge = createJudge({ ...settings, significance: plan.significance }, sequences, engine);
   const work = { plan, judge, settings, engine, options, optionsOf };
-  const encoded = await encoding();
-  refuseUnsupportedCompositions(settings.significance, encoded, engine);
+  const encoded = refuseUnsupportedCompositions(settings.significance, await encoding(), engine);
   const compared = await plan.compare(encoded, scan(encoded, settings, work), work);
 
   // While the event loop works on one query, the kernels work on others.

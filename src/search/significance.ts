@@ -152,7 +152,7 @@ async function judgeQuery(
   const { release } = engine;
   const { card, logLevel } = calibration;
   const { tokens } = query;
-  const moments = proteinMoments(tokens, momentForm(release.manifest));
+  const { moments = proteinMoments(tokens, momentForm(release.manifest)) } = query;
   const queryReason = unsupportedQuery(tokens.length, card) ?? unsupportedMoments(moments, card);
   if (queryReason !== undefined) {
     return {
