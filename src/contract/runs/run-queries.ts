@@ -6,8 +6,17 @@ import { fileUrl } from '../storage/files.js';
 
 /* Sources of the proteins of a run with many queries. */
 
+/** The characters that `printable` replaces. They would end a row of a table, or act on a terminal. */
+const PRINTABLE = '^[^\\u0000-\\u001F\\u007F-\\u009F\\u061C\\u200E\\u200F\\u2028-\\u202E\\u2066-\\u2069]*$';
+
 const BatchQuery = closed({
-  id: Type.Optional(text('Id of the query, chosen by the client.', { minLength: 1, maxLength: 256 })),
+  id: Type.Optional(
+    text('Id of the query, chosen by the client, without control characters.', {
+      minLength: 1,
+      maxLength: 256,
+      pattern: PRINTABLE,
+    }),
+  ),
   sequence: ProteinQuery.properties.sequence,
 });
 

@@ -4,6 +4,7 @@ import type { HomologyFilter } from '#src/contract/search/filter.js';
 import { ROUTES } from '#src/contract/document/routes.js';
 import { REFUSAL_MAX_LOCATIONS } from '#src/limits.js';
 import { createValidators, type RouteValidator } from '#src/contract/document/validation.js';
+import { printable } from '#src/printable.js';
 
 const validators = createValidators(Object.values(ROUTES));
 const search = validators.get(ROUTES['homology.search']) as RouteValidator;
@@ -149,6 +150,28 @@ describe('parameters', () => {
       search.check('header', { 'Service-Request-Timeout': value }).length === 0;
     expect(accepted.filter(check)).toEqual(accepted);
     expect(refused.filter(check)).toEqual([]);
+  });
+});
+
+describe('the id of a query of a run', () => {
+  const faultsOf = (endpoint: string, id: string) =>
+    runs.check('body', { endpoint, input: { database: 'mylab', queries: [{ id, sequence: 'MKV' }] } });
+
+  it.each(['homology.batch_search', 'homology.annotate'])('has no control characters (%s)', (endpoint) => {
+    for (const id of ['q1', 'two words', 'Bäcker|日本-𝒳', '~']) expect(faultsOf(endpoint, id)).toEqual([]);
+    for (const character of '\0\t\n\r\u001b\u007f\u0085\u200e\u2028\u202e\u2066') {
+      const faults = faultsOf(endpoint, `a${character}b`);
+      expect(faults.map(({ location }) => location)).toEqual(['body.input.queries[0].id']);
+    }
+  });
+
+  it('is printable exactly if the schema accepts it', () => {
+    for (let code = 1; code <= 0xffff; code += 1) {
+      if (code >= 0xd800 && code <= 0xdfff) continue;
+      const id = String.fromCharCode(code);
+      const isAccepted = faultsOf('homology.batch_search', id).length === 0;
+      if (isAccepted !== (printable(id) === id)) expect.fail(`U+${code.toString(16)}`);
+    }
   });
 });
 
