@@ -137,6 +137,8 @@ export const LOG_LINE_MAX_CHARACTERS = 32_768;
 export const IDEMPOTENCY_MAX_RESPONSES = 1_000_000;
 export const IDEMPOTENCY_MAX_BYTES = 4 * GIBIBYTE_BYTES;
 
+/** Ids of queries that one command compares with each other; about 100 MB. */
+export const COMPARED_IDS_MAX_COUNT = 1_000_000;
 /** Queries of one batch, and characters of its FASTA text after decompression, in a request or in an uploaded file. */
 export const BATCH_MAX_QUERIES = 100_000;
 export const BATCH_FASTA_MAX_CHARACTERS = 60 * MEBIBYTE_BYTES;

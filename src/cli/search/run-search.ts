@@ -45,6 +45,7 @@ import {
   type SearchedQuery,
 } from '../../pipelines/search.js';
 import { alignmentOf, type Layout, type SearchFormat, type SearchReport } from './report.js';
+import { warnOfRepeatedIds } from './repeated-ids.js';
 import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
 import { reportUnsupported } from './unsupported.js';
 import { selectRelease } from './select-release.js';
@@ -118,7 +119,7 @@ export async function runSearch(fasta: string, given: SearchFlags, context: Comm
     warnOfEvidence(engine, flags, context);
     warnOfMissingEValues(engine, database, flags, context);
     context.stderr.write(describeLongList(settings, engine.qualification?.card));
-    const queries = queriesOf(fasta, context);
+    const queries = warnOfRepeatedIds(queriesOf(fasta, context), context);
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
     const usedQueries = isSingle ? onlyQuery(queries) : queries;
     refuseRoundsWithoutCalibration(deep, engine);
