@@ -10,6 +10,7 @@ import { fastaFile, type FastaInput, readFasta, refuseRecord } from '../sequence
 import { parseFastaHeader } from '../sequence/fasta-header.js';
 import { normaliseProtein } from '../sequence/protein.js';
 
+export { cutCountOf } from '../search/further.js';
 export { eValueOf } from '../search/pairs/candidate-significance.js';
 export type {
   AlignmentBounds,

@@ -93,6 +93,11 @@ export async function alignFurther(
   });
 }
 
+/** Candidates that have more alignments than the largest count. */
+export function cutCountOf(candidates: readonly Candidate[]): number {
+  return candidates.filter(({ further }) => further?.isCut).length;
+}
+
 const NO_FURTHER: FurtherAlignments = Object.freeze({ alignments: [], isCut: false });
 
 /** All alignments of a candidate with their E-values, the best first. */

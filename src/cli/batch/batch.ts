@@ -23,6 +23,7 @@ import { runPipeline } from '../terminal/pipeline.js';
 import {
   addSearchSettings,
   alignmentBoundsOf,
+  describeCutAlignments,
   type SearchSettingFlags,
 } from '../terminal/search-settings.js';
 import { refuseOverwrite } from '../terminal/overwrite.js';
@@ -114,6 +115,10 @@ async function search(fasta: string, flags: BatchFlags, context: CommandContext)
     (events) => searchBatch(queries, options, config, context.environment, events),
   );
   context.stdout.write(describeBatch(result, options));
+  const { alignments } = options.settings;
+  if (result.kind === 'searched' && alignments !== undefined) {
+    context.stderr.write(describeCutAlignments(result.cutCount, alignments));
+  }
 }
 
 function batchOptionsOf(flags: BatchFlags): BatchOptions {

@@ -13,7 +13,7 @@ import { isTableOfAnother, MISSING_WRITTEN } from '../../services/export/rows.js
 import { openPropagation } from '../../services/search/propagation.js';
 import { evidenceWarnings, type SearchedDatabase } from '../../services/search/present-search.js';
 import type { CommandContext } from '../terminal/command.js';
-import { alignmentBoundsOf } from '../terminal/search-settings.js';
+import { alignmentBoundsOf, describeCutAlignments } from '../terminal/search-settings.js';
 import { manualUrl, serverUrl } from '../terminal/server-url.js';
 import { formatArrow, formatAsExport, formatFasta, formatTsv, writeAlignments } from './encoded.js';
 import { addHomologRows, deepRowsOf, refuseRoundsWithoutCalibration } from './deep-rows.js';
@@ -37,6 +37,7 @@ import { warningLine } from '../terminal/warning.js';
 import { isFolder, layoutFor, writeOutput } from './output.js';
 import { propagateReports } from './propagation.js';
 import {
+  cutCountOf,
   onlyQuery,
   readQueries,
   readQueryFile,
@@ -317,17 +318,15 @@ async function* reportFunnels(
 /** Says at the end how many targets have more alignments than the largest count. */
 async function* reportCutAlignments(
   reports: AsyncIterable<SearchReport>,
-  { maxCount }: AlignmentBounds,
+  bounds: AlignmentBounds,
   { stderr }: CommandContext,
 ): AsyncGenerator<SearchReport> {
   let cutCount = 0;
   for await (const report of reports) {
-    cutCount += report.result.candidates.filter(({ further }) => further?.isCut).length;
+    cutCount += cutCountOf(report.result.candidates);
     yield report;
   }
-  if (cutCount === 0) return;
-  const targets = cutCount === 1 ? '1 target has' : `${cutCount} targets have`;
-  stderr.write(`${targets} more than ${maxCount} alignments; the others are left out (--max-hsps).\n`);
+  stderr.write(describeCutAlignments(cutCount, bounds));
 }
 
 /** Warns of an alignment that contains the query only. */

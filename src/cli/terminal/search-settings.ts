@@ -127,6 +127,13 @@ export function alignmentBoundsOf({
   return { maxCount: maxHsps, maxEValue: maxEvalue ?? ALIGNMENTS_EXPECTED_FALSE_HITS };
 }
 
+/** Line of standard error about targets with more alignments than the largest count; empty for none. */
+export function describeCutAlignments(cutCount: number, { maxCount }: AlignmentBounds): string {
+  if (cutCount === 0) return '';
+  const targets = cutCount === 1 ? '1 target has' : `${cutCount} targets have`;
+  return `${targets} more than ${maxCount} alignments; the others are left out (--max-hsps).\n`;
+}
+
 /** Residues from 1, both inclusive, as zero-based half-open range. */
 function rangeOf(text: string): QueryRange {
   const [, first, last] = /^(\d+)-(\d+)$/.exec(text) ?? [];

@@ -20,12 +20,12 @@ import {
   type PendingTasks,
   type TaskOptions,
 } from '../cluster/units.js';
-import { readJson } from '../cluster/task-files.js';
 import type { PipelineEvents } from '../events/notices.js';
 import {
   batchFolder,
   makePlan,
   missingUnits,
+  readEndOf,
   readPlan,
   unitsOf,
   type BatchFolder,
@@ -60,6 +60,8 @@ export type BatchResult =
       readonly queryCount: number;
       /** Chain of the digests of all results, in the order of the queries. */
       readonly resultSha256: string;
+      /** Candidates that have more alignments than the largest count; 0 without one. */
+      readonly cutCount: number;
     }
   | ({ readonly kind: 'divided' } & PendingTasks);
 
@@ -206,12 +208,14 @@ async function searchByTasks(
 /** Joins the chunks in their order and removes the folder. */
 async function collect({ folder, plan }: Session, output: string): Promise<BatchResult> {
   let chain = sha256Hex('');
+  let cutCount = 0;
   for (const chunk of plan.chunkStarts.keys()) {
-    const digests = await readJson<readonly string[]>(folder.digests(chunk));
-    for (const digest of digests) chain = sha256Hex(chain + digest);
+    const end = await readEndOf(folder, chunk);
+    for (const digest of end.digests) chain = sha256Hex(chain + digest);
+    cutCount += end.cutCount;
   }
   await joinParquet([...plan.chunkStarts.keys()].map(folder.rows), output);
   await rm(folder.path, { recursive: true, maxRetries: 5 });
   const { slug, id: releaseId } = plan.release;
-  return { kind: 'searched', slug, releaseId, queryCount: plan.queryCount, resultSha256: chain };
+  return { kind: 'searched', slug, releaseId, queryCount: plan.queryCount, resultSha256: chain, cutCount };
 }

@@ -15,7 +15,7 @@ import { exists, readJson } from '../cluster/task-files.js';
  *   queries/<c>.json         the normalised queries of chunk c.
  *   surveys/<c>-<p>.bin      their partial results for partition p of the targets.
  *   results/<c>.parquet      their candidates; replaces the partial results of the chunk.
- *   results/<c>.json         their digests; written last, as the mark of a finished chunk.
+ *   results/<c>.json         ChunkEnd: their digests; written last, as the mark of a finished chunk.
  *
  * Chunks depend on the queries only, and results on chunk and release only. The numbers of partitions and tasks and the
  * assignment of units to tasks change no byte of the output.
@@ -43,6 +43,14 @@ export interface Unit {
   readonly partition: number;
 }
 
+/** What a finished chunk adds to the result of the batch, besides its rows. */
+interface ChunkEnd {
+  /** Digests of the results, in the order of the queries. */
+  readonly digests: readonly string[];
+  /** Candidates that have more alignments than the largest count. */
+  readonly cutCount: number;
+}
+
 const PLAN_FILE = 'plan.json';
 
 /** Returns the paths in the folder of a batch. */
@@ -53,7 +61,7 @@ export function batchFolder(path: string) {
     queries: (chunk: number): string => join(path, 'queries', `${chunk}.json`),
     partialResult: ({ chunk, partition }: Unit): string => join(path, 'surveys', `${chunk}-${partition}.bin`),
     rows: (chunk: number): string => join(path, 'results', `${chunk}.parquet`),
-    digests: (chunk: number): string => join(path, 'results', `${chunk}.json`),
+    end: (chunk: number): string => join(path, 'results', `${chunk}.json`),
   };
 }
 
@@ -98,6 +106,12 @@ export function readQueriesOf(folder: BatchFolder, chunk: number): Promise<reado
   return readJson<readonly NamedQuery[]>(folder.queries(chunk));
 }
 
+/** Reads the end of a finished chunk. An earlier version wrote its digests only. Errors  those of readJson */
+export async function readEndOf(folder: BatchFolder, chunk: number): Promise<ChunkEnd> {
+  const end = await readJson<ChunkEnd | readonly string[]>(folder.end(chunk));
+  return 'digests' in end ? end : { digests: end, cutCount: 0 };
+}
+
 /** Lists the units of a batch. Task t of n runs the units at places t, t + n, t + 2n … */
 export function unitsOf({ chunkStarts, parts }: BatchPlan): readonly Unit[] {
   return chunkStarts.flatMap((_, chunk) =>
@@ -112,7 +126,7 @@ export function unitsOf({ chunkStarts, parts }: BatchPlan): readonly Unit[] {
 export async function missingUnits(folder: BatchFolder, plan: BatchPlan): Promise<readonly number[]> {
   const missing: number[] = [];
   for (const chunk of plan.chunkStarts.keys()) {
-    if (await exists(folder.digests(chunk))) continue;
+    if (await exists(folder.end(chunk))) continue;
     const first = chunk * plan.parts;
     const places = Array.from({ length: plan.parts }, (_, partition) => first + partition);
     const areThere = await Promise.all(

@@ -5,6 +5,7 @@ import { Refusal } from '../../errors.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import { batchSizeByCandidates } from '../../search/batches.js';
+import { cutCountOf } from '../../search/further.js';
 import { searchPartialResults } from '../../search/partitions/merge.js';
 import { scanRange, targetRanges, type PartialResult } from '../../search/partitions/scan.js';
 import { encodePartialResults } from '../../search/partitions/encoding.js';
@@ -59,7 +60,7 @@ interface Work extends OpenedEngine {
 async function runUnit(unit: Unit, work: Work): Promise<void> {
   const { folder, plan, task } = work;
   const { chunk } = unit;
-  if (await exists(folder.digests(chunk))) return;
+  if (await exists(folder.end(chunk))) return;
   const queries = await readQueriesOf(folder, chunk);
   if (!(await exists(folder.partialResult(unit)))) {
     const partialResults = await scanPartition(queries, unit, work);
@@ -73,7 +74,7 @@ async function runUnit(unit: Unit, work: Work): Promise<void> {
     await finish(chunk, queries, parts, work);
   } catch (cause) {
     // Another task that merged the same chunk first has removed its partial results.
-    if (!(await exists(folder.digests(chunk)))) throw cause;
+    if (!(await exists(folder.end(chunk)))) throw cause;
   }
 }
 
@@ -104,6 +105,7 @@ async function finish(
   const file = new ParquetEncoder({ database: slug, targetCount, residueCount });
   const pieces: Uint8Array[] = [];
   const digests: string[] = [];
+  let cutCount = 0;
   const { release, backend } = ranged;
   const engine = { ...ranged, store: await openTokens(release, backend) };
   try {
@@ -124,6 +126,7 @@ async function finish(
         const query = { index, id, ...(hits && { propagated: { hits, sort: 'rank' as const } }) };
         pieces.push(file.add(query, candidates));
         digests.push(result.resultSha256);
+        cutCount += cutCountOf(result.candidates);
       });
     }
   } finally {
@@ -131,7 +134,7 @@ async function finish(
   }
   pieces.push(file.end());
   await publishFile(folder.rows(chunk), task.name, Buffer.concat(pieces));
-  await publishFile(folder.digests(chunk), task.name, Buffer.from(JSON.stringify(digests)));
+  await publishFile(folder.end(chunk), task.name, Buffer.from(JSON.stringify({ digests, cutCount })));
   for (const path of paths) await rm(path, { force: true });
 }
 
