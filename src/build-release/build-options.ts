@@ -5,6 +5,7 @@ import type { FoundRelease } from '../release/catalog.js';
 import type { HomologSource } from '../release/release.js';
 import type { Encoder } from '../encoder/encoder.js';
 import type { GivenEmbeddings } from './embeddings/embeddings.js';
+import type { Corpus } from './read-proteins.js';
 import type { ProteinInput } from './sources/protein-source.js';
 
 /** Finder, rules and token form of a build with homologs. */
@@ -32,6 +33,8 @@ export interface BuildOptions {
   readonly embeddings?: GivenEmbeddings;
   /** Number of shards of a distributed encoding (`planShards`); undefined if this process encodes. */
   readonly shardCount?: number;
+  /** Called when the input has been read, before any protein is encoded. A Refusal that it throws ends the build. */
+  readonly checkCorpus?: (corpus: Pick<Corpus, 'targets'>) => void;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: BuildProgress) => void;
 }

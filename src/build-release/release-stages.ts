@@ -26,18 +26,18 @@ export interface ReadResult {
 
 /**
  * Reads, checks and spools the input, or returns the stored result of an interrupted build.
- * Errors  those of readProteins and of the input; errors of the file system
+ * Errors  those of readProteins, of the input and of `checkCorpus`; errors of the file system
  */
 export async function readStage(
-  options: Pick<BuildOptions, 'input' | 'signal'>,
+  options: Pick<BuildOptions, 'input' | 'checkCorpus' | 'signal'>,
   folder: BuildFolder,
   report: Report,
 ): Promise<ReadResult> {
   const done = await readState<ReadResult>(folder.read);
-  if (done !== undefined) return done;
   try {
-    const result = await readInput(options, folder, report);
-    await writeState(folder.read, result);
+    const result = done ?? (await readInput(options, folder, report));
+    options.checkCorpus?.(result.corpus);
+    if (done === undefined) await writeState(folder.read, result);
     return result;
   } catch (cause) {
     // Invalid input cannot be resumed, because another input has another folder.

@@ -56,6 +56,14 @@ export interface BuildOptions extends HomologOptions {
   readonly policy: PolicyKind;
   /** Divides the encoding among tasks; absent where this process encodes. */
   readonly shards?: ShardOptions;
+  /** Called with the counts of the input before any protein is encoded. A Refusal that it throws ends the build. */
+  readonly checkInput?: (input: InputCounts) => void;
+}
+
+/** Targets that the release of an input has, and whether they are families. */
+export interface InputCounts {
+  readonly targets: number;
+  readonly hasFamilies: boolean;
 }
 
 /** A published release, or the shards that tasks must encode before a repeated call. */
@@ -254,7 +262,7 @@ function releaseOptionsOf(
   { catalog, options, events, input, embeddings, encoder }: Session,
   buildHomologs: BuildHomologs | undefined,
 ): ReleaseOptions {
-  const { slug, title, description, isDefault, shards } = options;
+  const { slug, title, description, isDefault, shards, checkInput } = options;
   const { signal, onProgress } = events;
   return {
     indexesFolder: catalog.config.indexesFolder,
@@ -267,6 +275,7 @@ function releaseOptionsOf(
     embeddings,
     isDefault,
     shardCount: shards?.count,
+    checkCorpus: ({ targets }) => checkInput?.({ targets, hasFamilies: input.hasFamilies === true }),
     signal,
     onProgress,
   };

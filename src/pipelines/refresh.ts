@@ -17,7 +17,7 @@ import type { ReleaseManifest } from '../release/release.js';
 import { verifyRelease } from '../release/verify.js';
 import { readCalibrationCard } from '../significance/sidecar.js';
 import type { DatabaseRow } from '../store/tables/releases.js';
-import { build } from './build.js';
+import { build, type InputCounts } from './build.js';
 import { databaseNotFound, selectOneRelease, shortId, type IndexCatalog } from './catalog.js';
 import type { PipelineEvents } from './events/notices.js';
 
@@ -87,12 +87,13 @@ async function refreshInFolder(
     qualifies: true,
     homologs: homologsOf(before, catalog),
     policy: await policyOf(standing),
+    checkInput: (input: InputCounts) => requireEnough(slug, input, before, options.maxLoss),
   };
   const built = await build(catalog, buildOptions, events);
   assert(built.kind === 'published', 'a refresh is divided among no tasks');
   const { release } = built;
   if (release.id !== earlierId) {
-    await requireSound(release, { directory: standing, manifest: before }, options.maxLoss);
+    await requireSound(release, { directory: standing, manifest: before });
     await table.publish(table.release(release.id, slug)!);
   }
   if (source.download !== undefined) await rememberVersion(folder, source.download.version);
@@ -162,37 +163,53 @@ function homologsOf({ relatives: homologs }: ReleaseManifest, { scanned }: Index
 }
 
 /**
- * Refuses to serve a release that lost too many proteins, is damaged, or has no calibration where the served one has.
- * The release stays beside the served one.
+ * Refuses a source with too few proteins, or with families in the place of proteins or the reverse.
+ * Errors  Refusal `refresh_refused`
+ */
+function requireEnough(
+  slug: string,
+  { targets: has, hasFamilies }: InputCounts,
+  standing: ReleaseManifest,
+  maxLoss: number,
+): void {
+  const refuse = (why: string): Refusal =>
+    new Refusal('refresh_refused', `${slug} is not refreshed, and nothing was built: ${why}.`);
+  const hadFamilies = areFamilies(standing);
+  if (hadFamilies && !hasFamilies) throw refuse(NO_FAMILIES);
+  if (!hadFamilies && hasFamilies) {
+    throw refuse(
+      'its source has families where there were proteins; "index build --members" makes members of them',
+    );
+  }
+  const { targets: had } = standing.counts;
+  if (has >= had * (1 - maxLoss)) return;
+  const allowed = `--max-loss allows ${Math.round(100 * maxLoss)} % fewer`;
+  throw refuse(`its source has ${has} proteins where there were ${had}, and ${allowed}`);
+}
+
+const NO_FAMILIES = 'its source has proteins where there were families';
+
+function areFamilies({ relatives: homologs }: ReleaseManifest): boolean {
+  return homologs?.background.method === 'families';
+}
+
+/**
+ * Refuses to serve a release that is damaged, or has no families or calibration where the served one has. The release
+ * stays beside the served one.
  * Errors  Refusal `refresh_refused`
  */
 async function requireSound(
   next: FoundRelease,
   standing: Pick<FoundRelease, 'directory' | 'manifest'>,
-  maxLoss: number,
 ): Promise<void> {
-  const methodOf = ({ relatives: homologs }: ReleaseManifest): string | undefined =>
-    homologs?.background.method;
-  const [had, has] = [standing.manifest.counts.targets, next.manifest.counts.targets];
   const refuse = (why: string): Refusal =>
     new Refusal(
       'refresh_refused',
       `${next.slug} ${shortId(next.id)} was built and is not served: ${why}. "gloaming index default ${next.slug} ` +
         `--release ${shortId(next.id)}" serves it all the same.`,
     );
-  if (methodOf(standing.manifest) === 'families' && methodOf(next.manifest) !== 'families') {
-    throw refuse('its source has proteins where there were families');
-  }
-  if (methodOf(standing.manifest) !== 'families' && methodOf(next.manifest) === 'families') {
-    throw refuse(
-      'its source has families where there were proteins; "index build --members" makes members of them',
-    );
-  }
-  if (has < had * (1 - maxLoss)) {
-    throw refuse(
-      `it has ${has} proteins where there were ${had}, and --max-loss allows ${Math.round(100 * maxLoss)} % fewer`,
-    );
-  }
+  // Families of one member each are built as proteins.
+  if (areFamilies(standing.manifest) && !areFamilies(next.manifest)) throw refuse(NO_FAMILIES);
   const { isIntact } = await verifyRelease(next.directory);
   if (!isIntact || (await verifyEvidence(next.directory)).length > 0) {
     throw refuse('its files are not what was written, so that the disk needs a look');

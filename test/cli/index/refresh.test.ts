@@ -108,14 +108,18 @@ describe('gloaming refresh', () => {
     expect(await releases()).toEqual(before);
   });
 
-  it('does not serve a release that has lost many proteins, and does not count it as seen', async () => {
+  it('builds no release of a source that has lost many proteins, and does not count it as seen', async () => {
     serve(fasta(6), { etag: '"cut"' });
     const before = await releases();
     const attempt = gloaming('refresh', 'lab', '--from', url);
     await expect(attempt).rejects.toThrow(
-      /is not served: it has 6 proteins where there were 12, and --max-loss allows 10 % fewer/,
+      'lab is not refreshed, and nothing was built: its source has 6 proteins where there were 12, and --max-loss ' +
+        'allows 10 % fewer.',
     );
-    expect((await releases()).standing).toBe(before.standing);
+    expect(await releases()).toEqual(before);
+    expect(readdirSync(join(folder, 'indexes', 'lab')).filter((name) => !name.startsWith('dbr_'))).toEqual(
+      [],
+    );
     requests.length = 0;
     await gloaming('refresh', 'lab', '--from', url, '--max-loss', '50%');
     expect(requests).not.toContain('"cut"');
@@ -188,9 +192,9 @@ describe('gloaming refresh', () => {
     expect(readdirSync(data)).toEqual(['version.json']);
   });
 
-  it('keeps no download of a release that is not served', async () => {
+  it('keeps no download of a source that is refused', async () => {
     serve(fasta(2), { etag: '"few"' });
-    await expect(gloaming('refresh', 'lab', '--from', url)).rejects.toThrow('is not served');
+    await expect(gloaming('refresh', 'lab', '--from', url)).rejects.toThrow('nothing was built');
     expect(readdirSync(join(folder, 'data', 'refresh', 'lab'))).toEqual(['version.json']);
   });
 
