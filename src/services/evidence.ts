@@ -1,5 +1,9 @@
-import type { HomologyCandidate } from '../contract/search/candidate-set.js';
-import type { Candidate } from '../search/search-types.js';
+import type {
+  HomologyCandidate,
+  PairwiseAlignment as AlignmentOnWire,
+} from '../contract/search/candidate-set.js';
+import type { Candidate, PairwiseAlignment } from '../search/search-types.js';
+import { coveredResidues } from '../sequence/covered.js';
 
 /** Values by which candidates are selected and ordered, in any representation. */
 export interface Evidence {
@@ -10,7 +14,10 @@ export interface Evidence {
    * several alignments it is the smallest of theirs, which the rows of the candidate show.
    */
   readonly logEValue?: number;
-  /** Absent if no part of the pair is aligned, or no alignment was requested. */
+  /**
+   * Coverage by all listed alignments together, and the identity of the best one. Absent if no part of the pair is
+   * aligned, or no alignment was requested.
+   */
   readonly alignment?: {
     readonly queryCoverageRatio: number;
     readonly targetCoverageRatio: number;
@@ -29,7 +36,8 @@ export function evidenceOfCandidate({ rank, affine, significance, alignment, fur
     ...(significance.kind === 'supported' && {
       logEValue: Math.min(significance.logEValue, ...ofAlignments),
     }),
-    ...(alignment !== undefined && alignment.cigar !== '' && { alignment }),
+    ...(alignment !== undefined &&
+      alignment.cigar !== '' && { alignment: together([best ?? alignment, ...alignments]) }),
   };
 }
 
@@ -45,11 +53,45 @@ export function evidenceOfPresented(candidate: HomologyCandidate): Evidence {
     ...(logEValue !== undefined && { logEValue }),
     ...(alignment !== undefined &&
       alignment.cigar !== '' && {
-        alignment: {
-          queryCoverageRatio: alignment.query_coverage_ratio,
-          targetCoverageRatio: alignment.target_coverage_ratio,
-          sequenceIdentityRatio: alignment.sequence_identity_ratio,
-        },
+        alignment: together(
+          (alignments.length === 0 ? [alignment] : alignments.map((each) => each.alignment)).map(placed),
+        ),
       }),
+  };
+}
+
+/** Members of an alignment that its coverage and identity are computed from. */
+type Placed = Pick<
+  PairwiseAlignment,
+  | 'queryStart'
+  | 'queryEnd'
+  | 'queryLength'
+  | 'targetStart'
+  | 'targetEnd'
+  | 'targetLength'
+  | 'sequenceIdentityRatio'
+>;
+
+function placed(alignment: AlignmentOnWire): Placed {
+  return {
+    queryStart: alignment.query_start,
+    queryEnd: alignment.query_end,
+    queryLength: alignment.query_length,
+    targetStart: alignment.target_start,
+    targetEnd: alignment.target_end,
+    targetLength: alignment.target_length,
+    sequenceIdentityRatio: alignment.sequence_identity_ratio,
+  };
+}
+
+/** Coverage by all listed alignments of a candidate together, and the identity of the best one, which is first. */
+function together(alignments: readonly Placed[]): NonNullable<Evidence['alignment']> {
+  const [{ queryLength, targetLength, sequenceIdentityRatio }] = alignments;
+  const ofQuery = alignments.map(({ queryStart, queryEnd }) => [queryStart, queryEnd] as const);
+  const ofTarget = alignments.map(({ targetStart, targetEnd }) => [targetStart, targetEnd] as const);
+  return {
+    queryCoverageRatio: coveredResidues(ofQuery) / queryLength,
+    targetCoverageRatio: coveredResidues(ofTarget) / targetLength,
+    sequenceIdentityRatio,
   };
 }

@@ -44,3 +44,52 @@ it.each([
     expect(evidenceOfPresented(presentedWith(logEValues)).logEValue).toBe(expected);
   },
 );
+
+it('coverage is that of all listed alignments together, and identity that of the best one', () => {
+  const place = (start: number, end: number, identity: number) => {
+    return {
+      queryStart: start,
+      queryEnd: end,
+      targetStart: start,
+      targetEnd: end,
+      sequenceIdentityRatio: identity,
+    };
+  };
+  const aligned = (start: number, end: number, identity: number) => {
+    return { ...place(start, end, identity), queryLength: 100, targetLength: 200, cigar: '1=' };
+  };
+  const judged = (...values: [number, number, number]) => ({
+    ...aligned(...values),
+    significance: { logEValue: -9 },
+  });
+  const candidate = {
+    ...candidateWith([-9, undefined]),
+    alignment: { ...aligned(0, 90, 0.1), queryCoverageRatio: 0.9, targetCoverageRatio: 0.45 },
+    further: {
+      best: judged(50, 80, 0.5),
+      alignments: [judged(10, 40, 0.3), judged(30, 55, 0.2)],
+      isCut: false,
+    },
+  } as unknown as Candidate;
+  const expected = { queryCoverageRatio: 0.7, targetCoverageRatio: 0.35, sequenceIdentityRatio: 0.5 };
+  expect(evidenceOfCandidate(candidate).alignment).toEqual(expected);
+  const onWire = (each: ReturnType<typeof aligned>) => ({
+    query_start: each.queryStart,
+    query_end: each.queryEnd,
+    query_length: each.queryLength,
+    target_start: each.targetStart,
+    target_end: each.targetEnd,
+    target_length: each.targetLength,
+    sequence_identity_ratio: each.sequenceIdentityRatio,
+    cigar: each.cigar,
+  });
+  const presented = {
+    ...presentedWith([-9, undefined]),
+    alignment: onWire(aligned(0, 90, 0.1)),
+    alignments: [aligned(50, 80, 0.5), aligned(10, 40, 0.3), aligned(30, 55, 0.2)].map((each) => ({
+      alignment: onWire(each),
+      log_expected_false_hits: -9,
+    })),
+  } as unknown as HomologyCandidate;
+  expect(evidenceOfPresented(presented).alignment).toEqual(expected);
+});

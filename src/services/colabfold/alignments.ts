@@ -6,6 +6,7 @@ import {
   COLABFOLD_DIVERSE_ROWS,
   COLABFOLD_PAIRWISE_IDENTITY,
 } from '../../limits.js';
+import { evidenceOfPresented } from '../evidence.js';
 import { hasRow } from '../msa/homolog-rows.js';
 import type { MsaRow, PossibleRow } from '../msa/rows.js';
 import { selectRows } from '../msa/select-rows.js';
@@ -104,6 +105,7 @@ export function namedBlock(name: string, { bytes, ends }: Block, maxBytes: numbe
 
 /** The best protein of a species for a chain. */
 export interface SpeciesRow {
+  /** Place of the species for this chain, by E-value; those without E-values follow by distance. */
   readonly rank: number;
   readonly record: string;
 }
@@ -149,7 +151,8 @@ export async function pairedBlocks(
 }
 
 /**
- * The best protein of each species for a chain, by taxid. Rows beyond COLABFOLD_ARCHIVE_MAX_BYTES are omitted.
+ * The best protein of each species for a chain, by taxid: that with the smallest E-value. Without E-values it is the
+ * nearest one. Species beyond COLABFOLD_ARCHIVE_MAX_BYTES are omitted.
  * Errors  the signal's reason
  */
 export async function bestOfSpecies(
@@ -157,7 +160,7 @@ export async function bestOfSpecies(
   rules: Rules,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<number, SpeciesRow>> {
-  const best = new Map<number, SpeciesRow>();
+  const best = new Map<number, JudgedRow>();
   const slice = new Slice();
   let bytes = 0;
   for await (const some of candidates) {
@@ -165,16 +168,32 @@ export async function bestOfSpecies(
       if (slice.isOver) await slice.pause();
       signal.throwIfAborted();
       const { taxid } = candidate.target.attributes;
-      if (typeof taxid !== 'number' || best.has(taxid) || !passesRules(candidate, rules)) continue;
+      if (typeof taxid !== 'number' || !passesRules(candidate, rules)) continue;
+      const known = best.get(taxid);
+      const { logEValue = Infinity } = evidenceOfPresented(candidate);
+      // Candidates come by distance, so that the nearest of equal E-values stays.
+      if (known !== undefined && known.logEValue <= logEValue) continue;
       const written = rowOf(candidate, sequence)?.write();
       if (written === undefined) continue;
       const record = `>${written.header}\n${written.row}\n`;
-      bytes += record.length;
-      if (bytes > COLABFOLD_ARCHIVE_MAX_BYTES) return best;
-      best.set(taxid, { rank: candidate.rank, record });
+      bytes += record.length - (known?.record.length ?? 0);
+      if (bytes > COLABFOLD_ARCHIVE_MAX_BYTES) return inOrder(best);
+      best.set(taxid, { logEValue, rank: candidate.rank, record });
     }
   }
-  return best;
+  return inOrder(best);
+}
+
+interface JudgedRow extends SpeciesRow {
+  readonly logEValue: number;
+}
+
+/** Gives each species its place by E-value, and by the given rank where E-values are equal or absent. */
+function inOrder(best: ReadonlyMap<number, JudgedRow>): ReadonlyMap<number, SpeciesRow> {
+  const compare = (a: JudgedRow, b: JudgedRow): number =>
+    a.logEValue === b.logEValue ? a.rank - b.rank : a.logEValue - b.logEValue;
+  const sorted = [...best].sort(([, a], [, b]) => compare(a, b));
+  return new Map(sorted.map(([taxid, { record }], place) => [taxid, { rank: place + 1, record }]));
 }
 
 /** Number of rows of each block within the byte limit. */

@@ -1,4 +1,5 @@
 import type { PairwiseAlignment } from '../../contract/search/candidate-set.js';
+import { coveredResidues } from '../../sequence/covered.js';
 import { alignmentLines, type AlignmentLines } from '../../sequence/alignment-lines.js';
 import { PairRow } from './pair-row.js';
 import type { ExportRow } from './rows.js';
@@ -43,16 +44,8 @@ export class AlignedRow extends PairRow {
   get pairQueryCoverage(): number {
     const { alignments = [] } = this.candidate;
     if (alignments.length < 2) return this.alignment.query_coverage_ratio;
-    const ranges = alignments
-      .map(({ alignment }) => [alignment.query_start, alignment.query_end] as const)
-      .sort(([left], [right]) => left - right);
-    let covered = 0;
-    let reached = 0;
-    for (const [start, end] of ranges) {
-      covered += Math.max(0, end - Math.max(start, reached));
-      reached = Math.max(reached, end);
-    }
-    return covered / this.alignment.query_length;
+    const ranges = alignments.map(({ alignment }) => [alignment.query_start, alignment.query_end] as const);
+    return coveredResidues(ranges) / this.alignment.query_length;
   }
 
   get lines(): AlignmentLines {

@@ -14,9 +14,14 @@ export class PairRow implements ExportRow {
     this.candidate = candidate;
   }
 
-  /** undefined if no part of the pair is aligned: its best alignment has no score. */
+  /**
+   * undefined if no part of the pair is aligned. Where no alignment was computed, a score above 0 shows that there is
+   * one, with few exceptions: paths have other weights than scores.
+   */
   static of(row: ExportRow): PairRow | undefined {
-    return row.candidate.measurements.affine.raw_score > 0 ? new PairRow(row) : undefined;
+    const { measurements, alignment } = row.candidate;
+    const isAligned = measurements.affine.raw_score > 0 && alignment?.cigar !== '';
+    return isAligned ? new PairRow(row) : undefined;
   }
 
   /**

@@ -10,6 +10,8 @@ export interface JoinedAlignment {
   /** Residues between the ends of each alignment, without those between alignments. */
   readonly coveredQueryResidues: number;
   readonly coveredTargetResidues: number;
+  /** Identical residues ÷ columns within the alignments, gaps included. */
+  readonly sequenceIdentityRatio: number;
 }
 
 /**
@@ -45,6 +47,9 @@ export function joinAlignments(
     targetEnd: targetAt,
     coveredQueryResidues: sum((alignment) => alignment.query_end - alignment.query_start),
     coveredTargetResidues: sum((alignment) => alignment.target_end - alignment.target_start),
+    sequenceIdentityRatio:
+      sum((alignment) => alignment.identical_residue_count) /
+      sum((alignment) => alignment.aligned_residue_count + alignment.gap_residue_count),
   };
 }
 

@@ -6,7 +6,7 @@ import type { SearchRequest } from '../../search/search-types.js';
 import { a3mHeader, a3mRow } from '../../sequence/a3m.js';
 import { cigarIdentity } from '../../sequence/cigar.js';
 import { evidenceOfPresented, type Evidence } from '../evidence.js';
-import { joinAlignments } from './joined.js';
+import { joinAlignments, type JoinedAlignment } from './joined.js';
 
 /** Members of a receipt from which an alignment is built; services/search/receipts.ts writes them. */
 export interface AlignedReceipt {
@@ -81,17 +81,19 @@ export function receiptRow(
 export function candidateRow(candidate: HomologyCandidate, query: string): PossibleRow | undefined {
   const { target, alignment, measurements } = candidate;
   if (alignment === undefined || alignment.cigar === '') return undefined;
-  const { cigar, coveredQueryResidues, coveredTargetResidues, ...place } = joinAlignments(
-    candidate,
-    alignment,
-  );
+  const joined = joinAlignments(candidate, alignment);
+  const { cigar, coveredQueryResidues, coveredTargetResidues, sequenceIdentityRatio, ...place } = joined;
   return possibleRow({
     ...evidenceOfPresented(candidate),
     id: target.id,
     query,
     cigar,
     place: { ...place, targetLength: target.sequence.length },
-    covered: { query: coveredQueryResidues, target: coveredTargetResidues },
+    joined: {
+      coveredQueryResidues,
+      coveredTargetResidues,
+      sequenceIdentityRatio,
+    },
     target: () => target.sequence,
     taxid: () => target.attributes['taxid'],
     normalizedScore: measurements.affine.normalized_score,
@@ -110,8 +112,11 @@ interface AlignedCandidate extends Pick<Evidence, 'rank' | 'rawScore' | 'logEVal
     readonly targetEnd: number;
     readonly targetLength: number;
   };
-  /** Residues of both proteins within alignments, where the place has residues between alignments. */
-  readonly covered?: { readonly query: number; readonly target: number };
+  /** Values of the alignments without what is between them, if the row has several. */
+  readonly joined?: Pick<
+    JoinedAlignment,
+    'coveredQueryResidues' | 'coveredTargetResidues' | 'sequenceIdentityRatio'
+  >;
   readonly target: () => string;
   readonly taxid: () => unknown;
   readonly normalizedScore?: number;
@@ -120,12 +125,14 @@ interface AlignedCandidate extends Pick<Evidence, 'rank' | 'rawScore' | 'logEVal
 function possibleRow(aligned: AlignedCandidate): PossibleRow {
   const { id, query, cigar, place, rank, rawScore, logEValue, normalizedScore } = aligned;
   const {
-    covered = { query: place.queryEnd - place.queryStart, target: place.targetEnd - place.targetStart },
-  } = aligned;
+    coveredQueryResidues = place.queryEnd - place.queryStart,
+    coveredTargetResidues = place.targetEnd - place.targetStart,
+    sequenceIdentityRatio = cigarIdentity(cigar),
+  } = aligned.joined ?? {};
   const alignment = {
-    queryCoverageRatio: covered.query / query.length,
-    targetCoverageRatio: covered.target / place.targetLength,
-    sequenceIdentityRatio: cigarIdentity(cigar),
+    queryCoverageRatio: coveredQueryResidues / query.length,
+    targetCoverageRatio: coveredTargetResidues / place.targetLength,
+    sequenceIdentityRatio,
   };
   const eValue = logEValue === undefined ? undefined : Math.exp(logEValue);
   return {

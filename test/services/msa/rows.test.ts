@@ -59,6 +59,9 @@ describe('the row of a pair with several alignments', () => {
     query_end: queryStart + length,
     target_start: targetStart,
     target_end: targetStart + length,
+    identical_residue_count: length / 5,
+    aligned_residue_count: length,
+    gap_residue_count: 0,
   });
   const joined = (...alignments: readonly PairwiseAlignment[]) =>
     joinAlignments(
@@ -76,6 +79,8 @@ describe('the row of a pair with several alignments', () => {
       targetEnd: 85,
       coveredQueryResidues: 55,
       coveredTargetResidues: 55,
+      // The 35 residues between alignments are no columns of them.
+      sequenceIdentityRatio: 0.2,
     });
   });
 
