@@ -8,7 +8,7 @@ import { CONTROL_FOLDER } from '../../store/prepare.js';
 import { OBJECTS_FOLDER } from '../../store/objects/objects.js';
 import { openSnapshot, type Snapshot } from '../../store/snapshot.js';
 import { BackupBytes, INCOMING_FOLDER } from './bytes.js';
-import { listIndexFiles, type SourceFile } from './indexes.js';
+import { listIndexFiles, unlistedReleases, type SourceFile } from './indexes.js';
 import { writeManifest, type BackupFile } from './manifest.js';
 
 interface BackupReport {
@@ -38,8 +38,8 @@ const DATABASE_FILE = 'data.mdb';
  * server may be running: the control state is copied as a snapshot, and then all bytes that it refers to. If some were
  * deleted meanwhile, the control state is copied again. Existing content of the target is not copied again. An
  * interrupted backup can be resumed, and the earlier backup stays valid until the last rename.
- * Errors  Refusal `data_folder_empty`; `backup_source_damaged` naming what cannot be backed up, then the earlier backup
- *         stays; `build_running` where another backup writes into the target
+ * Errors  Refusal `data_folder_empty`; `backup_source_damaged` naming what cannot be backed up, such as a release of
+ *         the catalog without files, then the earlier backup stays; `build_running` where another backup writes into the target
  */
 export async function backup(options: BackupOptions): Promise<BackupReport> {
   const { folders, target, now, isVerifying = false } = options;
@@ -80,13 +80,14 @@ async function copyMoment(
     await live.copyTo(control);
     const snapshot = await openSnapshot(moment);
     try {
-      const sources = [
-        ...objectsOf(snapshot, folders.dataFolder),
-        ...(await listIndexFiles(folders.indexesFolder)),
-      ];
+      const indexFiles = await listIndexFiles(folders.indexesFolder);
+      const sources = [...objectsOf(snapshot, folders.dataFolder), ...indexFiles];
       const files: (BackupFile | undefined)[] = [];
       for (const source of sources) files.push(await copy.take(source));
-      missing = sources.filter((_, index) => files[index] === undefined).map(({ path }) => path);
+      missing = [
+        ...unlistedReleases(snapshot, indexFiles),
+        ...sources.filter((_, index) => files[index] === undefined).map(({ path }) => path),
+      ];
       if (missing.length > 0) continue;
       const path = `data/${CONTROL_FOLDER}/${DATABASE_FILE}`;
       const state = await copy.take({ path, source: join(control, DATABASE_FILE) });

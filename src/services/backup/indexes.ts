@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { calibrationDirectory } from '../../significance/card.js';
 import { neighboursDirectory } from '../../neighbours/card.js';
 import { Refusal } from '../../errors.js';
-import { scanReleases } from '../../release/catalog.js';
+import { releaseDirectory, scanReleases } from '../../release/catalog.js';
 import { MANIFEST_FILE } from '../../release/format.js';
 import { listedFiles } from '../../release/manifest.js';
 import { encodersFolder } from '../../encoder/find.js';
+import { checkedRows } from '../../store/check/rows.js';
+import type { Snapshot } from '../../store/snapshot.js';
 import type { NamedBytes } from './bytes.js';
 
 /** A file to be backed up, with its digest if it is already known. */
@@ -45,6 +47,18 @@ export async function listIndexFiles(indexesFolder: string): Promise<readonly So
   const encoders = encodersFolder(indexesFolder);
   for (const name of await filesBelow(encoders)) add(encoders, name);
   return files;
+}
+
+/**
+ * Returns the paths of manifests that the catalog names and the list does not have. An indexes folder that was moved
+ * away, or a disk that is not mounted, looks like one without releases.
+ */
+export function unlistedReleases(snapshot: Snapshot, files: readonly SourceFile[]): readonly string[] {
+  const listed = new Set(files.map(({ path }) => path));
+  const rows = checkedRows(snapshot).of<{ id: string; slug: string }>('releases');
+  return [...rows]
+    .map(([, { id, slug }]) => join(releaseDirectory('indexes', slug, id), MANIFEST_FILE))
+    .filter((path) => !listed.has(path));
 }
 
 /** Relative paths of plain files, without the folders of running commands. */

@@ -158,6 +158,33 @@ describe('a backup', () => {
     expect(JSON.parse(String(before)).files).toHaveLength((await save(target)).fileCount);
   });
 
+  it('is refused without a release that the catalog names, and the earlier one stays', async () => {
+    const target = place();
+    await save(target);
+    // Bytes are named by their digests, and the restore below checks them.
+    const contents = () => [
+      readFileSync(join(target, 'backup.json'), 'utf8'),
+      ...filesBelow(join(target, 'bytes')),
+    ];
+    const before = contents();
+    const emptied = used.copy();
+    rmSync(emptied.indexesFolder, { recursive: true });
+    mkdirSync(emptied.indexesFolder);
+    const absent = used.copy();
+    rmSync(absent.indexesFolder, { recursive: true });
+    const lost = used.copy();
+    const lostManifest = filesBelow(lost.indexesFolder).find((name) => name.endsWith('/manifest.json'))!;
+    rmSync(join(lost.indexesFolder, lostManifest, '..'), { recursive: true });
+    for (const folders of [emptied, absent, lost]) {
+      await expect(save(target, folders)).rejects.toMatchObject({
+        code: 'backup_source_damaged',
+        message: expect.stringContaining(join('indexes', lostManifest)),
+      });
+      expect(contents()).toEqual(before);
+    }
+    await restore({ folders: newFolders(), source: target });
+  });
+
   it('finds and repairs its own damage with the verify option', async () => {
     const target = place();
     await save(target);
