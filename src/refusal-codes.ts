@@ -163,6 +163,7 @@ export type CommandRefusalCode =
   | 'invalid_taxonomy'
   | 'release_too_large'
   | 'release_damaged'
+  | 'release_ambiguous'
   | 'build_running'
   | 'refresh_refused'
   | 'download_too_large'

@@ -109,18 +109,55 @@ export function locateReleases({ config, table, scanned }: IndexCatalog): readon
 }
 
 /**
- * Resolves a selector: a slug (all releases of the database), a release id, or the start of one.
- * Errors  Refusal `database_not_found`
+ * Resolves a selector: a slug (all releases of the database), a release id, or the start of one. Several databases may
+ * have the release of an id.
+ * Errors  Refusal `database_not_found`; `release_ambiguous` for a start that several ids have
  */
 export function selectReleases(catalog: IndexCatalog, selector: string): readonly LocatedRelease[] {
   const all = locateReleases(catalog);
   const matching = all.filter(
     ({ slug, id }) => slug === selector || (selector.startsWith('dbr_') && id.startsWith(selector)),
   );
-  if (matching.length > 0) return matching;
-  throw databaseNotFound(
-    selector,
-    all.map(({ slug }) => slug),
+  if (matching.length === 0) {
+    throw databaseNotFound(
+      selector,
+      all.map(({ slug }) => slug),
+    );
+  }
+  // No slug starts like an id.
+  const isStart = selector.startsWith('dbr_') && new Set(matching.map(({ id }) => id)).size > 1;
+  if (isStart) throw ambiguousStart(selector, matching);
+  return matching;
+}
+
+/**
+ * Returns the release of a database that an id, or the start of one, names.
+ * @param releases  of the database
+ * Errors  Refusal `release_not_found` unless exactly one release starts so
+ */
+export function selectReleaseOf(
+  slug: string,
+  releases: readonly LocatedRelease[],
+  start: string,
+): LocatedRelease {
+  const matching = releases.filter(({ id }) => id.startsWith(start));
+  if (matching.length === 1) return matching[0];
+  throw new Refusal(
+    'release_not_found',
+    `${matching.length} releases of ${slug} start with ${start}; one is expected.`,
+  );
+}
+
+/** Releases that a message lists; more are counted. */
+const LISTED_RELEASES = 10;
+
+function ambiguousStart(selector: string, matching: readonly LocatedRelease[]): Refusal {
+  const listed = matching.slice(0, LISTED_RELEASES).map(({ slug, id }) => `${slug} ${shortId(id)}`);
+  const others = matching.length - listed.length;
+  return new Refusal(
+    'release_ambiguous',
+    `${matching.length} releases start with ${selector}; name one of them by more of its id: ` +
+      `${listed.join(', ')}${others === 0 ? '' : ` and ${others} others`}.`,
   );
 }
 
@@ -148,7 +185,7 @@ export function existingDatabases(slugs: readonly string[]): string {
 
 /**
  * Resolves a selector to one release: of a database, its default release.
- * Errors  Refusal `database_not_found`
+ * Errors  Refusal `database_not_found`, `release_ambiguous`
  */
 export function selectOneRelease(catalog: IndexCatalog, selector: string): LocatedRelease {
   const matching = selectReleases(catalog, selector);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
-import { selectReleases, shortId, type IndexCatalog } from '../../pipelines/catalog.js';
+import { selectReleaseOf, selectReleases, shortId, type IndexCatalog } from '../../pipelines/catalog.js';
 import { withCatalog } from './catalog.js';
 
 export function addDefaultCommand(index: Command, context: CommandContext): void {
@@ -26,16 +26,10 @@ async function setDefault(
   if (slug === undefined) return `${table.defaultDatabase()?.slug ?? 'No default database is set.'}\n`;
   const releases = selectReleases(catalog, slug);
   if (release !== undefined) {
-    const matching = releases.filter(({ id }) => id.startsWith(release));
-    if (matching.length !== 1) {
-      throw new Refusal(
-        'release_not_found',
-        `${matching.length} releases of ${slug} start with ${release}; one is expected.`,
-      );
-    }
-    const row = table.release(matching[0].id, slug);
+    const { id } = selectReleaseOf(slug, releases, release);
+    const row = table.release(id, slug);
     if (row !== undefined) await table.publish(row);
-    return `The default release of ${slug} is now ${shortId(matching[0].id)}.\n`;
+    return `The default release of ${slug} is now ${shortId(id)}.\n`;
   }
   if (!(await table.setDefaultDatabase(slug))) {
     throw new Refusal('database_not_found', `${slug} is a release; name a database.`);

@@ -4,11 +4,19 @@ import type { Command } from 'commander';
 import { lockFolder } from '../../processes.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
-import { selectReleases, shortId, type IndexCatalog, type LocatedRelease } from '../../pipelines/catalog.js';
+import {
+  selectReleaseOf,
+  selectReleases,
+  shortId,
+  type IndexCatalog,
+  type LocatedRelease,
+} from '../../pipelines/catalog.js';
 import { withCatalog } from './catalog.js';
 import { homologSourceUser, deleteReleases } from '../../pipelines/delete.js';
 
 interface Options {
+  /** Id of a release of the database, or the start of one. */
+  readonly release?: string;
   readonly yes?: boolean;
   readonly unfinished?: boolean;
 }
@@ -18,6 +26,7 @@ export function addRemoveCommand(index: Command, context: CommandContext): void 
     .command('remove')
     .description('delete a database with all its releases, or one release')
     .argument('<selector>', 'a database, or a release by its id or the start of it')
+    .option('--release <id>', 'delete only this release of the database, by its id or the start of it')
     .option('--unfinished', 'drop interrupted builds of the database, and nothing else')
     .option('-y, --yes', 'do not ask')
     .action((selector: string, options: Options) =>
@@ -35,12 +44,32 @@ async function removeReleases(
   options: Options,
   context: CommandContext,
 ): Promise<void> {
-  const releases = selectReleases(catalog, selector);
+  const releases = goingReleases(catalog, selector, options.release);
   refuseHomologSources(catalog, releases);
   const list = releases.map(({ slug, id }) => `${slug} ${shortId(id)}`).join(', ');
   if (options.yes !== true) await confirm(`Delete ${list}?`, context);
   await deleteReleases(catalog, releases);
   context.stdout.write(`Deleted ${list}.\n`);
+}
+
+/**
+ * Resolves what is to be deleted.
+ * Errors  Refusal `release_ambiguous` for an id that several databases have; those of selectReleases, selectReleaseOf
+ */
+function goingReleases(
+  catalog: IndexCatalog,
+  selector: string,
+  release: string | undefined,
+): readonly LocatedRelease[] {
+  const releases = selectReleases(catalog, selector);
+  if (release !== undefined) return [selectReleaseOf(selector, releases, release)];
+  const slugs = [...new Set(releases.map(({ slug }) => slug))];
+  if (slugs.length === 1) return releases;
+  throw new Refusal(
+    'release_ambiguous',
+    `${slugs.length} databases have the release ${selector}: ${slugs.join(', ')}. Name the database, ` +
+      `as in "gloaming index remove ${slugs[0]} --release ${shortId(releases[0].id)}".`,
+  );
 }
 
 /** Errors  Refusal `background_in_use` where a deleted release is the homolog source of one that stays */

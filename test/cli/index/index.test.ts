@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -254,6 +254,27 @@ describe('gloaming index', () => {
     await expect(index('remove', 'beta')).rejects.toThrow('Say so with --yes');
     expect(await index('remove', 'beta', '--yes')).toBe(`Deleted beta ${release.slice(0, 16)}.\n`);
     expect(await index('list')).not.toContain('beta');
+  });
+
+  it('deletes no release of another database whose id starts alike, or is the same', async () => {
+    const [first, second] = readdirSync(join(indexes, 'alpha'));
+    await expect(index('remove', 'dbr_', '--yes')).rejects.toThrow(
+      `2 releases start with dbr_; name one of them by more of its id: alpha ${first.slice(0, 16)}, alpha `,
+    );
+    await expect(index('verify', 'dbr_')).rejects.toThrow('2 releases start with dbr_');
+    cpSync(join(indexes, 'alpha', second), join(indexes, 'copied', second), { recursive: true });
+    const command = `gloaming index remove alpha --release ${second.slice(0, 16)}`;
+    await expect(index('remove', second, '--yes')).rejects.toThrow(
+      `2 databases have the release ${second}: alpha, copied. Name the database, as in "${command}"`,
+    );
+    expect(await index('verify', second)).toMatch(/^(\w+ dbr_\w{12}: intact .*\n){2}$/);
+    expect(await index('remove', 'copied', '--release', second.slice(0, 16), '--yes')).toBe(
+      `Deleted copied ${second.slice(0, 16)}.\n`,
+    );
+    await expect(index('remove', 'alpha', '--release', 'dbr_', '--yes')).rejects.toThrow(
+      '2 releases of alpha start with dbr_; one is expected',
+    );
+    expect(readdirSync(join(indexes, 'alpha'))).toEqual([first, second]);
   });
 
   it('shows unfinished builds and drops them', async () => {
