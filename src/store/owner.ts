@@ -1,19 +1,20 @@
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
-import { holdLock, isAlive, processIdentity, type ProcessIdentity } from '../processes.js';
+import { holdLock, isAlive, processIdentity, requireEnded, type ProcessIdentity } from '../processes.js';
 import { prepareDataFolder } from './prepare.js';
 
 const OWNER_FILE = 'server.lock';
 const ADDRESS_FILE = 'server.url';
-/** Length of a lock that was overwritten in place: room for every pid and start time. */
-const OVERWRITTEN_BYTES = 64;
+/** Length of a lock that was overwritten in place: room for every lock that was there before. */
+const OVERWRITTEN_BYTES = 512;
 
 /**
  * Makes this process the only server of the data folder until the returned function is called. Commands open the
  * control state beside a server, but two servers would send each delivery and start each run twice. The lock has the
  * pid of its owner and the start time of that process, so that the lock of an ended process is taken over.
- * Errors  Refusal `data_folder_in_use` that names the process; those of prepareDataFolder
+ * Errors  Refusal `data_folder_in_use` that names the process, or the lock file if the process cannot be checked;
+ *         those of prepareDataFolder
  */
 export async function ownDataFolder(dataFolder: string): Promise<() => Promise<void>> {
   prepareDataFolder(dataFolder);
@@ -28,7 +29,7 @@ export async function ownDataFolder(dataFolder: string): Promise<() => Promise<v
     return await holdLock(path, refuse);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    overwrite(path, refuse);
+    await overwrite(path, refuse);
     return () => Promise.resolve();
   }
 }
@@ -63,12 +64,12 @@ export function servedAddress(dataFolder: string): string | undefined {
  * Overwrites the lock of an ended process in place. A full disk has no room for a new file, and a server must start
  * there. Without any lock to overwrite, the server starts without one.
  */
-function overwrite(path: string, refuse: (pid: number) => Refusal): void {
+async function overwrite(path: string, refuse: (pid: number) => Refusal): Promise<void> {
   try {
     const file = openSync(path, 'r+');
     try {
       const holder = JSON.parse(readFileSync(file, 'utf8')) as ProcessIdentity;
-      if (isAlive(holder)) throw refuse(holder.pid);
+      await requireEnded(path, holder, refuse);
       writeSync(file, JSON.stringify(processIdentity(process.pid)).padEnd(OVERWRITTEN_BYTES), 0);
     } finally {
       closeSync(file);

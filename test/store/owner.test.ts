@@ -74,7 +74,7 @@ describe('the owner of a data folder', () => {
   ])('takes over the lock of %s', async (_, holder) => {
     writeFileSync(lock, holder === '' ? '' : JSON.stringify(holder));
     const disown = await ownDataFolder(folder);
-    expect(JSON.parse(readFileSync(lock, 'utf8'))).toEqual(processIdentity(process.pid));
+    expect(JSON.parse(readFileSync(lock, 'utf8'))).toMatchObject(processIdentity(process.pid));
     await disown();
   });
 
