@@ -52,7 +52,7 @@ export async function annotateRelease(options: AnnotateOptions): Promise<Annotat
     input: input.digest,
   };
   const databaseFolder = join(options.indexesFolder, checkSlug(slug));
-  return inBuildFolder(databaseFolder, identity, (folder) => annotateInFolder(options, folder));
+  return inBuildFolder(databaseFolder, identity, [release.id], (folder) => annotateInFolder(options, folder));
 }
 
 async function annotateInFolder(options: AnnotateOptions, folder: BuildFolder): Promise<AnnotateReport> {

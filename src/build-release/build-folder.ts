@@ -18,6 +18,7 @@ import type { BuildOptions } from './build-options.js';
  * the options. The same command resumes its own work, and commands with other input never share a folder.
  *
  *   lock             process that is building.
+ *   sources.json     ids of the releases that the build needs to its end; they must not be deleted before.
  *   scratch/         temporary files of reading.
  *   proteins.jsonl   the proteins, normalised and checked.
  *   read.json        counts of the input; written when proteins.jsonl and taxonomy.arrow are complete.
@@ -29,6 +30,7 @@ import type { BuildOptions } from './build-options.js';
  */
 export interface BuildFolder {
   readonly path: string;
+  readonly sources: string;
   readonly scratch: string;
   readonly spool: string;
   readonly read: string;
@@ -51,6 +53,7 @@ export async function openBuildFolder(databaseFolder: string, identity: unknown)
 export function buildFolderAt(path: string): BuildFolder {
   return {
     path,
+    sources: join(path, 'sources.json'),
     scratch: join(path, 'scratch'),
     spool: join(path, 'proteins.jsonl'),
     read: join(path, 'read.json'),
@@ -60,6 +63,17 @@ export function buildFolderAt(path: string): BuildFolder {
     release: join(path, 'release'),
     shards: join(path, 'shards'),
   };
+}
+
+/** Returns the ids of the releases that an unfinished build needs. Errors  errors of the file system */
+export async function readBuildSources(path: string): Promise<readonly string[]> {
+  const state = await readState<BuildSources>(buildFolderAt(path).sources);
+  return state?.release_ids ?? [];
+}
+
+/** Content of sources.json. */
+export interface BuildSources {
+  readonly release_ids: readonly string[];
 }
 
 /** Removes the build folder, and the database's folder if it is then empty. Errors  errors of the file system */

@@ -77,7 +77,7 @@ export async function findKnownTokens(
   for (const release of candidates) {
     if (missingCount === 0) break;
     options.signal?.throwIfAborted();
-    const { source, note } = await openSource(release, search, options);
+    const { source, note } = await openSource(release, search, options).catch(noteRemoved);
     search.sources.push(source);
     missingCount -= source?.sequenceCount ?? 0;
     if (note !== undefined) notes.push(note);
@@ -190,13 +190,29 @@ async function inOrder(releases: readonly FoundRelease[], slug: string): Promise
     releases.map(async (release) => ({
       release,
       isOwn: release.slug === slug,
-      builtMs: (await stat(join(release.directory, MANIFEST_FILE))).mtimeMs,
+      builtMs: await builtMsOf(release),
     })),
   );
   return dated
     .sort((a, b) => Number(b.isOwn) - Number(a.isOwn) || b.builtMs - a.builtMs)
     .slice(0, REUSED_RELEASES_MAX_COUNT)
     .map(({ release }) => release);
+}
+
+async function builtMsOf({ directory }: FoundRelease): Promise<number> {
+  return stat(join(directory, MANIFEST_FILE)).then(
+    ({ mtimeMs }) => mtimeMs,
+    (cause: NodeJS.ErrnoException) => {
+      if (cause.code === 'ENOENT') return 0;
+      throw cause;
+    },
+  );
+}
+
+/** A release may be removed after the scan that found it. Then its files are absent until they are opened. */
+function noteRemoved(cause: NodeJS.ErrnoException): { readonly source?: Source; readonly note?: string } {
+  if (cause.code === 'ENOENT') return {};
+  throw cause;
 }
 
 /** Places the still missing sequences that the release has, and opens it. A damaged release gives a note instead. */

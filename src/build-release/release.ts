@@ -12,7 +12,7 @@ import { checkEmbeddings, type EmbeddingCheck } from './embeddings/check.js';
 import { givenTokens } from './embeddings/given-tokens.js';
 import { encodeProteins, wholeOf, type EncodeResult } from './encode-proteins.js';
 import { readTargetHomologs, readSelfScores } from './encoded-files.js';
-import { inBuildFolder } from './in-build-folder.js';
+import { inBuildFolder, requireSources } from './in-build-folder.js';
 import { proteinTokens, type ProteinTokens } from './protein-tokens.js';
 import type { Corpus } from './read-proteins.js';
 import {
@@ -32,8 +32,8 @@ import { openPlan, type PlannedShards } from './shards/plan.js';
  * the same call resumes the build (build-folder.ts), and the bytes of the release are the same. The caller publishes
  * the release in the catalog.
  * Errors  Refusal with file, line and record for invalid input; Refusal `disk_full`, `build_running`, `invalid_slug`,
- *         `invalid_embeddings`, `build_incomplete`, `release_damaged`; those of encoder, finder and file system; the
- *         signal's reason
+ *         `invalid_embeddings`, `build_incomplete`, `release_damaged`, `background_not_found`; those of encoder, finder
+ *         and file system; the signal's reason
  * Cost    that of the encoder; memory of 16 bytes per id, about 100 bytes per protein for its names, and 32 to 64 bytes
  *         per protein if earlier releases are searched; besides a constant amount for batches
  */
@@ -68,7 +68,14 @@ async function inFolderOf<Result>(
   options: BuildOptions,
   work: (folder: BuildFolder) => Promise<Result>,
 ): Promise<Result> {
-  return inBuildFolder(join(options.indexesFolder, checkSlug(options.slug)), identityOf(options), work);
+  const databaseFolder = join(options.indexesFolder, checkSlug(options.slug));
+  return inBuildFolder(databaseFolder, identityOf(options), sourcesOf(options), work);
+}
+
+/** Ids of the releases that the build needs to its end. Files of the others are opened once, and stay readable. */
+function sourcesOf({ buildHomologs }: BuildOptions): readonly string[] {
+  const source = buildHomologs?.homologSource;
+  return source?.method === 'search' ? [source.release_id] : [];
 }
 
 function reportTo({ onProgress }: BuildOptions): Report {
@@ -113,6 +120,7 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
     ...(homologs === undefined ? {} : { relatives: { ...homologs, counts: related } }),
     files: { ...tables, ...rows, ...(taxonomy === undefined ? {} : { taxonomy }) },
   };
+  await requireSources(options.indexesFolder, sourcesOf(options));
   const release = await putInPlace(folder, options, manifest);
   return {
     replaced,

@@ -1,5 +1,6 @@
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { readBuildSources } from '../build-release/build-folder.js';
 import { REMOVED_PREFIX, type FoundRelease } from '../release/catalog.js';
 import { syncFolder } from '../release/hashed-file.js';
 import type { IndexCatalog, LocatedRelease } from './catalog.js';
@@ -35,6 +36,20 @@ export function homologSourceUser(
     const homologSource = manifest.relatives?.background;
     return homologSource?.method === 'search' && homologSource.release_id === id;
   });
+}
+
+/**
+ * Returns the releases that running and interrupted builds need to their end: of each id, the database that is built.
+ * Errors  errors of the file system
+ */
+export async function sourcesOfBuilds({
+  scanned,
+}: Pick<IndexCatalog, 'scanned'>): Promise<ReadonlyMap<string, string>> {
+  const users = new Map<string, string>();
+  for (const { slug, directory } of scanned.unfinished) {
+    for (const id of await readBuildSources(directory)) users.set(id, slug);
+  }
+  return users;
 }
 
 /** Removes the evidence of a release: folders `<release id>.<kind>` beside it. */

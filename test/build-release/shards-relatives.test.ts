@@ -112,9 +112,11 @@ const planted: HomologFinder = {
     }),
 };
 const buildHomologs = homologSetsBy(planted, {
-  method: 'search',
-  release_id: 'dbr_planted',
-  calibration_id: 'calib_planted',
+  method: 'mmseqs',
+  name: 'planted',
+  sha256: '0'.repeat(64),
+  version: 'planted',
+  rounds: 2,
 });
 
 describe('a build with homologs in shards', () => {

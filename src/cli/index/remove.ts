@@ -11,8 +11,9 @@ import {
   type IndexCatalog,
   type LocatedRelease,
 } from '../../pipelines/catalog.js';
+import { scanReleases } from '../../release/catalog.js';
 import { withCatalog } from './catalog.js';
-import { homologSourceUser, deleteReleases } from '../../pipelines/delete.js';
+import { deleteReleases, homologSourceUser, sourcesOfBuilds } from '../../pipelines/delete.js';
 
 interface Options {
   /** Id of a release of the database, or the start of one. */
@@ -45,9 +46,13 @@ async function removeReleases(
   context: CommandContext,
 ): Promise<void> {
   const releases = goingReleases(catalog, selector, options.release);
-  refuseHomologSources(catalog, releases);
+  await refuseSources(catalog, releases);
   const list = releases.map(({ slug, id }) => `${slug} ${shortId(id)}`).join(', ');
-  if (options.yes !== true) await confirm(`Delete ${list}?`, context);
+  if (options.yes !== true) {
+    await confirm(`Delete ${list}?`, context);
+    // Builds may have begun or ended before the answer.
+    await refuseSources({ ...catalog, scanned: await scanReleases(catalog.config.indexesFolder) }, releases);
+  }
   await deleteReleases(catalog, releases);
   context.stdout.write(`Deleted ${list}.\n`);
 }
@@ -72,12 +77,21 @@ function goingReleases(
   );
 }
 
-/** Errors  Refusal `background_in_use` where a deleted release is the homolog source of one that stays */
-function refuseHomologSources(catalog: IndexCatalog, going: readonly LocatedRelease[]): void {
+/** Errors  Refusal `background_in_use` where a release that stays, or an unfinished build, needs a deleted one */
+async function refuseSources(catalog: IndexCatalog, going: readonly LocatedRelease[]): Promise<void> {
+  const builds = await sourcesOfBuilds(catalog);
   for (const release of going) {
+    const { slug, id } = release;
+    const built = builds.get(id);
+    if (built !== undefined) {
+      throw new Refusal(
+        'background_in_use',
+        `${slug} ${shortId(id)} is needed by an unfinished build of ${built}: wait until it is done, or drop it with ` +
+          `"gloaming index remove ${built} --unfinished".`,
+      );
+    }
     const user = homologSourceUser(catalog, release, going);
     if (user === undefined) continue;
-    const { slug, id } = release;
     throw new Refusal(
       'background_in_use',
       `${slug} ${shortId(id)} is where queries of ${user.slug} ${shortId(user.id)} find relatives: remove that first.`,

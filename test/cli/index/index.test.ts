@@ -277,6 +277,32 @@ describe('gloaming index', () => {
     expect(readdirSync(join(indexes, 'alpha'))).toEqual([first, second]);
   });
 
+  it('deletes no release that an unfinished build needs, also if that build began after the question', async () => {
+    const [first, second] = readdirSync(join(indexes, 'alpha'));
+    const work = join(indexes, 'later', '.building-0123456789abcdef');
+    const begin = (): void => {
+      mkdirSync(work, { recursive: true });
+      writeFileSync(join(work, 'sources.json'), JSON.stringify({ release_ids: [first] }));
+    };
+    const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+    const stderr = Object.assign(new PassThrough(), { isTTY: true });
+    stderr.once('data', () => {
+      begin();
+      stdin.write('y\n');
+    });
+    const words = ['index', 'remove', 'alpha'];
+    const program = await openProgram(words, { environment, stdin, stdout, stderr });
+    const message =
+      `alpha ${first.slice(0, 16)} is needed by an unfinished build of later: wait until it is done, or drop it ` +
+      'with "gloaming index remove later --unfinished".';
+    await expect(program.parseAsync(words, { from: 'user' })).rejects.toThrow(message);
+    await expect(index('remove', first, '--yes')).rejects.toThrow(message);
+    await index('default', 'alpha', '--release', second);
+    expect(await index('prune', 'alpha', '--keep', '0', '--yes')).toContain('Nothing to prune');
+    expect(readdirSync(join(indexes, 'alpha'))).toEqual([first, second]);
+    expect(await index('remove', 'later', '--unfinished')).toBe('Dropped 1 unfinished build of later.\n');
+  });
+
   it('shows unfinished builds and drops them', async () => {
     mkdirSync(join(indexes, 'alpha', '.building-0123456789abcdef', 'release'), { recursive: true });
     expect(await index('list')).toContain('Unfinished: alpha');

@@ -12,7 +12,7 @@ import {
   type LocatedRelease,
 } from '../../../pipelines/catalog.js';
 import { withCatalog } from '../catalog.js';
-import { homologSourceUser, deleteReleases } from '../../../pipelines/delete.js';
+import { deleteReleases, homologSourceUser, sourcesOfBuilds } from '../../../pipelines/delete.js';
 
 interface Options {
   readonly keep: string;
@@ -42,7 +42,8 @@ async function prune(
   { keep, yes }: Options,
   { stdout }: CommandContext,
 ): Promise<void> {
-  const going = oldReleases(catalog, slug, keep === '0' ? 0 : readCount('--keep', keep));
+  const needed = await sourcesOfBuilds(catalog);
+  const going = oldReleases(catalog, slug, keep === '0' ? 0 : readCount('--keep', keep), needed);
   if (going.length === 0) {
     stdout.write(
       'Nothing to prune: every release is a default, is among the newest, or is needed by one that stays.\n',
@@ -72,13 +73,15 @@ interface OldRelease extends LocatedRelease {
 
 /**
  * Lists releases that can go: neither a default, nor among the newest before or after it, nor the homolog source of one
- * that stays. Releases after the default are those that `refresh` refused, or that were taken out of service. They must
- * not take the place of the release before the default, to which a lab goes back.
+ * that stays, nor needed by an unfinished build. Releases after the default are those that `refresh` refused, or that
+ * were taken out of service. They must not take the place of the release before the default, to which a lab goes back.
+ * @param needed  ids of the releases that unfinished builds need, as keys
  */
 function oldReleases(
   catalog: IndexCatalog,
   slug: string | undefined,
   keptCount: number,
+  needed: ReadonlyMap<string, string>,
 ): readonly OldRelease[] {
   const { table, scanned } = catalog;
   const all = table.databases();
@@ -94,7 +97,7 @@ function oldReleases(
     const [after, before] = [newestFirst.slice(0, place), newestFirst.slice(place + 1)];
     return [...after.slice(keptCount), ...before.slice(keptCount)].flatMap(({ id, publishedAt }) => {
       const onThisDisk = onDisk.get(`${database.slug} ${id}`);
-      return onThisDisk === undefined ? [] : [{ ...onThisDisk, publishedAt }];
+      return onThisDisk === undefined || needed.has(id) ? [] : [{ ...onThisDisk, publishedAt }];
     });
   });
   // A release that stays may need another as its homolog source, which may need a third.
