@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { Refusal } from '../errors.js';
+import { Fault, Refusal } from '../errors.js';
 import { checkSlug } from '../release/catalog.js';
+import { replaceFile, syncFolder } from '../release/hashed-file.js';
 import { findKeptIndex, indexBytes } from './kept-index.js';
 import { mmseqsVersion, runMmseqs } from './mmseqs-process.js';
 
@@ -14,7 +15,7 @@ import { mmseqsVersion, runMmseqs } from './mmseqs-process.js';
 
 /** Content of background.json. */
 export interface StoredHomologSource {
-  readonly format: 'gloaming-background/1';
+  readonly format: typeof CARD_FORMAT;
   readonly name: string;
   /** SHA-256 of the concatenated FASTA files, in hexadecimal. */
   readonly sha256: string;
@@ -24,6 +25,7 @@ export interface StoredHomologSource {
 }
 
 const CARD_FILE = 'background.json';
+const CARD_FORMAT = 'gloaming-background/1';
 const DATABASE = 'db';
 
 /** Returns the folder of all homolog sources. */
@@ -38,19 +40,38 @@ export function homologSourceDatabase(indexesFolder: string, name: string): stri
 
 /**
  * Reads the card of a homolog source; undefined if there is none with this name.
- * Errors  Refusal `invalid_slug`; errors of the file system other than ENOENT; SyntaxError for a damaged card
+ * Errors  Refusal `invalid_slug`; Fault for a damaged card; errors of the file system other than ENOENT
  */
 export async function findHomologSource(
   indexesFolder: string,
   name: string,
 ): Promise<StoredHomologSource | undefined> {
-  try {
-    const path = join(homologSourcesFolder(indexesFolder), checkSlug(name), CARD_FILE);
-    return JSON.parse(await readFile(path, 'utf8')) as StoredHomologSource;
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+  const path = join(homologSourcesFolder(indexesFolder), checkSlug(name), CARD_FILE);
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return undefined;
     throw cause;
+  });
+  return text === undefined ? undefined : cardIn(text, path);
+}
+
+/** Errors  Fault that names the file and what to do */
+function cardIn(text: string, path: string): StoredHomologSource {
+  let cause: unknown;
+  try {
+    const card = JSON.parse(text) as Partial<StoredHomologSource> | null;
+    const isCard =
+      card?.format === CARD_FORMAT &&
+      [card.name, card.sha256, card.mmseqs_version].every((member) => typeof member === 'string') &&
+      Number.isSafeInteger(card.sequences);
+    if (isCard) return card as StoredHomologSource;
+  } catch (error) {
+    cause = error;
   }
+  throw new Fault(
+    `The card ${path} of a homolog source is damaged. Put it back from a copy, or delete its folder and make the ` +
+      'source again with "gloaming homolog-source add".',
+    { cause },
+  );
 }
 
 /**
@@ -93,8 +114,8 @@ const DATABASE_RATIO = 1.1;
 
 /**
  * Creates a homolog source from FASTA files, plain or gzip.
- * Errors  Refusal `background_exists`, `tool_missing`, `invalid_slug`; Fault where mmseqs cannot read the files; errors
- *         of the file system; the signal's reason
+ * Errors  Refusal `background_exists`, `tool_missing`, `invalid_slug`; Fault where mmseqs cannot read the files or a
+ *         card of this name is damaged; errors of the file system; the signal's reason
  */
 export async function addHomologSource(
   indexesFolder: string,
@@ -106,6 +127,7 @@ export async function addHomologSource(
   if ((await findHomologSource(indexesFolder, name)) !== undefined) {
     throw new Refusal('background_exists', `The homolog source ${name} already exists in ${folder}.`);
   }
+  await requireNoFiles(folder);
   const version = await mmseqsVersion();
   if (version === undefined) await runMmseqs(['version'], { signal });
   await mkdir(homologSourcesFolder(indexesFolder), { recursive: true });
@@ -116,19 +138,34 @@ export async function addHomologSource(
     const files = fasta.map((path) => (path.startsWith('-') ? `./${path}` : path));
     await runMmseqs(['createdb', ...files, database, '-v', '1'], { signal });
     const card: StoredHomologSource = {
-      format: 'gloaming-background/1',
+      format: CARD_FORMAT,
       name,
       sha256: await digestOf(fasta),
       sequences: await countLines(`${database}.lookup`),
       mmseqs_version: version ?? '',
     };
-    await writeFile(join(scratch, CARD_FILE), `${JSON.stringify(card, undefined, 2)}\n`);
+    await replaceFile(join(scratch, CARD_FILE), `${JSON.stringify(card, undefined, 2)}\n`);
     await rename(scratch, folder);
+    await syncFolder(homologSourcesFolder(indexesFolder));
     return card;
   } catch (cause) {
     await rm(scratch, { recursive: true, force: true });
     throw cause;
   }
+}
+
+/** Errors  Refusal `background_exists` for a folder with files, which the new source could not replace */
+async function requireNoFiles(folder: string): Promise<void> {
+  const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return [];
+    throw cause;
+  });
+  if (names.length === 0) return;
+  throw new Refusal(
+    'background_exists',
+    `The folder ${folder} has files and no ${CARD_FILE}, so that it is no whole homolog source. Delete it, or take ` +
+      'another name.',
+  );
 }
 
 async function digestOf(paths: readonly string[]): Promise<string> {

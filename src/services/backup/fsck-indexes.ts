@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { homologSourcesFolder } from '../../find-homologs/homolog-sources.js';
+import { Fault } from '../../errors.js';
+import { findHomologSource, homologSourcesFolder } from '../../find-homologs/homolog-sources.js';
 import { indexProblems, UNFINISHED_INDEX_PREFIX } from '../../find-homologs/kept-index.js';
 import { calibrationDirectory } from '../../significance/card.js';
 import { readCalibrationCard } from '../../significance/sidecar.js';
@@ -129,8 +130,8 @@ async function checkHalfFolders(
 }
 
 /**
- * Checks for unfinished homolog sources and for k-mer indexes that are not whole. Both are leftovers: searches make the
- * index of a source themselves where it has no whole one.
+ * Checks the cards of homolog sources, and for unfinished sources and k-mer indexes that are not whole. The latter two
+ * are leftovers: searches make the index of a source themselves where it has no whole one.
  */
 async function checkHomologSources(indexesFolder: string, report: Report): Promise<void> {
   const sources = homologSourcesFolder(indexesFolder);
@@ -140,6 +141,9 @@ async function checkHomologSources(indexesFolder: string, report: Report): Promi
       report('folder_half', source, 'A homolog source was not made to its end.');
       continue;
     }
+    await findHomologSource(indexesFolder, name).catch((cause: unknown) => {
+      if (cause instanceof Fault) report('homolog_source_damaged', source, cause.message);
+    });
     for (const folder of await list(source)) {
       if (!folder.startsWith(UNFINISHED_INDEX_PREFIX)) continue;
       report(

@@ -35,6 +35,11 @@ export const FINDING_KINDS = {
     level: 'damage',
     remedy: 'Find the neighbours of the release again with "gloaming index neighbours".',
   },
+  homolog_source_damaged: {
+    level: 'damage',
+    remedy:
+      'Put its folder back from a copy, or delete it and make it again with "gloaming homolog-source add".',
+  },
   encoder_missing: {
     level: 'damage',
     remedy: 'Install this version of the encoder again, or restore it from a backup.',

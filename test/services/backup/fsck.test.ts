@@ -276,6 +276,11 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly
     ['folder_half'],
   ],
   [
+    'the card of a homolog source is damaged',
+    (at) => writeJunk(join(at.indexesFolder, 'backgrounds', 'nature', 'background.json')),
+    ['homolog_source_damaged'],
+  ],
+  [
     'the indexes of a homolog source were made to their half',
     (at) => writeJunk(join(at.indexesFolder, 'backgrounds', 'nature', '.index-x', 'sequences.idx')),
     ['folder_half'],
