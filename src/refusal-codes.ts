@@ -153,6 +153,7 @@ export type CommandRefusalCode =
   | 'invalid_gzip'
   | 'truncated_gzip'
   | 'disk_full'
+  | 'indexes_not_writable'
   // Building, calibrating and checking releases.
   | 'invalid_slug'
   | 'invalid_id'

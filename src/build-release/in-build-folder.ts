@@ -3,11 +3,11 @@ import { Refusal } from '../errors.js';
 import { openBuildFolder, writeState, type BuildFolder, type BuildSources } from './build-folder.js';
 import { lockFolder } from '../processes.js';
 import { scanReleases } from '../release/catalog.js';
+import { writing } from './writing.js';
 
 /**
  * Runs a build in its folder, under a lock that excludes other processes.
- * Errors  Refusal `build_running`, `disk_full`, `background_not_found` where a source is deleted; errors of the file
- *         system; those of `work`
+ * Errors  Refusal `build_running`, `background_not_found` where a source is deleted; those of `writing`
  * @param identity  all inputs and options that the bytes of the release depend on
  * @param sources  ids of the releases that the build needs to its end
  */
@@ -17,7 +17,7 @@ export async function inBuildFolder<Result>(
   sources: readonly string[],
   work: (folder: BuildFolder) => Promise<Result>,
 ): Promise<Result> {
-  try {
+  return writing(databaseFolder, async () => {
     const folder = await openBuildFolder(databaseFolder, identity);
     const unlock = await lockFolder(folder.path);
     try {
@@ -29,9 +29,7 @@ export async function inBuildFolder<Result>(
     } finally {
       await unlock();
     }
-  } catch (cause) {
-    throw explainFullDisk(cause, databaseFolder);
-  }
+  });
 }
 
 /**
@@ -47,14 +45,5 @@ export async function requireSources(indexesFolder: string, sources: readonly st
   throw new Refusal(
     'background_not_found',
     `The release ${missing}, which this build reads, was deleted or damaged meanwhile: build that one again first.`,
-  );
-}
-
-function explainFullDisk(cause: unknown, folder: string): unknown {
-  const code = (cause as NodeJS.ErrnoException).code;
-  if (code !== 'ENOSPC' && code !== 'EDQUOT') return cause;
-  return new Refusal(
-    'disk_full',
-    `The disk of ${folder} is full. Free some space and run the same command again, which resumes the build.`,
   );
 }

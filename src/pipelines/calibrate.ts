@@ -1,3 +1,5 @@
+import { dirname } from 'node:path';
+import { writing } from '../build-release/writing.js';
 import { findEncoder } from '../encoder/find.js';
 import { Refusal } from '../errors.js';
 import { calibrateByReference, isOfReference } from '../fit-significance/reference/calibrate.js';
@@ -33,7 +35,8 @@ export interface CalibrationSettings {
 /**
  * Calibrates a published release and qualifies its policy anew. Notices: `calibration_planned`, `calibrated`,
  * `reference_contradicted`, `qualified`.
- * Errors  Refusal `calibration_impossible`, `encoder_changed`; Faults of kernels, encoder, disk; the signal's reason
+ * Errors  Refusal `calibration_impossible`, `encoder_changed`; those of `writing`; Faults of kernels,
+ *         encoder, disk; the signal's reason
  */
 export async function calibrateDatabase(
   catalog: IndexCatalog,
@@ -42,12 +45,13 @@ export async function calibrateDatabase(
   events: PipelineEvents,
 ): Promise<void> {
   const { config, table } = catalog;
-  await withEncoderOf(located, config, async (workplace) => {
+  const work = async (workplace: Workplace): Promise<void> => {
     const earlier = await readPolicyCard(located.directory);
     const policy = earlier && policyKindOf(earlier);
     await calibrate(table, located, workplace, options, events);
     if (qualifies) await qualifyIfPossible(table, located, workplace, { policy }, events);
-  });
+  };
+  await writing(dirname(located.directory), () => withEncoderOf(located, config, work));
 }
 
 /**

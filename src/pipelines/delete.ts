@@ -1,23 +1,30 @@
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { readBuildSources } from '../build-release/build-folder.js';
+import { writing } from '../build-release/writing.js';
 import { REMOVED_PREFIX, type FoundRelease } from '../release/catalog.js';
 import { syncFolder } from '../release/hashed-file.js';
 import type { IndexCatalog, LocatedRelease } from './catalog.js';
 
-/** Deletes releases with their evidence. Errors  those of the control store and the file system */
+/** Deletes releases with their evidence. Errors  those of the control store and of `writing` */
 export async function deleteReleases(
   { table }: Pick<IndexCatalog, 'table'>,
   releases: readonly LocatedRelease[],
 ): Promise<void> {
-  for (const { slug, id, directory } of releases) {
-    // After the rename the release is gone, even if this process is killed before it updates the catalog.
-    const away = join(dirname(directory), `${REMOVED_PREFIX}${basename(directory)}`);
-    if (await moveAway(directory, away)) await syncFolder(dirname(directory));
-    await table.remove(id, slug);
-    await rm(away, { recursive: true, force: true });
-    await removeSidecars(directory);
-  }
+  for (const release of releases)
+    await writing(dirname(release.directory), () => deleteRelease(table, release));
+}
+
+async function deleteRelease(
+  table: IndexCatalog['table'],
+  { slug, id, directory }: LocatedRelease,
+): Promise<void> {
+  // After the rename the release is gone, even if this process is killed before it updates the catalog.
+  const away = join(dirname(directory), `${REMOVED_PREFIX}${basename(directory)}`);
+  if (await moveAway(directory, away)) await syncFolder(dirname(directory));
+  await table.remove(id, slug);
+  await rm(away, { recursive: true, force: true });
+  await removeSidecars(directory);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { writing } from '../build-release/writing.js';
 import type { ApplianceConfig } from '../config.js';
 import type { Encoder } from '../encoder/encoder.js';
 import { readEvidenceIds } from '../engine/open-engine.js';
@@ -177,7 +178,7 @@ interface HomologSourceRequest {
 /**
  * Makes a homolog source of FASTA files. Returns its number of sequences, or undefined where only the estimate was
  * asked for. Notices: `homolog_source_estimated`, `homolog_index`.
- * Errors  those of estimateHomologSource and addHomologSource; the signal's reason
+ * Errors  those of estimateHomologSource, addHomologSource and `writing`; the signal's reason
  */
 export async function addHomologSource(
   config: Pick<ApplianceConfig, 'indexesFolder' | 'threads'>,
@@ -191,7 +192,9 @@ export async function addHomologSource(
     indexBytes: keepsIndex ? indexBytes(bytes) : 0,
   });
   if (isEstimate) return undefined;
-  const { sequences } = await addSource(config.indexesFolder, name, fasta, events.signal);
+  const { sequences } = await writing(config.indexesFolder, () =>
+    addSource(config.indexesFolder, name, fasta, events.signal),
+  );
   if (keepsIndex) await keepHomologIndex(config, name, events);
   return sequences;
 }

@@ -1,3 +1,5 @@
+import { dirname } from 'node:path';
+import { writing } from '../build-release/writing.js';
 import { Refusal } from '../errors.js';
 import { qualifyRelease } from '../measure-recall/qualify.js';
 import { policyKindOf, qualificationId, type PolicyKind } from '../recall/policy-card.js';
@@ -17,7 +19,8 @@ export interface QualifyOptions {
 
 /**
  * Measures the approximate policy of a published release and names its card in the catalog. Notice: `qualified`.
- * Errors  Refusal `qualification_impossible`, `encoder_changed`; Faults of kernels, encoder, disk; the signal's reason
+ * Errors  Refusal `qualification_impossible`, `encoder_changed`; those of `writing`; Faults of kernels,
+ *         encoder, disk; the signal's reason
  */
 export async function qualifyDatabase(
   { config, table }: IndexCatalog,
@@ -25,7 +28,8 @@ export async function qualifyDatabase(
   options: QualifyOptions,
   events: PipelineEvents,
 ): Promise<void> {
-  await withEncoderOf(located, config, (workplace) => qualify(table, located, workplace, options, events));
+  const work = (workplace: Workplace): Promise<void> => qualify(table, located, workplace, options, events);
+  await writing(dirname(located.directory), () => withEncoderOf(located, config, work));
 }
 
 /**

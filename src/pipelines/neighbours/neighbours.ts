@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { writing } from '../../build-release/writing.js';
 import type { ApplianceConfig } from '../../config.js';
 import { readEvidenceIds } from '../../engine/open-engine.js';
 import { Fault, Refusal } from '../../errors.js';
@@ -82,8 +83,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Computes the graph of neighbours of a release, here or by tasks of a cluster, and stores it beside the release. A
  * repeated call resumes. The edges depend on release, evidence and rules only: neither on sittings nor on tasks.
  * Notice: `job_submitted`. Stage: `compare`.
- * Errors  Refusal `database_not_found`, `significance_unavailable`, `build_running`, `calibration_changed`; Faults of
- *         encoder, kernels and disk; the signal's reason
+ * Errors  Refusal `database_not_found`, `significance_unavailable`, `build_running`, `calibration_changed`; those of
+ *         `writing`; Faults of encoder, kernels and disk; the signal's reason
  */
 export async function computeNeighbours(
   options: NeighboursOptions,
@@ -98,23 +99,25 @@ export async function computeNeighbours(
   if (known !== undefined) {
     return { kind: 'computed', release: located, id: neighboursId(known), card: known, isKnown: true };
   }
-  const folder = workFolder(release.directory);
-  await mkdir(folder.path, { recursive: true });
-  const unlock = await lockFolder(folder.path, `The neighbours of ${slug} are being found`);
-  try {
-    await storePlan(folder, plan);
-    if (options.tasks === undefined) {
-      await computeHere({ folder, plan, config, events }, taskName(environment));
-    } else {
-      const pending = await computeByTasks({ folder, plan, config, events }, options.tasks);
-      if (pending !== undefined) return { kind: 'divided', release: located, ...pending };
+  return writing(dirname(release.directory), async () => {
+    const folder = workFolder(release.directory);
+    await mkdir(folder.path, { recursive: true });
+    const unlock = await lockFolder(folder.path, `The neighbours of ${slug} are being found`);
+    try {
+      await storePlan(folder, plan);
+      if (options.tasks === undefined) {
+        await computeHere({ folder, plan, config, events }, taskName(environment));
+      } else {
+        const pending = await computeByTasks({ folder, plan, config, events }, options.tasks);
+        if (pending !== undefined) return { kind: 'divided', release: located, ...pending };
+      }
+      const card = await collect(release, folder, plan);
+      await rm(folder.path, { recursive: true, maxRetries: 5 });
+      return { kind: 'computed', release: located, id: neighboursId(card), card, isKnown: false };
+    } finally {
+      await unlock();
     }
-    const card = await collect(release, folder, plan);
-    await rm(folder.path, { recursive: true, maxRetries: 5 });
-    return { kind: 'computed', release: located, id: neighboursId(card), card, isKnown: false };
-  } finally {
-    await unlock();
-  }
+  });
 }
 
 /**
