@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { closest } from 'fastest-levenshtein';
@@ -169,7 +169,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
   );
   // Relative folders of the environment start at the working directory, those of a file at the package.
   const folder = (value: string, variable: string | undefined): string =>
-    isAbsolute(value) ? value : variable === undefined ? join(packageFolder, value) : resolve(value);
+    variable === undefined ? resolve(packageFolder, value) : resolve(value);
   return Object.freeze({
     packageFolder,
     indexesFolder: folder(file.indexes_folder, environment.GLOAMING_INDEXES),

@@ -22,7 +22,11 @@ describe('the configuration', () => {
   });
 
   it('is overridden by the environment, whose folders are relative to the working directory', () => {
-    const config = loadConfig({ GLOAMING_INDEXES: 'here', GLOAMING_DATA: '/there', GLOAMING_PORT: '0' });
+    const config = loadConfig({
+      GLOAMING_INDEXES: 'here',
+      GLOAMING_DATA: '//no/../there/',
+      GLOAMING_PORT: '0',
+    });
     expect([config.indexesFolder, config.dataFolder, config.port]).toEqual([
       join(process.cwd(), 'here'),
       '/there',

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { calibrationDirectory } from '../../significance/card.js';
 import { neighboursDirectory } from '../../neighbours/card.js';
 import { Refusal } from '../../errors.js';
@@ -32,7 +32,7 @@ export async function listIndexFiles(indexesFolder: string): Promise<readonly So
   const files: SourceFile[] = [];
   const add = (folder: string, name: string, bytes?: NamedBytes): void => {
     const source = join(folder, name);
-    const path = `indexes${source.slice(indexesFolder.length)}`;
+    const path = join('indexes', relative(indexesFolder, source));
     files.push({ path, source, ...(bytes && { bytes }) });
   };
   for (const { directory, manifest } of releases) {
@@ -61,9 +61,16 @@ export function unlistedReleases(snapshot: Snapshot, files: readonly SourceFile[
     .filter((path) => !listed.has(path));
 }
 
-/** Relative paths of plain files, without the folders of running commands. */
+/**
+ * Relative paths of plain files, without the folders of running commands; none if the folder does not exist.
+ * Errors  those of the file system: an unreadable folder is not an empty one, whose earlier copy would be deleted
+ */
 async function filesBelow(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const reading = readdir(folder, { recursive: true, withFileTypes: true });
+  const entries = await reading.catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return [];
+    throw cause;
+  });
   return entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))

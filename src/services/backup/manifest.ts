@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalSha256 } from '../../canonical.js';
-import { Refusal } from '../../errors.js';
+import { Fault, Refusal } from '../../errors.js';
 import { replaceFile } from '../../release/hashed-file.js';
 
 const BACKUP_FILE = 'backup.json';
@@ -21,10 +21,13 @@ interface BackupManifest {
   readonly files: readonly BackupFile[];
 }
 
+/** Errors  Fault for a path that `readManifest` would refuse, so that the earlier backup stays */
 export async function writeManifest(
   folder: string,
   content: Pick<BackupManifest, 'created_at' | 'files'>,
 ): Promise<void> {
+  const wrong = content.files.find(({ path }) => !isPath(path));
+  if (wrong !== undefined) throw new Fault(`A backup cannot hold ${JSON.stringify(wrong.path)}.`);
   const manifest: BackupManifest = { format: FORMAT, ...content };
   const text = JSON.stringify({ ...manifest, sha256: canonicalSha256(manifest) }, undefined, 1);
   await replaceFile(join(folder, BACKUP_FILE), `${text}\n`);
@@ -42,7 +45,7 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   try {
     const { sha256, ...manifest } = JSON.parse(text) as BackupManifest & { sha256: string };
     const isWhole = canonicalSha256(manifest) === sha256 && manifest.format === FORMAT;
-    if (isWhole && manifest.files.every(({ path }) => PATH.test(path) && !hasDots(path))) return manifest;
+    if (isWhole && manifest.files.every((file) => isPath(file.path))) return manifest;
   } catch {
     // Refused below, like every other change.
   }
@@ -51,6 +54,6 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
 
 const PATH = /^(data|indexes)(\/[^/\0]+)+$/;
 
-function hasDots(path: string): boolean {
-  return path.split('/').some((part) => part === '.' || part === '..');
+function isPath(path: string): boolean {
+  return PATH.test(path) && path.split('/').every((part) => part !== '.' && part !== '..');
 }

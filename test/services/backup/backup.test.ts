@@ -106,6 +106,26 @@ describe('a backup', () => {
     expect(filesBelow(join(target, 'bytes'))).toHaveLength(next.fileCount);
   });
 
+  it('can be restored if the path of the indexes folder ends with a slash', async () => {
+    const target = place();
+    await save(target, { ...used.folders, indexesFolder: `${used.folders.indexesFolder}/` });
+    const folders = newFolders();
+    await restore({ folders, source: target });
+    expect(filesBelow(folders.indexesFolder)).toEqual(filesBelow(used.folders.indexesFolder));
+  });
+
+  it('keeps its manifest if a folder cannot be read, which is not an empty one', async () => {
+    const target = place();
+    await save(target);
+    const manifest = readFileSync(join(target, 'backup.json'));
+    const folders = used.copy();
+    const encoders = join(folders.indexesFolder, 'encoders');
+    rmSync(encoders, { recursive: true, force: true });
+    writeFileSync(encoders, 'a file');
+    await expect(save(target, folders)).rejects.toMatchObject({ code: 'ENOTDIR' });
+    expect(readFileSync(join(target, 'backup.json'))).toEqual(manifest);
+  });
+
   it('resumes an interrupted one at its byte', async () => {
     const target = place();
     const whole = await save(target);
