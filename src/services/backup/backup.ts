@@ -39,7 +39,8 @@ const DATABASE_FILE = 'data.mdb';
  * deleted meanwhile, the control state is copied again. Existing content of the target is not copied again. An
  * interrupted backup can be resumed, and the earlier backup stays valid until the last rename.
  * Errors  Refusal `data_folder_empty`; `backup_source_damaged` naming what cannot be backed up, such as a release of
- *         the catalog without files, then the earlier backup stays; `build_running` where another backup writes into the target
+ *         the catalog without files; `build_running` where another backup writes into the target. The earlier backup
+ *         stays
  */
 export async function backup(options: BackupOptions): Promise<BackupReport> {
   const { folders, target, now, isVerifying = false } = options;
