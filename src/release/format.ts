@@ -47,6 +47,7 @@ export const ATTRIBUTES_FILE = 'attributes.arrow';
 export const TOKENS_FILE = 'tokens.arrow';
 export const PROFILES_FILE = 'profiles.arrow';
 export const TAXONOMY_FILE = 'taxonomy.arrow';
+export const NAMES_FILE = 'names.index';
 
 export const BATCH_ROWS_LOG2 = 12;
 /**

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { Fault } from '../errors.js';
 import { valueId } from '../ids.js';
 import { MANIFEST_FILE, RELEASE_FORMAT } from './format.js';
+import { findWrongMember } from './manifest-shape.js';
 import type { FileEntry, FilterField, ReleaseManifest } from './release.js';
 
 /** The reference policy: exact MaxSim over every eligible target. */
@@ -42,7 +43,7 @@ export function listedFiles(manifest: ReleaseManifest): readonly FileEntry[] {
 
 /**
  * Reads the manifest of a release folder; its content must match the id by which the folder is named.
- * Errors  Fault where it cannot be read, was changed, or was made by a version with another format
+ * Errors  Fault where it cannot be read, was changed, lacks a member, or was made by a version with another format
  */
 export async function readManifest(directory: string): Promise<ReleaseManifest> {
   const path = join(directory, MANIFEST_FILE);
@@ -60,5 +61,8 @@ export async function readManifest(directory: string): Promise<ReleaseManifest> 
   if (releaseId(manifest) !== basename(directory)) {
     throw new Fault(`${path} was changed: it is the manifest of ${releaseId(manifest)}.`);
   }
+  const wrong = findWrongMember(manifest);
+  if (wrong !== undefined)
+    throw new Fault(`${path} has no valid ${wrong}; build or copy this release again.`);
   return manifest;
 }

@@ -3,6 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import { MANIFEST_FILE } from './format.js';
 import { hashFile } from './hashed-file.js';
 import { listedFiles, manifestText, releaseId } from './manifest.js';
+import { findWrongMember } from './manifest-shape.js';
 import type { FileEntry, ReleaseManifest } from './release.js';
 
 export interface FileVerdict {
@@ -60,6 +61,8 @@ async function verifyManifest(folder: string): Promise<{ manifest?: ReleaseManif
     const id = releaseId(manifest);
     if (id !== basename(folder)) return damaged(`was changed: its content has the id ${id}`);
     if (text !== manifestText(manifest)) return damaged('was changed: same content, other text');
+    const wrong = findWrongMember(manifest);
+    if (wrong !== undefined) return damaged(`has no valid ${wrong}`);
     return { manifest, verdict: { path, isIntact: true } };
   } catch {
     return damaged('was changed: it is no JSON');

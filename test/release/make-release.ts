@@ -75,3 +75,12 @@ export async function makeRelease(folder: string, content: GivenRelease): Promis
   renameSync(directory, finished);
   return finished;
 }
+
+/** Writes a folder that has only this manifest, under the id that follows from it, and returns its directory. */
+export function writeManifestFolder(folder: string, content: unknown): string {
+  const manifest = content as ReleaseManifest;
+  const directory = join(folder, releaseId(manifest));
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, MANIFEST_FILE), manifestText(manifest));
+  return directory;
+}

@@ -2,11 +2,11 @@
 
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
 import { verifyRelease } from '#src/release/verify.js';
-import { makeRelease } from './make-release.js';
+import { makeRelease, writeManifestFolder } from './make-release.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-verify-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -45,6 +45,27 @@ describe('verifying a release', () => {
     writeFileSync(path, readFileSync(path, 'utf8').replace('\n  "title"', '\n \t"title"'));
     const { files } = await verifyRelease(directory);
     expect(files[0]).toMatchObject({ path: 'manifest.json', isIntact: false });
+  });
+
+  it('finds a manifest that lacks members, or leads out of the folder, under its own id', async () => {
+    const release = await makeRelease(folder, { targets: [{ id: 'd', sequence: 'MKV' }] });
+    const manifest = JSON.parse(readFileSync(join(release, 'manifest.json'), 'utf8'));
+    writeFileSync(join(folder, 'secret.txt'), 'secret');
+    const names = { ...manifest.files.targets, path: '../secret.txt' };
+    const wrong = [
+      [null, 'format'],
+      [{ format: 'gloaming-release/1' }, 'title'],
+      [{ ...manifest, files: { ...manifest.files, names } }, 'files.names.path'],
+    ] as const;
+    for (const [content, member] of wrong) {
+      const directory = writeManifestFolder(folder, content);
+      expect(await verifyRelease(directory)).toEqual({
+        id: basename(directory),
+        isIntact: false,
+        files: [{ path: 'manifest.json', isIntact: false, problem: `has no valid ${member}` }],
+        sizeBytes: 0,
+      });
+    }
   });
 
   it('finds files that were cut, lost or added', async () => {

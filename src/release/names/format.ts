@@ -16,7 +16,6 @@
  * sections stay in memory, about 40 bytes per target.
  */
 
-export const NAMES_FILE = 'names.index';
 /** Attributes that name a protein, where a release has them. */
 export const NAME_FIELDS = ['accession', 'entry_name', 'gene', 'name', 'description', 'organism'] as const;
 export const NAME_MAX_CHARACTERS = 256;

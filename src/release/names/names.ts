@@ -2,7 +2,8 @@ import { read } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../errors.js';
-import { NAMES_FILE, NAMES_HEADER_BYTES, paddingOf, readNamesHeader, type NamesCounts } from './format.js';
+import { NAMES_FILE } from '../format.js';
+import { NAMES_HEADER_BYTES, paddingOf, readNamesHeader, type NamesCounts } from './format.js';
 import { TRIGRAM_COUNT } from './text.js';
 
 /** The names of a release's targets, on disk; names-search.ts looks for one. */

@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CARD_FILE, CARD_FORMAT, calibrationDirectory } from '#src/significance/card.js';
@@ -8,6 +8,7 @@ import { codebookDefinition, type PolicyCard } from '#src/recall/policy-card.js'
 import { writePolicyCard } from '#src/recall/policy-sidecar.js';
 import { openJob } from '#src/services/jobs.js';
 import { openProgram } from '#src/cli/program/program.js';
+import { writeManifestFolder } from '../../release/make-release.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-index-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -301,6 +302,20 @@ describe('gloaming index', () => {
     expect(await index('prune', 'alpha', '--keep', '0', '--yes')).toContain('Nothing to prune');
     expect(readdirSync(join(indexes, 'alpha'))).toEqual([first, second]);
     expect(await index('remove', 'later', '--unfinished')).toBe('Dropped 1 unfinished build of later.\n');
+  });
+
+  it('lists a manifest without members under its own id, and builds and removes beside it', async () => {
+    const forged = writeManifestFolder(join(indexes, 'forged'), { format: 'gloaming-release/1' });
+    const id = basename(forged);
+    expect(await build(BETA, 'beside')).toContain('Built beside.');
+    const listed = await index('list');
+    expect(listed).toContain(
+      `Damaged: forged ${id.slice(0, 16)}: ${join(forged, 'manifest.json')} has no valid title; `,
+    );
+    expect(listed).toMatch(/^beside /m);
+    expect(listed).not.toMatch(/^forged /m);
+    await index('remove', 'beside', '--yes');
+    expect(await index('remove', id, '--yes')).toBe(`Deleted forged ${id.slice(0, 16)}.\n`);
   });
 
   it('shows unfinished builds and drops them', async () => {

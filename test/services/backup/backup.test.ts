@@ -24,7 +24,14 @@ import { fsck } from '#src/services/backup/fsck.js';
 import { restore } from '#src/services/backup/restore.js';
 import { SECRET_KEY_FILE } from '#src/store/secret-key.js';
 import { ask } from '../storage/storage-served.js';
-import { environmentOf, useAppliance, type Folders, type UsedAppliance } from './used-appliance.js';
+import {
+  addForgedReleases,
+  environmentOf,
+  SECRET,
+  useAppliance,
+  type Folders,
+  type UsedAppliance,
+} from './used-appliance.js';
 import { PROGRAM } from '../../tools/paths.js';
 
 const main = PROGRAM;
@@ -202,6 +209,24 @@ describe('a backup', () => {
       });
       expect(contents()).toEqual(before);
     }
+    await restore({ folders: newFolders(), source: target });
+  });
+
+  it('names a forged release and reads no file outside, and the earlier one stays', async () => {
+    const target = place();
+    const folders = used.copy();
+    await save(target, folders);
+    const before = filesBelow(join(target, 'bytes'));
+    for (const directory of [...addForgedReleases(folders)].sort()) {
+      await expect(save(target, folders)).rejects.toMatchObject({
+        code: 'backup_source_damaged',
+        message: expect.stringContaining(`The release ${directory} cannot be backed up: `),
+      });
+      rmSync(directory, { recursive: true });
+    }
+    expect(filesBelow(join(target, 'bytes'))).toEqual(before);
+    const texts = filesBelow(target).map((name) => readFileSync(join(target, name), 'utf8'));
+    expect(texts).not.toContain(SECRET);
     await restore({ folders: newFolders(), source: target });
   });
 

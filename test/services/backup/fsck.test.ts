@@ -9,13 +9,14 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fsck } from '#src/services/backup/fsck.js';
 import { FINDING_KINDS, type Finding, type FindingKind } from '#src/store/check/findings.js';
 import { TABLE_SHAPES } from '#src/store/check/rows.js';
 import type { ControlStore } from '#src/store/control-store.js';
 import {
+  addForgedReleases,
   environmentOf,
   tamper,
   useAppliance,
@@ -235,6 +236,11 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly
     ['release_damaged'],
   ],
   [
+    'manifests under their own ids have no members, or name a file outside',
+    addForgedReleases,
+    ['release_damaged'],
+  ],
+  [
     'a release is gone',
     (at) => rmSync(join(filesBelow(at.indexesFolder, 'tokens.arrow')[0]!, '..'), { recursive: true }),
     ['release_missing'],
@@ -322,6 +328,23 @@ describe('fsck', () => {
   it.each(DAMAGES)('finds that %s', { timeout: 60_000 }, async (_, damage, kinds) => {
     const findings = await afterDamage(damage);
     expect(kindsOf(findings), JSON.stringify(findings, undefined, 1)).toEqual([...kinds]);
+  });
+
+  it('names forged manifests, reads no file outside, and checks the other releases', async () => {
+    const folders = used.copy();
+    flipBit(filesBelow(folders.indexesFolder, 'attributes.arrow')[0]!);
+    const forged = addForgedReleases(folders).map(
+      (directory) => `forged/${basename(directory)}/manifest.json`,
+    );
+    const findings = await findingsIn(folders);
+    expect(findings.map(({ subject, message }) => [subject, message])).toEqual(
+      expect.arrayContaining([
+        [forged[0], 'It has no valid title.'],
+        [forged[1], 'It has no valid files.names.path.'],
+        [expect.stringMatching(/^demo\/.*\/attributes\.arrow$/), expect.any(String)],
+      ]),
+    );
+    expect(findings).toHaveLength(3);
   });
 
   it('finds that the encoder of a release is gone', async () => {

@@ -1,10 +1,15 @@
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { sha256Hex } from '#src/canonical.js';
+import { DEMO_SLUG } from '#src/demo/demo.js';
 import { writeCalibration, type CardContent } from '#src/fit-significance/write.js';
+import { MANIFEST_FILE, RELEASE_FORMAT } from '#src/release/format.js';
+import type { ReleaseManifest } from '#src/release/release.js';
 import { CARD_FORMAT } from '#src/significance/card.js';
 import { serve } from '#src/cli/serve/serve.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
+import { writeManifestFolder } from '../../release/make-release.js';
 import { openDemoAppliance } from '../../tools/demo-appliance.js';
 import { writeNeighbours } from '../../tools/neighbours.js';
 import { ask, bytesOf, putPart, type Json } from '../storage/storage-served.js';
@@ -29,6 +34,7 @@ export interface Folders {
 }
 
 const PART = 5 * 1024 * 1024;
+export const SECRET = 'a file beside the folders';
 
 export function environmentOf({ dataFolder, indexesFolder }: Omit<Folders, 'packageFolder'>) {
   return {
@@ -158,4 +164,20 @@ export async function tamper(dataFolder: string, work: (store: ControlStore) => 
 export function writeJunk(path: string): void {
   mkdirSync(join(path, '..'), { recursive: true });
   writeFileSync(path, 'junk');
+}
+
+/** Adds two releases under their own ids: one whose manifest has no members, and one whose names lie outside. */
+export function addForgedReleases({ indexesFolder }: Folders): readonly string[] {
+  const [release] = readdirSync(join(indexesFolder, DEMO_SLUG)).filter((name) =>
+    /^dbr_[0-9a-f]{64}$/.test(name),
+  );
+  const text = readFileSync(join(indexesFolder, DEMO_SLUG, release!, MANIFEST_FILE), 'utf8');
+  const { files, ...manifest } = JSON.parse(text) as ReleaseManifest;
+  const names = { path: '../../../secret.txt', size_bytes: SECRET.length, sha256: sha256Hex(SECRET) };
+  writeFileSync(join(indexesFolder, '..', 'secret.txt'), SECRET);
+  const folder = join(indexesFolder, 'forged');
+  return [
+    writeManifestFolder(folder, { format: RELEASE_FORMAT }),
+    writeManifestFolder(folder, { ...manifest, files: { ...files, names } }),
+  ];
 }
