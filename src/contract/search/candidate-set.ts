@@ -122,7 +122,7 @@ const CandidateAlignment = named(
       log_expected_false_hits: Type.Optional(quantity('Natural logarithm of the E-value.')),
       conditional_expected_false_hits: Type.Optional(
         quantity(
-          'E-value × accepted targets ÷ searched targets. Accepted are listed targets whose smallest E-value is at ' +
+          'E-value × accepted targets ÷ searched targets. A listed target is accepted if its smallest E-value is at ' +
             'most `alignments.maximum_expected_false_hits`. Absent for other targets.',
         ),
       ),

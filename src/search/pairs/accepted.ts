@@ -4,8 +4,8 @@ import { eValueOf, type CandidateSignificance } from './candidate-significance.j
 /*
  * A conditional E-value counts false alignments among accepted targets only: those whose smallest E-value is within the
  * cut-off. It is the E-value of the alignment times the number of accepted targets, divided by the number of searched
- * ones. It takes query and target as related and says how many of their alignments are wrong. It so lists a repeat that
- * is too weak to be a hit of its own beside a stronger one.
+ * ones. It takes query and target as related and says how many of their alignments are wrong. A repeat that is too weak
+ * to be a hit of its own is so listed beside a stronger one.
  * Source  HMMER User's Guide 3.3: conditional E-values of domains
  */
 
