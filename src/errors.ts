@@ -53,3 +53,11 @@ export class Fault extends Error {
 export function assert(condition: unknown, why: string): asserts condition {
   if (!condition) throw new Error(`Assertion failed: ${why}`);
 }
+
+/** Returns a handler of rejections: the value where a file or folder does not exist; it throws all other causes. */
+export function ifAbsent<Value>(value: Value): (cause: NodeJS.ErrnoException) => Value {
+  return (cause) => {
+    if (cause.code === 'ENOENT') return value;
+    throw cause;
+  };
+}

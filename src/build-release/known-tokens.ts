@@ -4,6 +4,7 @@ import type { Encoder } from '../encoder/encoder.js';
 import { canonicalJson } from '../canonical.js';
 import { PROFILE_WIDTH } from '../kernels/kernels.js';
 import { REUSED_RELEASES_MAX_COUNT } from '../limits.js';
+import { ifAbsent } from '../errors.js';
 import type { FoundRelease } from '../release/catalog.js';
 import { textColumn } from '../release/columns.js';
 import { MANIFEST_FILE, PROFILES_FILE, TARGETS_FILE, TOKENS_FILE } from '../release/format.js';
@@ -77,7 +78,7 @@ export async function findKnownTokens(
   for (const release of candidates) {
     if (missingCount === 0) break;
     options.signal?.throwIfAborted();
-    const { source, note } = await openSource(release, search, options).catch(noteRemoved);
+    const { source, note } = await openSource(release, search, options).catch(ifAbsent(REMOVED));
     search.sources.push(source);
     missingCount -= source?.sequenceCount ?? 0;
     if (note !== undefined) notes.push(note);
@@ -200,20 +201,12 @@ async function inOrder(releases: readonly FoundRelease[], slug: string): Promise
 }
 
 async function builtMsOf({ directory }: FoundRelease): Promise<number> {
-  return stat(join(directory, MANIFEST_FILE)).then(
-    ({ mtimeMs }) => mtimeMs,
-    (cause: NodeJS.ErrnoException) => {
-      if (cause.code === 'ENOENT') return 0;
-      throw cause;
-    },
-  );
+  const { mtimeMs } = await stat(join(directory, MANIFEST_FILE)).catch(ifAbsent({ mtimeMs: 0 }));
+  return mtimeMs;
 }
 
 /** A release may be removed after the scan that found it. Then its files are absent until they are opened. */
-function noteRemoved(cause: NodeJS.ErrnoException): { readonly source?: Source; readonly note?: string } {
-  if (cause.code === 'ENOENT') return {};
-  throw cause;
-}
+const REMOVED: { readonly source?: Source; readonly note?: string } = {};
 
 /** Places the still missing sequences that the release has, and opens it. A damaged release gives a note instead. */
 async function openSource(

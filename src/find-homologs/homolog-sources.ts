@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { Fault, Refusal } from '../errors.js';
+import { Fault, ifAbsent, Refusal } from '../errors.js';
 import { checkSlug } from '../release/catalog.js';
 import { replaceFile, syncFolder } from '../release/hashed-file.js';
 import { findKeptIndex, indexBytes } from './kept-index.js';
@@ -47,10 +47,7 @@ export async function findHomologSource(
   name: string,
 ): Promise<StoredHomologSource | undefined> {
   const path = join(homologSourcesFolder(indexesFolder), checkSlug(name), CARD_FILE);
-  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ENOENT') return undefined;
-    throw cause;
-  });
+  const text = await readFile(path, 'utf8').catch(ifAbsent(undefined));
   return text === undefined ? undefined : cardIn(text, path);
 }
 
@@ -156,10 +153,7 @@ export async function addHomologSource(
 
 /** Errors  Refusal `background_exists` for a folder with files, which the new source could not replace */
 async function requireNoFiles(folder: string): Promise<void> {
-  const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ENOENT') return [];
-    throw cause;
-  });
+  const names = await readdir(folder).catch(ifAbsent([]));
   if (names.length === 0) return;
   throw new Refusal(
     'background_exists',

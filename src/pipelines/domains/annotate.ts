@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile, rename, rm, truncate, writeFile } from 'no
 import { join } from 'node:path';
 import { canonicalSha256 } from '../../canonical.js';
 import { digestFile } from '../../build-release/sources/input-files.js';
-import { Refusal } from '../../errors.js';
+import { ifAbsent, Refusal } from '../../errors.js';
 import { unfilteredSpace } from '../../release/filter/target-space.js';
 import { batchesOf } from '../../search/batches.js';
 import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
@@ -130,10 +130,7 @@ async function* rest<Item>(items: AsyncIterable<Item>, skipped: number): AsyncGe
 /** Returns the proteins of an interrupted call, and cuts off a line that it wrote in part. */
 async function openCheckpoint(path: string, identity: string): Promise<readonly AnnotatedProtein[]> {
   const head = `${JSON.stringify({ identity })}\n`;
-  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ENOENT') return '';
-    throw cause;
-  });
+  const text = await readFile(path, 'utf8').catch(ifAbsent(''));
   if (!text.startsWith(head)) {
     await writeFile(path, head);
     return [];

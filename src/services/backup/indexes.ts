@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { calibrationDirectory } from '../../significance/card.js';
 import { neighboursDirectory } from '../../neighbours/card.js';
-import { Refusal } from '../../errors.js';
+import { ifAbsent, Refusal } from '../../errors.js';
 import { releaseDirectory, scanReleases } from '../../release/catalog.js';
 import { MANIFEST_FILE } from '../../release/format.js';
 import { listedFiles } from '../../release/manifest.js';
@@ -66,11 +66,7 @@ export function unlistedReleases(snapshot: Snapshot, files: readonly SourceFile[
  * Errors  those of the file system: an unreadable folder is not an empty one, whose earlier copy would be deleted
  */
 async function filesBelow(folder: string): Promise<readonly string[]> {
-  const reading = readdir(folder, { recursive: true, withFileTypes: true });
-  const entries = await reading.catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ENOENT') return [];
-    throw cause;
-  });
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(ifAbsent([]));
   return entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
