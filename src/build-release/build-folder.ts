@@ -8,7 +8,7 @@ import {
   type FoundRelease,
 } from '../release/catalog.js';
 import { MANIFEST_FILE } from '../release/format.js';
-import { replaceFile, syncFolder } from '../release/hashed-file.js';
+import { replaceFile, syncFolder } from '../durable.js';
 import { manifestText, releaseId } from '../release/manifest.js';
 import type { ReleaseManifest } from '../release/release.js';
 import type { BuildOptions } from './build-options.js';

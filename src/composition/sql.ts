@@ -23,7 +23,7 @@ export function composeSql(
     dataFolder: config.dataFolder,
     releaseFolder: (slug, releaseId) => releaseDirectory(config.indexesFolder, slug, releaseId),
     storeVersion: () => store.commitNumber(),
-    releaseIds: () => releases.databases().flatMap(({ slug }) => releases.releases(slug).map(({ id }) => id)),
+    releaseIds: () => releases.allReleases().map(({ id }) => id),
   });
   const limits = { memoryBytes: config.sqlMemoryBytes, threads: config.sqlThreads };
   const sql = new Sql({

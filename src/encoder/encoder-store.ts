@@ -1,7 +1,8 @@
-import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalSha256 } from '../canonical.js';
 import { Fault } from '../errors.js';
+import { putFolder } from '../durable.js';
 import { CARD_FILE, readEncoderCard } from './card.js';
 import { encodersFolder, listEncoderFolders, type EncoderFolders } from './find.js';
 import type { EncoderCard } from './encoder.js';
@@ -24,7 +25,7 @@ export async function storeEncoder(directory: string, { indexesFolder }: Encoder
   const scratch = await mkdtemp(join(own, KEPT_FOLDER, '.copy-'));
   try {
     for (const file of filesOf(card)) await copyFile(join(directory, file), join(scratch, file));
-    await rename(scratch, storedFolder);
+    await putFolder(scratch, storedFolder);
   } catch (cause) {
     await rm(scratch, { recursive: true, force: true });
     // Another build may have kept the very same files a moment ago.

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Fault, ifAbsent, Refusal } from '../errors.js';
 import { checkSlug } from '../release/catalog.js';
-import { replaceFile, syncFolder } from '../release/hashed-file.js';
+import { putFolder, replaceFile } from '../durable.js';
 import { findKeptIndex, indexBytes } from './kept-index.js';
 import { mmseqsVersion, runMmseqs } from './mmseqs-process.js';
 
@@ -142,8 +142,7 @@ export async function addHomologSource(
       mmseqs_version: version ?? '',
     };
     await replaceFile(join(scratch, CARD_FILE), `${JSON.stringify(card, undefined, 2)}\n`);
-    await rename(scratch, folder);
-    await syncFolder(homologSourcesFolder(indexesFolder));
+    await putFolder(scratch, folder);
     return card;
   } catch (cause) {
     await rm(scratch, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   calibrationDirectory,
@@ -11,6 +11,7 @@ import { readPolicyCard, writePolicyCard } from '../recall/policy-sidecar.js';
 import { cardText, filesOf, readCalibrationCard } from '../significance/sidecar.js';
 import { verifyEvidence } from '../recall/evidence.js';
 import { canonicalJson } from '../canonical.js';
+import { putFolder } from '../durable.js';
 import { shareFile } from '../release/hashed-file.js';
 import type { ReleaseManifest } from '../release/release.js';
 
@@ -90,7 +91,7 @@ async function transferFrom(
   }
   await writeFile(join(folder, CARD_FILE), cardText(calibration));
   await rm(destination, { recursive: true, force: true });
-  await rename(folder, destination);
+  await putFolder(folder, destination);
   if (policy === undefined || policy.calibration_id !== calibrationId(measured)) return { from, calibration };
   const transferred = { ...policy, release_id: to.id, calibration_id: calibrationId(calibration) };
   for (const { path } of policy.codes === undefined ? [] : [policy.codes.words, policy.codes.codes]) {

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   Field,
@@ -31,6 +31,7 @@ import { HUBNESS_COMPONENT_COUNT } from '../significance/pair-null.js';
 import type { HubnessTable } from '../significance/hubness.js';
 import { cardText } from '../significance/sidecar.js';
 import { sha256Hex } from '../canonical.js';
+import { putFolder } from '../durable.js';
 
 /** A calibration card without its files. */
 export type CardContent = Omit<CalibrationCard, 'files'>;
@@ -78,7 +79,7 @@ export async function writeCalibration(
   };
   await writeFile(join(folder, CARD_FILE), cardText(card));
   await rm(destination, { recursive: true, force: true });
-  await rename(folder, destination);
+  await putFolder(folder, destination);
   return card;
 }
 

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { canonicalJson } from '../canonical.js';
 import { Fault } from '../errors.js';
 import { readCardFile, unknownFormat } from '../json/card.js';
-import { hashFile, replaceFile } from '../release/hashed-file.js';
+import { replaceFile } from '../durable.js';
+import { hashFile } from '../release/hashed-file.js';
 import type { Release } from '../release/release.js';
 import {
   CARD_FILE,

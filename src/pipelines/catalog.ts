@@ -102,8 +102,7 @@ export function locateReleases({ config, table, scanned }: IndexCatalog): readon
   const onDisk: readonly LocatedRelease[] = [...scanned.releases, ...scanned.damaged];
   const directories = new Set(onDisk.map(({ directory }) => directory));
   const listed = table
-    .databases()
-    .flatMap(({ slug }) => table.releases(slug))
+    .allReleases()
     .map(({ slug, id }) => ({ slug, id, directory: releaseDirectory(config.indexesFolder, slug, id) }));
   return [...onDisk, ...listed.filter(({ directory }) => !directories.has(directory))];
 }

@@ -2,8 +2,8 @@ import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { readBuildSources } from '../build-release/build-folder.js';
 import { writing } from '../build-release/writing.js';
-import { REMOVED_PREFIX, type FoundRelease } from '../release/catalog.js';
-import { syncFolder } from '../release/hashed-file.js';
+import { REMOVED_PREFIX, releaseDirectory, type FoundRelease } from '../release/catalog.js';
+import { syncFolder } from '../durable.js';
 import type { IndexCatalog, LocatedRelease } from './catalog.js';
 
 /** Deletes releases with their evidence. Errors  those of the control store and of `writing` */
@@ -28,20 +28,22 @@ async function deleteRelease(
 }
 
 /**
- * Returns a release that stays and whose homolog source is this one.
+ * Returns a release that stays and whose homolog source is this one. The catalog knows the source of a release whose
+ * files are damaged or not mounted, too.
  * @param going  all releases that are deleted together
  */
 export function homologSourceUser(
-  { scanned }: Pick<IndexCatalog, 'scanned'>,
+  { config, table, scanned }: IndexCatalog,
   { id }: LocatedRelease,
   going: readonly LocatedRelease[],
-): FoundRelease | undefined {
+): Pick<FoundRelease, 'slug' | 'id'> | undefined {
   const deleted = new Set(going.map(({ directory }) => directory));
-  const staying = scanned.releases.filter(({ directory }) => !deleted.has(directory));
-  if (staying.some((other) => other.id === id)) return undefined;
-  return staying.find(({ manifest }) => {
-    const homologSource = manifest.relatives?.background;
-    return homologSource?.method === 'search' && homologSource.release_id === id;
+  const stays = (directory: string): boolean => !deleted.has(directory);
+  if (scanned.releases.some((other) => other.id === id && stays(other.directory))) return undefined;
+  return table.allReleases().find((row) => {
+    const source = row.manifest.relatives?.background;
+    const isUser = source?.method === 'search' && source.release_id === id;
+    return isUser && stays(releaseDirectory(config.indexesFolder, row.slug, row.id));
   });
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../canonical.js';
 import { Fault } from '../errors.js';
@@ -14,6 +14,7 @@ import {
   qualificationId,
   type PolicyCard,
 } from './policy-card.js';
+import { replaceFile } from '../durable.js';
 
 /** The qualified approximate policy of a release. */
 export interface Qualification {
@@ -66,8 +67,7 @@ export async function writePolicyCard(releaseDirectory: string, card: PolicyCard
   const folder = calibrationDirectory(releaseDirectory);
   await mkdir(folder, { recursive: true });
   const path = join(folder, POLICY_FILE);
-  await writeFile(`${path}.new`, policyText(card));
-  await rename(`${path}.new`, path);
+  await replaceFile(path, policyText(card));
   const own = [card.codes?.words.path, card.codes?.codes.path];
   for (const name of await readdir(folder)) {
     if (CODEBOOK_FILE_NAME.test(name) && !own.includes(name)) await rm(join(folder, name), { force: true });

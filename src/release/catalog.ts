@@ -1,7 +1,6 @@
-import type { Dirent } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
+import { listNames } from './list-names.js';
 import { readManifest } from './manifest.js';
 import type { ReleaseManifest } from './release.js';
 
@@ -100,21 +99,4 @@ export async function scanReleases(indexesFolder: string): Promise<ScannedReleas
     }
   }
   return { releases, damaged, unfinished, removed, besideDefault };
-}
-
-async function listNames(
-  path: string,
-): Promise<{ readonly folders: readonly string[]; readonly files: readonly string[] }> {
-  try {
-    const entries = await readdir(path, { withFileTypes: true });
-    const names = (isWanted: (entry: Dirent) => boolean): readonly string[] =>
-      entries
-        .filter(isWanted)
-        .map(({ name }) => name)
-        .sort();
-    return { folders: names((entry) => entry.isDirectory()), files: names((entry) => entry.isFile()) };
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return { folders: [], files: [] };
-    throw cause;
-  }
 }

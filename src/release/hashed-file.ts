@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, link, open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
+import { copyFile, link, open, rm, type FileHandle } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { Fault } from '../errors.js';
 import type { FileEntry } from './release.js';
 
@@ -114,29 +114,6 @@ export async function hashFile(
 export async function shareFile(from: string, to: string): Promise<void> {
   await rm(to, { force: true });
   await link(from, to).catch(() => copyFile(from, to, constants.COPYFILE_FICLONE));
-}
-
-/** Makes the names in a folder as durable as the files that they name. */
-export async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Writes a small file so that, whatever happens, either the old content is there or the new. */
-export async function replaceFile(path: string, text: string): Promise<void> {
-  const handle = await open(`${path}.new`, 'w');
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(`${path}.new`, path);
-  await syncFolder(dirname(path));
 }
 
 async function* readChunks(handle: FileHandle, limit: number): AsyncGenerator<Uint8Array> {

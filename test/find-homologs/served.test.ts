@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -85,6 +85,13 @@ describe('a database that is built with homologs from its own proteins', () => {
   it('protects the release that is its homolog source from removal', async () => {
     const homologSource = /by our own search of (dbr_\w+)/.exec(built)![1];
     await expect(gloaming('index', 'remove', homologSource, '--yes')).rejects.toThrow('remove that first');
+    const lab = join(bench.environment.GLOAMING_INDEXES!, 'lab');
+    const user = readdirSync(lab).find((name) => /^dbr_\w+$/.test(name) && name !== homologSource)!;
+    const manifest = join(lab, user, 'manifest.json');
+    // The catalog knows the homolog source of a release that cannot be read.
+    renameSync(manifest, `${manifest}.away`);
+    await expect(gloaming('index', 'remove', homologSource, '--yes')).rejects.toThrow('remove that first');
+    renameSync(`${manifest}.away`, manifest);
   });
 
   it('issues receipts that can be verified, with and without homologs of the query', async () => {

@@ -1,6 +1,6 @@
 // @module-tag fast
 
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -41,6 +41,24 @@ describe('the folders of releases', () => {
     expect(releases.unfinished).toEqual([{ slug: 'db', directory: join(folder, 'db', '.building-1') }]);
     expect(releases.removed).toEqual([join(folder, 'db', '.removed-dbr_1')]);
     expect(releases.besideDefault).toEqual([{ slug: 'db', id }]);
+  });
+
+  it('may be symbolic links; links that lead nowhere or in a circle count as absent', async () => {
+    const [indexes, otherDisk] = [join(folder, 'links'), join(folder, 'other-disk')];
+    mkdirSync(join(indexes, 'plain'), { recursive: true });
+    mkdirSync(join(otherDisk, 'whole'), { recursive: true });
+    const targets = [{ id: 'a', sequence: 'MKV' }];
+    const id = basename(await makeRelease(join(otherDisk, 'whole'), { targets }));
+    symlinkSync(join(otherDisk, 'whole'), join(indexes, 'linked'));
+    symlinkSync(join(otherDisk, 'whole', id), join(indexes, 'plain', id));
+    symlinkSync(join(otherDisk, 'not-mounted'), join(indexes, 'lost'));
+    symlinkSync(join(indexes, 'circle'), join(indexes, 'circle'));
+    const { releases, damaged } = await scanReleases(indexes);
+    expect(releases.map(({ slug, directory }) => [slug, directory])).toEqual([
+      ['linked', releaseDirectory(indexes, 'linked', id)],
+      ['plain', releaseDirectory(indexes, 'plain', id)],
+    ]);
+    expect(damaged).toEqual([]);
   });
 
   it('hold a release only under its own id', async () => {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault, Refusal } from '../../errors.js';
 import { CARD_FILE } from '../../encoder/card.js';
@@ -8,6 +8,7 @@ import type { Encoder, EncoderCard } from '../../encoder/encoder.js';
 import { backgroundProteins } from './background-proteins.js';
 import { stageEncoder, type AddEncoderRequest, type StagedCard } from './stage-encoder.js';
 import { suggestAffine } from './suggest-affine.js';
+import { putFolder } from '../../durable.js';
 
 export interface AddedEncoder {
   readonly card: EncoderCard;
@@ -34,7 +35,7 @@ export async function addEncoder(request: AddEncoderRequest): Promise<AddedEncod
     const { affine, residuesPerSecond } = await tryEncoder(staging, staged);
     const card = { ...staged.card, affine };
     await writeCard(staging, card);
-    await rename(staging, directory);
+    await putFolder(staging, directory);
     return { card, directory, residuesPerSecond };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;

@@ -2,7 +2,7 @@ import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { canonicalJson } from '../../canonical.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
-import { syncFolder } from '../../release/hashed-file.js';
+import { syncFolder } from '../../durable.js';
 import { lockFolder } from '../../processes.js';
 import type { BuildHomologs } from '../build-options.js';
 import { encodeProteins, type EncodeOptions } from '../encode-proteins.js';

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalSha256, sha256Hex } from '../../canonical.js';
 import { calibrationDirectory, type CalibrationCard } from '../../significance/card.js';
@@ -16,6 +16,7 @@ import { openTokenReader } from '../../release/rows/token-reader.js';
 import type { CalibrateOptions } from '../options.js';
 import { COMPOSITION_CARD, MEMBRANE_CARD } from './composition.js';
 import { repeatCard, repeatModel } from './repeats.js';
+import { putFolder } from '../../durable.js';
 
 /**
  * Options of the calibration that a reference null is made of. A calibration by the reference compares each member of
@@ -83,7 +84,7 @@ export async function writeReferenceNull(
   };
   await writeFile(join(folder, cardFile), referenceNullText(reference));
   await rm(destination, { recursive: true, force: true });
-  await rename(folder, destination);
+  await putFolder(folder, destination);
   return reference;
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { canonicalJson } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
 import { BATCH_PACK_MAX_QUERIES } from '../../limits.js';
-import { replaceFile } from '../../release/hashed-file.js';
+import { replaceFile } from '../../durable.js';
 import { batchesOf } from '../../search/batches.js';
 import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
 import { exists, readJson } from '../cluster/task-files.js';

@@ -4,7 +4,7 @@ import { canonicalJson } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
 import { BATCH_PACK_MAX_QUERIES } from '../../limits.js';
 import { neighboursDirectory } from '../../neighbours/card.js';
-import { replaceFile } from '../../release/hashed-file.js';
+import { replaceFile } from '../../durable.js';
 import type { FileEntry, TargetTable } from '../../release/release.js';
 import { batchEnd } from '../../search/batches.js';
 import { exists, readJson } from '../cluster/task-files.js';

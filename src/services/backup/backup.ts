@@ -1,6 +1,7 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lockFolder } from '../../processes.js';
+import type { EncoderFolders } from '../../encoder/find.js';
 import { Refusal } from '../../errors.js';
 import { hashFile } from '../../release/hashed-file.js';
 import { checkedRows } from '../../store/check/rows.js';
@@ -8,7 +9,7 @@ import { CONTROL_FOLDER } from '../../store/prepare.js';
 import { OBJECTS_FOLDER } from '../../store/objects/objects.js';
 import { openSnapshot, type Snapshot } from '../../store/snapshot.js';
 import { BackupBytes, INCOMING_FOLDER } from './bytes.js';
-import { listIndexFiles, unlistedReleases, type SourceFile } from './indexes.js';
+import { listIndexFiles, unlistedIndexFiles, type SourceFile } from './indexes.js';
 import { writeManifest, type BackupFile } from './manifest.js';
 
 interface BackupReport {
@@ -21,7 +22,7 @@ interface BackupReport {
 }
 
 interface BackupOptions {
-  readonly folders: { readonly dataFolder: string; readonly indexesFolder: string };
+  readonly folders: EncoderFolders & { readonly dataFolder: string };
   readonly target: string;
   readonly now: Date;
   /** Also reads and verifies files that earlier backups copied. */
@@ -38,9 +39,9 @@ const DATABASE_FILE = 'data.mdb';
  * server may be running: the control state is copied as a snapshot, and then all bytes that it refers to. If some were
  * deleted meanwhile, the control state is copied again. Existing content of the target is not copied again. An
  * interrupted backup can be resumed, and the earlier backup stays valid until the last rename.
- * Errors  Refusal `data_folder_empty`; `backup_source_damaged` naming what cannot be backed up, such as a release of
- *         the catalog without files; `build_running` where another backup writes into the target. The earlier backup
- *         stays
+ * Errors  Refusal `data_folder_empty`; `build_running` where another backup writes into the target;
+ *         `backup_source_damaged` naming what cannot be backed up, such as a release of the catalog that has lost its
+ *         files, its calibration or its encoder. The earlier backup stays
  */
 export async function backup(options: BackupOptions): Promise<BackupReport> {
   const { folders, target, now, isVerifying = false } = options;
@@ -81,12 +82,13 @@ async function copyMoment(
     await live.copyTo(control);
     const snapshot = await openSnapshot(moment);
     try {
-      const indexFiles = await listIndexFiles(folders.indexesFolder);
-      const sources = [...objectsOf(snapshot, folders.dataFolder), ...indexFiles];
+      const indexes = await listIndexFiles(folders);
+      const sources = [...objectsOf(snapshot, folders.dataFolder), ...indexes.files];
       const files: (BackupFile | undefined)[] = [];
       for (const source of sources) files.push(await copy.take(source));
       missing = [
-        ...unlistedReleases(snapshot, indexFiles),
+        ...unlistedIndexFiles(snapshot, indexes.files),
+        ...indexes.damaged,
         ...sources.filter((_, index) => files[index] === undefined).map(({ path }) => path),
       ];
       if (missing.length > 0) continue;

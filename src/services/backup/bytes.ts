@@ -1,7 +1,8 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { createReadStream } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { hashFile, openHashedFile, syncFolder } from '../../release/hashed-file.js';
+import { syncFolder } from '../../durable.js';
+import { hashFile, openHashedFile } from '../../release/hashed-file.js';
 
 /*
  * <backup>/

@@ -49,7 +49,9 @@ export async function checkIndexes(
       report('neighbours_damaged', `${slug}/${id}.neighbours`, sentenceOf(problem));
     }
   }
-  await checkEncoders(scanned, folders, report);
+  for (const { id, sha256, problem } of await encoderProblems(scanned.releases, folders)) {
+    report('encoder_missing', `${id} ${sha256}`, problem);
+  }
   for (const { directory } of scanned.unfinished) {
     report('build_unfinished', directory, 'A build was interrupted or is running.');
   }
@@ -73,21 +75,34 @@ function sentenceOf(problem: string): string {
   return `${problem}.`.replace(/\.\.$/, '.');
 }
 
-async function checkEncoders(
-  { releases }: ScannedReleases,
+/** An encoder that releases need and that is missing or damaged. */
+export interface EncoderProblem {
+  readonly id: string;
+  readonly sha256: string;
+  readonly problem: string;
+}
+
+/**
+ * Checks the encoder of each release, and returns those that are missing or damaged.
+ * Errors  none for damage
+ * Cost    one read of each encoder
+ */
+export async function encoderProblems(
+  releases: ScannedReleases['releases'],
   folders: EncoderFolders,
-  report: Report,
-): Promise<void> {
+): Promise<readonly EncoderProblem[]> {
   const needed = new Map<string, ReleaseManifest['encoder']>();
   for (const { manifest } of releases) needed.set(manifest.encoder.sha256, manifest.encoder);
+  const problems: EncoderProblem[] = [];
   for (const { id, sha256 } of needed.values()) {
     try {
       const directory = await findEncoderVersion(id, sha256, folders);
       await verifyEncoderFiles(directory, await readEncoderCard(directory));
     } catch (cause) {
-      report('encoder_missing', `${id} ${sha256}`, (cause as Error).message);
+      problems.push({ id, sha256, problem: (cause as Error).message });
     }
   }
+  return problems;
 }
 
 /** Checks for folders that an interrupted command did not rename to their final name. */

@@ -66,11 +66,16 @@ export class ReleaseTable<Manifest = unknown> {
     return this.#databases.get(idOrSlug) ?? this.databases().find((row) => row.id === idOrSlug);
   }
 
-  /** Newest first. */
+  /** Releases of one database, newest first. */
   releases(slug: string): readonly ReleaseRow<Manifest>[] {
-    return [...this.#releases.getRange().map(({ value }) => value)]
+    return this.allReleases()
       .filter((row) => row.slug === slug)
       .sort(newestFirst);
+  }
+
+  /** Releases of all databases. */
+  allReleases(): ReleaseRow<Manifest>[] {
+    return [...this.#releases.getRange().map(({ value }) => value)];
   }
 
   /** One row for each database that holds this release. Equal content has one id in all databases. */

@@ -255,9 +255,10 @@ describe('a keyed request whose server failed before its response', () => {
 describe('a secret in a response', () => {
   it('is in plain text neither in the control state nor in a backup', async () => {
     expect(secrets.size).toBe(6);
-    const { dataFolder, indexesFolder } = small.appliance.config;
+    const folders = small.appliance.config;
+    const { dataFolder } = folders;
     const target = mkdtempSync(join(tmpdir(), 'gloaming-secrets-'));
-    await backup({ folders: { dataFolder, indexesFolder }, target, now: new Date() });
+    await backup({ folders, target, now: new Date() });
     const sealing = await sealingKey(small.appliance.store);
     const masterKey = readFileSync(join(dataFolder, SECRET_KEY_FILE), 'utf8').trim();
     const hidden = [...secrets, sealing.toString('base64'), masterKey].flatMap((text) => [
