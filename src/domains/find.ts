@@ -1,6 +1,17 @@
-import { logAcceptedShare } from '../search/pairs/accepted.js';
+import {
+  LARGEST_CONDITIONAL_PROBABILITY,
+  largestListed,
+  logAcceptedShare,
+} from '../search/pairs/accepted.js';
 import { searchMany } from '../search/search.js';
-import type { Candidate, NamedQuery, SearchEngine, SearchSettings } from '../search/search-types.js';
+import type {
+  Candidate,
+  FurtherAlignment,
+  NamedQuery,
+  SearchEngine,
+  SearchSettings,
+} from '../search/search-types.js';
+import { PAIR_ALIGNMENTS_MAX_COUNT } from '../limits.js';
 import { familyIdOf } from '../release/family-id.js';
 import type { Release } from '../release/release.js';
 import {
@@ -13,7 +24,7 @@ import {
 } from './domain.js';
 
 export interface FindOptions {
-  /** Largest E-value of a domain. */
+  /** Largest E-value of a family's best domain, and largest conditional E-value of its others. */
   readonly maxEValue: number;
   /** Searches of one protein: the whole one, then what is left uncovered. ≥ 1 */
   readonly rounds: number;
@@ -32,8 +43,9 @@ interface Stretch {
 }
 
 /**
- * Finds the domains of some proteins. A search gives one alignment per family, so what no domain covers is searched
- * again, for repeats and for domains beside stronger ones. The E-value of a domain is that of the search that found it.
+ * Finds the domains of some proteins. What no domain covers is searched again, for domains beside stronger ones. The
+ * E-value of a domain is that of the search that found it. Further domains of a family that the protein has need a
+ * conditional E-value within the cut-off only.
  * A protein whose length or composition the calibration does not cover has no domains.
  * Errors  those of searchMany
  */
@@ -57,6 +69,10 @@ export async function findDomains(
     length: sequence.length,
     domains: domains[index]
       .map((domain) => withConditional(domain, accepted[index].size))
+      // Families that later rounds accept raise the conditional E-values of earlier domains.
+      .filter(
+        (domain) => Math.min(domain.logEValue, domain.conditionalLogEValue) <= Math.log(options.maxEValue),
+      )
       .toSorted((a, b) => a.start - b.start || a.end - b.end),
     ...(unjudged.has(index) && { hasNoEValues: true as const }),
   }));
@@ -85,48 +101,84 @@ async function searchStretches(
 ): Promise<ReadonlyMap<number, readonly FoundDomain[]>> {
   const results = await searchMany(
     stretches.map(({ query }) => query),
-    { ...settings, evidence: 'pairwise_sequence_alignment', significance: 'if_available' },
+    {
+      ...settings,
+      evidence: 'pairwise_sequence_alignment',
+      significance: 'if_available',
+      ...furtherOf(engine.release, settings.targetSpace, maxEValue),
+    },
     engine,
     signal,
   );
-  const found = new Map<number, readonly FoundDomain[]>();
-  for (const [index, { candidates }] of results.entries()) {
+  const hits = results.map(({ candidates }, index) => {
     const { protein, start } = stretches[index];
     if (round === 1 && candidates.some(isOfUncoveredQuery)) unjudged.add(protein);
-    const hits = candidates.flatMap((candidate) => {
-      const domain = domainOf(candidate, engine.release, start, round);
-      return domain !== undefined && domain.logEValue <= Math.log(maxEValue) ? [domain] : [];
-    });
-    for (const { family } of hits) accepted[protein].add(family.id);
-    const chosen = chooseDomains(hits);
+    return candidates.flatMap((candidate) => domainsOf(candidate, engine.release, start, round));
+  });
+  for (const [index, { protein }] of stretches.entries()) {
+    for (const { family, logEValue } of hits[index]) {
+      if (logEValue <= Math.log(maxEValue)) accepted[protein].add(family.id);
+    }
+  }
+  const found = new Map<number, readonly FoundDomain[]>();
+  for (const [index, { protein }] of stretches.entries()) {
+    const families = accepted[protein];
+    const chosen = chooseDomains(hits[index].filter((hit) => isAccepted(hit, families, maxEValue)));
     if (chosen.length > 0) found.set(protein, [...(found.get(protein) ?? []), ...chosen]);
   }
   return found;
+}
+
+/** Whether a domain counts. @param accepted  ids of the families that the protein has */
+function isAccepted(
+  { family, logEValue, logCount }: FoundDomain,
+  accepted: ReadonlySet<string>,
+  maxEValue: number,
+): boolean {
+  if (!accepted.has(family.id)) return false;
+  const share = logAcceptedShare(accepted.size, logCount);
+  return logEValue <= Math.log(largestListed(maxEValue, share, logCount));
 }
 
 function isOfUncoveredQuery({ significance }: Candidate): boolean {
   return significance.kind === 'unsupported' && significance.reason.startsWith('query_');
 }
 
-/** Returns the domain of a family in a protein; undefined if the pair has no alignment or no E-value. */
-function domainOf(
-  { significance, alignment, targetIndex }: Candidate,
+/**
+ * Bounds of further alignments of a family with a protein, which are its repeats. Databases without homologs have none:
+ * there, each alignment would be encoded anew (search/further.ts), and the next round finds the repeats, too.
+ */
+function furtherOf(
+  { tokens }: Release,
+  { searchedTargetCount }: SearchSettings['targetSpace'],
+  maxEValue: number,
+): Pick<SearchSettings, 'alignments'> {
+  if (tokens.profiles === undefined) return {};
+  const largest = Math.min(maxEValue, LARGEST_CONDITIONAL_PROBABILITY * searchedTargetCount);
+  return { alignments: { maxCount: PAIR_ALIGNMENTS_MAX_COUNT, maxEValue: largest } };
+}
+
+/** Returns the domains of a family in a protein; none if the pair has no alignment or no E-value. */
+function domainsOf(
+  { significance, alignment, further, targetIndex }: Candidate,
   release: Release,
   offset: number,
   round: number,
-): FoundDomain | undefined {
-  if (significance.kind !== 'supported' || alignment === undefined) return undefined;
-  return {
-    family: familyOf(release, targetIndex),
-    start: offset + alignment.queryStart,
-    end: offset + alignment.queryEnd,
-    familyStart: alignment.targetStart,
-    familyEnd: alignment.targetEnd,
-    logEValue: significance.logEValue,
+): readonly FoundDomain[] {
+  if (significance.kind !== 'supported' || alignment === undefined) return [];
+  const family = familyOf(release, targetIndex);
+  const best: Omit<FurtherAlignment, 'rawScore'> = further?.best ?? { ...alignment, significance };
+  return [best, ...(further?.alignments ?? [])].map((each) => ({
+    family,
+    start: offset + each.queryStart,
+    end: offset + each.queryEnd,
+    familyStart: each.targetStart,
+    familyEnd: each.targetEnd,
+    logEValue: each.significance.logEValue,
     logCount: significance.population.logCount,
-    bitScore: significance.bitScore,
+    bitScore: each.significance.bitScore,
     round,
-  };
+  }));
 }
 
 function familyOf({ targets }: Release, target: number): FamilyName {

@@ -36,6 +36,8 @@ export const QUICK_SAMPLE_COUNT = 1_600;
 const MAX_SAMPLE_COUNT = 65_535;
 /** Scores of shorter proteins are so coarse that no tail fits them. */
 const FEWEST_RESIDUES = 30;
+/** Fewest proteins that have FEWEST_PAIRS pairs. */
+const FEWEST_PROTEINS = Math.ceil((1 + Math.sqrt(1 + 8 * FEWEST_PAIRS)) / 2);
 /** Every fourth protein is held out: one pair in sixteen tests the fit of nine in sixteen. */
 const HOLDOUT_STRIDE = 4;
 /** Every second protein of a small sample is held out. */
@@ -161,8 +163,12 @@ function chooseSample({ release, sampleCount }: CalibrateOptions, random: Random
   }
   const count = Math.min(MAX_SAMPLE_COUNT, sampleCount ?? DEFAULT_SAMPLE_COUNT);
   const chosen = sampleDistinct(usable.length, count, random);
-  if ((chosen.length * (chosen.length - 1)) / 2 < FEWEST_PAIRS) {
-    throw impossible(release, `only ${chosen.length} have ${FEWEST_RESIDUES} residues or more`);
+  if (chosen.length < FEWEST_PROTEINS) {
+    throw impossible(
+      release,
+      `${chosen.length} of its ${release.targets.count} proteins have ${FEWEST_RESIDUES} residues or more, and ` +
+        `${FEWEST_PROTEINS} are needed`,
+    );
   }
   return chosen.map((index) => usable[index]);
 }
@@ -184,13 +190,16 @@ function labelsOf({ release, labels }: CalibrateOptions, targets: Uint32Array): 
 
 function fitOrRefuse(release: Release, fit: NullFit | undefined): NullFit {
   if (fit !== undefined) return fit;
-  throw impossible(release, 'their scores do not vary, or almost all are homologs');
+  throw impossible(
+    release,
+    `the scores of its ${release.targets.count} proteins do not vary, or almost all are homologs`,
+  );
 }
 
 function impossible({ id, targets }: Release, why: string): Refusal {
   return new Refusal(
     'calibration_impossible',
-    `Release ${id} cannot be calibrated: of its ${targets.count} proteins ${why}. Searches work, without E-values.`,
+    `Release ${id} cannot be calibrated: ${why}. Searches work, without E-values.`,
     { targets: targets.count },
   );
 }

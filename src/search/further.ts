@@ -1,10 +1,10 @@
 import type { AffineAlignment, KernelBackend, KernelOptions, QueryTokens } from '../kernels/kernels.js';
 import { openInMemory } from '../kernels/memory-store.js';
 import { sourceOf, tokensOfStretch } from '../kernels/stretch-tokens.js';
-import { ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS, PAIR_ALIGNMENTS_MAX_COUNT } from '../limits.js';
+import { PAIR_ALIGNMENTS_MAX_COUNT } from '../limits.js';
 import { openTokenReader } from '../release/rows/token-reader.js';
 import { tracePath } from './align.js';
-import { countWithin, largestListed, logAcceptedShare } from './pairs/accepted.js';
+import { countWithin, largestListed, largestRefined, logAcceptedShare } from './pairs/accepted.js';
 import type {
   AlignmentSignificance,
   JudgeAlignment,
@@ -126,7 +126,7 @@ function listAlignments(
   const share = isAccepted(judged, maxEValue)
     ? { logAcceptedShare: logAcceptedShare(acceptedCount, ofPair.population.logCount) }
     : {};
-  const largest = largestListed(maxEValue, share.logAcceptedShare ?? 0);
+  const largest = largestListed(maxEValue, share.logAcceptedShare ?? 0, ofPair.population.logCount);
   const isListed = ({ significance }: JudgedPath): boolean => significance.eValue <= largest;
   const significant = others.filter(isListed);
   const isLastListed = others.length > 0 && isListed(others.at(-1)!);
@@ -151,7 +151,10 @@ function largestSearched(
   maxEValue: number,
 ): number {
   const logShare = eValue <= maxEValue ? logAcceptedShare(acceptedCount, population.logCount) : 0;
-  return Math.max(maxEValue * SEARCHED_E_VALUE_FACTOR, largestListed(maxEValue, logShare));
+  return Math.max(
+    maxEValue * SEARCHED_E_VALUE_FACTOR,
+    largestListed(maxEValue, logShare, population.logCount),
+  );
 }
 
 function traced(
@@ -318,10 +321,11 @@ export function createRefinement(
       return areOfOnePiece(path, known) ? path : known;
     };
     const refined = plain.slice();
+    const largest = largestRefined(maxEValue, logCount);
     for (const [at, judged] of plain.entries()) {
-      if (!isRefined(judged, maxEValue)) continue;
+      if (!isRefined(judged, largest)) continue;
       const { path: known, rawScore, significance } = judged;
-      const own = ownStretches(known, othersOf(refined, at, maxEValue), query.length, target.length);
+      const own = ownStretches(known, othersOf(refined, at, largest), query.length, target.length);
       const queryWindow = windowOf({ start: known.queryStart, end: known.queryEnd }, query.length);
       const targetWindow = windowOf({ start: known.targetStart, end: known.targetEnd }, target.length);
       const windows = {
@@ -361,15 +365,16 @@ export function createPathFinder(
   engine: SearchEngine,
   options: KernelOptions,
 ): Refine {
-  return async ({ targetIndex, tokens }, plain) => {
+  return async ({ targetIndex, tokens, logCount }, plain) => {
     if (tokens === undefined) return plain;
     const sequence = engine.release.targets.sequence(targetIndex);
     const target = { sequence, tokens };
     const found = plain.slice();
+    const largest = largestRefined(maxEValue, logCount);
     for (const [at, judged] of plain.entries()) {
-      if (!isRefined(judged, maxEValue)) continue;
+      if (!isRefined(judged, largest)) continue;
       const { path: known } = judged;
-      const others = othersOf(found, at, maxEValue);
+      const others = othersOf(found, at, largest);
       const own = ownStretches(known, others, query.sequence.length, sequence.length);
       const path = await pathWithin(query, target, extended(known, MARGIN, own), engine, options);
       if (areOfOnePiece(path, known)) found[at] = { ...judged, path };
@@ -378,13 +383,14 @@ export function createPathFinder(
   };
 }
 
-function isRefined({ significance }: JudgedPath, maxEValue: number): boolean {
-  return significance.eValue <= Math.max(ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS, maxEValue);
+/** Alignments that are refined: those with an E-value up to `largest`. */
+function isRefined({ significance }: JudgedPath, largest: number): boolean {
+  return significance.eValue <= largest;
 }
 
 /** Other alignments that bound the stretches of one. */
-function othersOf(list: readonly JudgedPath[], at: number, maxEValue: number): readonly AffineAlignment[] {
-  return list.filter((other, place) => place !== at && isRefined(other, maxEValue)).map(({ path }) => path);
+function othersOf(list: readonly JudgedPath[], at: number, largest: number): readonly AffineAlignment[] {
+  return list.filter((other, place) => place !== at && isRefined(other, largest)).map(({ path }) => path);
 }
 
 function wholeOf(query: string, target: string): Stretches {

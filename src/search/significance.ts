@@ -248,20 +248,24 @@ function judgementsOf(
 
 /**
  * Judges further alignments by the null of their stretches. Moments, hubness and the reversed-query control stay those
- * of the whole pair. Stretches whose lengths the calibration does not cover get the bin of the pair.
+ * of the whole pair. Stretches whose lengths the calibration does not cover get the bin of the pair. A stretch that is
+ * too short for it counts as one of the least length.
  */
 function alignmentJudge(
   places: readonly (Place | UnsupportedReason)[],
   { card, bins, pairNull, logLevel }: Calibration,
   logCount: number,
 ): JudgeAlignment {
+  const { supported } = card;
   const placeOf = new Map<number, Place>();
   for (const place of places) if (typeof place !== 'string') placeOf.set(place.targetIndex, place);
   return (targetIndex, rawScore, stretches) => {
     const place = placeOf.get(targetIndex);
     if (place === undefined) return undefined;
-    const { queryLength, targetLength } = stretches ?? place.pair;
     const { score, control } = place;
+    const lengths = stretches ?? place.pair;
+    const queryLength = Math.max(lengths.queryLength, supported.query_minimum_residues);
+    const targetLength = Math.max(lengths.targetLength, supported.target_minimum_residues);
     const { meanClosestCosine } = stretches ?? score;
     const pair = { ...place.pair, queryLength, targetLength };
     const ownBin = binOf(bins, card, queryLength, targetLength);

@@ -50,7 +50,7 @@ export interface AnnotatedProteome {
 
 /** Proteins that are searched together and whose domains are then durable. */
 const BATCH_PROTEINS = 32;
-const FORMAT = 'gloaming-annotation/2';
+const FORMAT = 'gloaming-annotation/3';
 
 /**
  * Annotates the proteins of a FASTA file with the domains of a database of families, and writes them as TSV, GFF3,

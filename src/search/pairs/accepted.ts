@@ -20,13 +20,28 @@ export function logAcceptedShare(acceptedCount: number, logCount: number): numbe
 }
 
 /**
+ * Largest tail probability of an alignment that a conditional E-value lists. A pair has many stretches, and chance
+ * finds fragments of some residues in them. In a small database, these have E-values of less than 10.
+ */
+export const LARGEST_CONDITIONAL_PROBABILITY = 0.01;
+
+/**
+ * Returns the largest E-value of an alignment that is refined.
+ * @param logCount  ln of the number of targets that E-values count among
+ */
+export function largestRefined(maxEValue: number, logCount: number): number {
+  const ofProbability = LARGEST_CONDITIONAL_PROBABILITY * Math.exp(logCount);
+  return Math.max(maxEValue, Math.min(ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS, ofProbability));
+}
+
+/**
  * Returns the largest E-value of a listed alignment: that whose conditional E-value is the cut-off, but not above what
  * is refined. Fragments of some residues would be listed otherwise, where a cut-off accepts many targets.
  * @param logShare  ln of accepted ÷ searched targets; 0 for a target that is not accepted
+ * @param logCount  as of `largestRefined`
  */
-export function largestListed(maxEValue: number, logShare: number): number {
-  const ofConditional = maxEValue * Math.exp(-logShare);
-  return Math.max(maxEValue, Math.min(ofConditional, ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS));
+export function largestListed(maxEValue: number, logShare: number, logCount: number): number {
+  return Math.min(maxEValue * Math.exp(-logShare), largestRefined(maxEValue, logCount));
 }
 
 /** Number of candidates with an E-value within the cut-off. */
