@@ -1,5 +1,5 @@
 import type { HomologyCandidate, HomologyCandidateSet } from '../clients/typescript/types/homology.js';
-import { RANK_ORDER, type Order } from './result/columns.js';
+import type { FirstSort } from './result/columns.js';
 import { hitOf, type ResultSet } from './result/hits.js';
 
 /** Content of a report file, as src/cli/report/report.ts writes it. */
@@ -10,7 +10,7 @@ interface ReportFile {
   /** Absent in reports of earlier versions. */
   readonly manual_url?: string;
   /** Absent in reports of earlier versions, which were ordered by distance. */
-  readonly sort?: ReportSort;
+  readonly sort?: FirstSort;
   readonly results: readonly {
     readonly query: ResultSet['query'];
     readonly database: HomologyCandidateSet['database'];
@@ -24,13 +24,11 @@ interface ReportFile {
   }[];
 }
 
-type ReportSort = 'rank' | 'evalue' | 'score';
-
 export interface Report {
   readonly title: string;
   readonly madeBy: string;
   readonly manualUrl: string | undefined;
-  readonly sort: ReportSort;
+  readonly sort: FirstSort;
   readonly results: readonly ResultSet[];
 }
 
@@ -67,11 +65,4 @@ export function readReport(text: string): Report {
       warnings: [],
     })),
   };
-}
-
-/** Order of the table at first: by score where no hit has an E-value. */
-export function firstOrder(sort: ReportSort, { hits }: Pick<ResultSet, 'hits'>): Order {
-  const hasEValues = hits.some(({ logE }) => logE !== undefined);
-  if (sort === 'evalue' && hasEValues) return { column: 'evalue', isDescending: false };
-  return sort === 'rank' ? RANK_ORDER : { column: 'score', isDescending: true };
 }

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { counted } from './parts/format.js';
 import type { ResultSet } from './result/hits.js';
 import { ResultView } from './result/result-view.js';
-import { firstOrder, readReport, type Report } from './report-data.js';
+import { readReport, type Report } from './report-data.js';
 import { surprise } from './result/colour.js';
 
 /** Shows the results of a file without a server: a list of the queries beside the selected one. */
@@ -56,7 +56,7 @@ function ReportView({ report }: { readonly report: Report }) {
               key={at}
               result={chosen}
               tools={manualUrl === undefined ? {} : { manualHref: manualUrl }}
-              firstOrder={firstOrder(sort, chosen)}
+              sort={sort}
             />
           )}
         </div>

@@ -37,7 +37,7 @@ export interface ExpectedStage {
 /** Time, disk and memory of a build beforehand. */
 export interface BuildEstimate {
   readonly extent: BuildExtent;
-  /** False where the extent was extrapolated from the first proteins. */
+  /** False where the extent was extrapolated from the first million proteins. */
   readonly isExact: boolean;
   readonly stages: readonly ExpectedStage[];
   /** Files of the release, and the work files that lie beside them until the end of the build. */
@@ -132,14 +132,19 @@ export function guessedExtent(bytes: number): BuildExtent {
   return { bytes, residues, proteins: Math.ceil(residues / RESIDUES_PER_PROTEIN) };
 }
 
-const SAMPLED_PROTEINS = 2_000;
-/** Residues that measure an encoder whose rate is not known. */
+/** Proteins that are counted; a larger input is extrapolated. They take a quarter of a minute to read. */
+const COUNTED_PROTEINS = 1_000_000;
+/** Proteins that are read between two looks at the signal. */
+const CHECKED_PROTEINS = 10_000;
+/** Proteins from which an encoder is measured whose rate is not known. */
+const KEPT_PROTEINS = 2_000;
+/** Residues of that measurement. */
 const PROBE_RESIDUES = 60_000;
 
 /**
- * Estimates time, disk and memory of a build. Reads the first 2,000 proteins, and encodes some of them where this
+ * Estimates time, disk and memory of a build. Reads up to a million proteins, and encodes some of them where this
  * machine has never measured the encoder. Builds nothing.
- * Errors  those of openInput and of reading its first proteins; Refusal `encoder_not_found`; Faults of the encoder
+ * Errors  those of openInput and of reading its proteins; Refusal `encoder_not_found`; Faults of the encoder
  */
 export async function estimateBuild(
   config: ApplianceConfig,
@@ -189,25 +194,29 @@ async function sampleInput(options: InputOptions, events: PipelineEvents): Promi
   try {
     const source = await opened.input.open(scratch);
     const sequences: string[] = [];
-    let bytes = 0;
+    let [bytes, proteins, residues] = [0, 0, 0];
     let isExact = true;
     try {
       for await (const { text } of source.proteins((count) => (bytes += count))) {
-        sequences.push(normaliseProtein(text).sequence);
-        if (sequences.length < SAMPLED_PROTEINS) continue;
-        isExact = false;
-        break;
+        if (proteins === COUNTED_PROTEINS) {
+          isExact = false;
+          break;
+        }
+        const { sequence } = normaliseProtein(text);
+        if (sequences.length < KEPT_PROTEINS) sequences.push(sequence);
+        proteins += 1;
+        residues += sequence.length;
+        if (proteins % CHECKED_PROTEINS === 0) events.signal?.throwIfAborted();
       }
     } finally {
       source.close();
     }
-    if (sequences.length === 0) throw new Refusal('invalid_fasta', 'The input has no protein.');
+    if (proteins === 0) throw new Refusal('invalid_fasta', 'The input has no protein.');
     const share = isExact ? 1 : source.totalBytes / Math.max(1, bytes);
-    const residues = sequences.reduce((sum, { length }) => sum + length, 0);
     const scaled = (count: number): number => Math.round(count * Math.max(1, share));
     const extent = {
       bytes: source.totalBytes,
-      proteins: scaled(sequences.length),
+      proteins: scaled(proteins),
       residues: scaled(residues),
     };
     return { extent, isExact: isExact || share <= 1, sequences };

@@ -100,11 +100,13 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await page.getByRole('button', { name: '#' }).click();
   });
 
-  it('shows the same result again at its permalink', async () => {
+  it('shows the same result again at its permalink, ordered by distance without E-values', async () => {
     const before = await rows();
     const other = await watched.context.newPage();
     await other.goto(page.url());
     await other.locator('.hit').first().waitFor();
+    const headers = await other.locator('[aria-sort=ascending], [aria-sort=descending]').allTextContents();
+    expect(headers).toEqual(['#']);
     expect(await rowsOf(other)).toEqual(before);
     await other.close();
   });

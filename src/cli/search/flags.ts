@@ -12,8 +12,8 @@ const THREADS_MAX = 256;
 export function addSearchOptions(command: Command): Command {
   const limitHelp =
     `nearest candidates per query, 1 to ${RETAINED_MAX_CANDIDATES} ` +
-    `(default: ${CUT_OFF_LIMIT} with cut-offs or as a3m, or as many as the coded policy lists, ` +
-    `${TABLE_LIMIT} in a table, else ${DEFAULT_LIMIT})`;
+    `(default: ${CUT_OFF_LIMIT} with cut-offs or as a3m, or as many as the approximate policy lists, ` +
+    `${TABLE_LIMIT} in a table, which shows the best of the nearest 500, else ${DEFAULT_LIMIT})`;
   command.option(
     '-d, --database <name>',
     'slug or id of a database, or a release id (dbr_…); default: the default one',

@@ -7,18 +7,42 @@ import { warningLine } from '../terminal/warning.js';
 /* Length of the list of a search. Apart from options.ts, because the help of a search does not need policy cards. */
 
 /**
+ * Nearest candidates of an exhaustive search from which a table chooses by E-value. Homologs with small E-values are
+ * not always among the nearest: near proteins of unusual compositions come before them.
+ */
+const CHOSEN_FROM = 500;
+
+/**
  * Limit of the search. The table shows the best few candidates. Other formats have the default of the HTTP route. With
- * cut-offs, the coded policy lists as many candidates as it can: a longer list would make a bulk search exhaustive.
+ * cut-offs, the approximate policy lists as many candidates as it can: a longer list would make the search exhaustive.
  * @param card  of the policy that the database offers; undefined if it offers none
  */
 export function limitOf(flags: SearchFlags, card: PolicyCard | undefined): number {
+  const shown = tableLimitOf(flags, card);
+  if (shown !== undefined) return Math.max(shown, CHOSEN_FROM);
   if (flags.limit !== undefined) return flags.limit;
   const format = formatIn(flags);
-  if (format === 'a3m' || flags.propagation === true || Object.keys(cutOffsOf(flags)).length > 0) {
-    const isCoded = flags.guarantee !== 'exhaustive' && card !== undefined && policyKindOf(card) === 'coded';
-    return isCoded ? Math.min(CUT_OFF_LIMIT, longestListing(card)) : CUT_OFF_LIMIT;
+  if (format === 'a3m' || isCut(flags)) {
+    const isApproximate = flags.guarantee !== 'exhaustive' && card !== undefined;
+    return isApproximate ? Math.min(CUT_OFF_LIMIT, longestListing(card)) : CUT_OFF_LIMIT;
   }
   return format === 'table' ? TABLE_LIMIT : DEFAULT_LIMIT;
+}
+
+/**
+ * Number of candidates that a table of an exhaustive search shows: those with the smallest E-values of the nearest.
+ * Undefined if all listed candidates are shown. An approximate policy chooses by E-value itself.
+ * @param card  as of `limitOf`
+ */
+export function tableLimitOf(flags: SearchFlags, card: PolicyCard | undefined): number | undefined {
+  const { limit = TABLE_LIMIT, guarantee, significance, sort = 'evalue' } = flags;
+  const isApproximate = guarantee !== 'exhaustive' && card !== undefined && limit <= longestListing(card);
+  if (isApproximate || formatIn(flags) !== 'table' || isCut(flags)) return undefined;
+  return sort === 'evalue' && significance !== 'not_requested' ? limit : undefined;
+}
+
+function isCut(flags: SearchFlags): boolean {
+  return flags.propagation === true || Object.keys(cutOffsOf(flags)).length > 0;
 }
 
 /**

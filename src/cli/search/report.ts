@@ -17,6 +17,8 @@ export interface SearchReport {
   /** Its candidates are those that are shown, in the order `sort`. */
   readonly result: SearchResult;
   readonly sort: Sort;
+  /** Nearest candidates from which those that are shown were chosen by E-value; absent if all are shown. */
+  readonly chosenFromCount?: number;
   /** Number of candidates that the cut-offs excluded. */
   readonly leftOutCount: number;
   /** Whether any candidate, shown or excluded, has an E-value. Default: whether a shown one has. */

@@ -19,7 +19,7 @@ import { formatArrow, formatAsExport, formatFasta, formatTsv, writeAlignments } 
 import { addHomologRows, deepRowsOf, refuseRoundsWithoutCalibration } from './deep-rows.js';
 import { readFilterExpressions } from './filter.js';
 import { formatHtml, formatJson } from './json.js';
-import { describeLongList, limitOf } from './limit.js';
+import { describeLongList, limitOf, tableLimitOf } from './limit.js';
 import {
   evidenceOf,
   exportFormatOf,
@@ -119,7 +119,8 @@ export async function runSearch(fasta: string, given: SearchFlags, context: Comm
     warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
     warnOfEvidence(engine, flags, context);
     warnOfMissingEValues(engine, database, flags, context);
-    context.stderr.write(describeLongList(settings, engine.qualification?.card));
+    const card = engine.qualification?.card;
+    context.stderr.write(describeLongList(settings, card));
     const queries = warnOfRepeatedIds(queriesOf(fasta, context), context);
     const isSingle = format === 'a3m' && !isArchive(flags.output) && !isFolder(flags.output);
     const usedQueries = isSingle ? onlyQuery(queries) : queries;
@@ -128,7 +129,8 @@ export async function runSearch(fasta: string, given: SearchFlags, context: Comm
     const rounds = deep.rounds > 1 ? deep : undefined;
     const searched = searchAll(usedQueries, settings, engine, stopping.signal, rounds);
     const reports = reportsOf(searched, settings, { engine, database, serverVersion });
-    const shown = shownReports(reports, flags, asked, propagation, context);
+    const shownCount = tableLimitOf(flags, card);
+    const shown = shownReports(reports, flags, { ...asked, shownCount }, propagation, context);
     const search = { ...own, limit: settings.limit, signal: stopping.signal };
     const deepened = await addHomologRows(shown, deep, search);
     const answers = format === 'a3m' ? warnOfLoneQuery(deepened, context) : deepened;
@@ -181,7 +183,7 @@ function settingsOf(
 function shownReports(
   reports: AsyncIterable<SearchReport>,
   flags: SearchFlags,
-  { format, selection, bounds }: Asked,
+  { format, selection, bounds, shownCount }: Asked & { readonly shownCount: number | undefined },
   propagation: Awaited<ReturnType<typeof openPropagation>> | undefined,
   context: CommandContext,
 ): AsyncIterable<SearchReport> {
@@ -189,7 +191,7 @@ function shownReports(
   const explained = reportUnsupported(reported, format, context);
   const whole =
     propagation === undefined ? explained : propagateReports(explained, propagation, selection.cutOffs);
-  const shown = selectReports(whole, selection, format, context);
+  const shown = selectReports(whole, { ...selection, shownCount }, format, context);
   return bounds === undefined ? shown : reportCutAlignments(shown, bounds, context);
 }
 

@@ -11,6 +11,8 @@ import type { SearchReport } from './report.js';
 interface Selection {
   readonly cutOffs: CutOffs;
   readonly sort: Sort;
+  /** Candidates that are shown of those within the cut-offs, the first in the order. Default: all. */
+  readonly shownCount?: number;
 }
 
 /** Errors  Refusal `significance_unavailable` if a bound on E-values would exclude every candidate */
@@ -47,8 +49,9 @@ export async function* selectReports(
     leftOutCount += selected.leftOutCount;
     yield {
       ...report,
-      result: { ...report.result, candidates: selected.selected },
+      result: { ...report.result, candidates: selected.selected.slice(0, selection.shownCount) },
       sort: selection.sort,
+      ...(selection.shownCount !== undefined && { chosenFromCount: selected.selected.length }),
       leftOutCount: selected.leftOutCount,
       hasEValues: hasSome,
     };

@@ -202,22 +202,31 @@ function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1).trimEnd()}…`;
 }
 
+/** Says of how many proteins the shown ones were chosen. */
+function describeListed({ result, targetSpace, chosenFromCount }: SearchReport, foundCount: number): string {
+  const { candidates, isResultLimitReached, policy } = result;
+  const count = formatCount(foundCount);
+  const searched = formatCount(targetSpace.searchedTargetCount);
+  if (chosenFromCount !== undefined && chosenFromCount > candidates.length) {
+    return `The best ${count} of the nearest ${formatCount(chosenFromCount)} of ${searched}; --limit shows more.`;
+  }
+  if (!isResultLimitReached) return `All ${count} were looked at.`;
+  // An approximate policy lists the best evidence of what it measures.
+  const listed = policy.isExhaustive ? `nearest ${count}` : `${count} with the best evidence`;
+  return `The ${listed} of ${searched}; --limit looks at more.`;
+}
+
 function footOf(report: SearchReport, { isTerminal, manual }: Layout): string {
   const { result, request, targetSpace, sort, leftOutCount, release } = report;
-  const { candidates, isResultLimitReached } = result;
+  const { candidates } = result;
   const foundCount = candidates.length + leftOutCount;
   if (foundCount === 0) {
     const hints = explainEmptySelection(targetSpace.canonicalFilter, release);
     return ['No protein passes the filter, so nothing was compared.', ...hints, ''].join('\n');
   }
-  const count = formatCount(foundCount);
   const { hasEValues = candidates.some((candidate) => eValueOf(candidate) !== undefined) } = report;
-  // An approximate policy lists the best evidence of what it measures.
-  const listed = result.policy.isExhaustive ? `nearest ${count}` : `${count} with the best evidence`;
   const lines = [
-    isResultLimitReached
-      ? `The ${listed} of ${formatCount(targetSpace.searchedTargetCount)}; --limit looks at more.`
-      : `All ${count} were looked at.`,
+    describeListed(report, foundCount),
     ...[describeLeftOut(leftOutCount, foundCount)].filter((line) => line !== ''),
     describeOrder(sort, hasEValues),
     'A distance of 0 is the same protein; near does not mean homologous.',

@@ -194,8 +194,23 @@ export interface Order {
   readonly isDescending: boolean;
 }
 
+/** What a table is ordered by at first. */
+export type FirstSort = 'rank' | 'evalue' | 'score';
+
+/**
+ * Order of a table at first.
+ * @param sort  by score in the place of E-values if no hit has one. Default: by E-value, or by distance without them
+ */
+export function firstOrder(sort: FirstSort | undefined, hits: readonly Pick<Hit, 'logE'>[]): Order {
+  const hasEValues = hits.some(({ logE }) => logE !== undefined);
+  if (sort === 'rank' || (sort === undefined && !hasEValues)) return RANK_ORDER;
+  return hasEValues && sort !== 'score'
+    ? { column: 'evalue', isDescending: false }
+    : { column: 'score', isDescending: true };
+}
+
 /** By distance, nearest first. */
-export const RANK_ORDER: Order = { column: 'rank', isDescending: false };
+const RANK_ORDER: Order = { column: 'rank', isDescending: false };
 
 /** Sorts hits by a column. Ties keep the order of rank; hits without a value come last. */
 export function sorted(hits: readonly Hit[], column: Column, isDescending: boolean): readonly Hit[] {

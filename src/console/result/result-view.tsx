@@ -5,7 +5,15 @@ import { NARROW, useMedia } from '../parts/media.js';
 import { CoverageChart } from './charts/coverage-chart.js';
 import { ScoreChart } from './charts/score-chart.js';
 import { TaxonomyChart } from './charts/taxonomy-chart.js';
-import { columnsOf, FIRST_COLUMNS, RANK_ORDER, sorted, type Column, type Order } from './columns.js';
+import {
+  columnsOf,
+  FIRST_COLUMNS,
+  firstOrder,
+  sorted,
+  type Column,
+  type FirstSort,
+  type Order,
+} from './columns.js';
 import { chosen, isAll, NO_CHOICE, toggled, type Choice } from './facets.js';
 import { FacetAside } from './facet-panel.js';
 import { HitDetail } from './hit-detail.js';
@@ -20,8 +28,8 @@ import type { ResultTools } from './tools.js';
 interface ResultViewProps {
   readonly result: ResultSet;
   readonly tools: ResultTools;
-  /** Order of the table at first. Default: by distance. */
-  readonly firstOrder?: Order;
+  /** What the table is ordered by at first. Default: E-values, if there are any. */
+  readonly sort?: FirstSort;
   /** Panel "As code" and others of the page that shows the result. */
   readonly children?: ComponentChildren;
 }
@@ -35,11 +43,11 @@ const NARROW_WIDTHS: Readonly<Record<string, string>> = {
 const NARROW_COLUMNS = Object.keys(NARROW_WIDTHS);
 
 /** Shows the result of one query: charts, facets and table of the same hits. */
-export function ResultView({ result, tools, firstOrder = RANK_ORDER, children }: ResultViewProps) {
+export function ResultView({ result, tools, sort, children }: ResultViewProps) {
   const { hits } = result;
   const isNarrow = useMedia(NARROW);
   const [choice, setChoice] = useState<Choice>(NO_CHOICE);
-  const [order, setOrder] = useState<Order>(firstOrder);
+  const [order, setOrder] = useState<Order>(() => firstOrder(sort, hits));
   const [shownIds, setShownIds] = useState<readonly string[]>(() => firstColumns(result));
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [openId, setOpenId] = useState<string>();

@@ -6,7 +6,7 @@ import { readFilterExpressions } from '#src/cli/search/filter.js';
 import { deepRowsOf } from '#src/cli/search/deep-rows.js';
 import { addSearchOptions } from '#src/cli/search/flags.js';
 import { evidenceOf, exportFormatOf, selectionOf, type SearchFlags } from '#src/cli/search/options.js';
-import { describeLongList, limitOf } from '#src/cli/search/limit.js';
+import { describeLongList, limitOf, tableLimitOf } from '#src/cli/search/limit.js';
 import { alignmentBoundsOf } from '#src/cli/terminal/search-settings.js';
 import {
   codebookDefinition,
@@ -56,8 +56,14 @@ function cardOf(kind: PolicyKind): PolicyCard {
 }
 
 describe('the options of a search', () => {
-  it('list 25 candidates in a table and 100 elsewhere by default', () => {
-    expect(limitOf(flagsOf(), undefined)).toBe(25);
+  it('show the best 25 of the nearest 500 in a table, and list the nearest 100 elsewhere by default', () => {
+    expect(limitOf(flagsOf(), undefined)).toBe(500);
+    expect(tableLimitOf(flagsOf(), undefined)).toBe(25);
+    expect(limitOf(flagsOf('--limit', '700'), undefined)).toBe(700);
+    expect(tableLimitOf(flagsOf('--limit', '700'), undefined)).toBe(700);
+    expect(limitOf(flagsOf('--sort', 'distance'), undefined)).toBe(25);
+    expect(tableLimitOf(flagsOf('--sort', 'distance'), undefined)).toBeUndefined();
+    expect(tableLimitOf(flagsOf('--format', 'tsv'), undefined)).toBeUndefined();
     expect(limitOf(flagsOf('--format', 'tsv'), undefined)).toBe(100);
     expect(limitOf(flagsOf('--format', 'tsv', '--limit', '10000'), undefined)).toBe(10_000);
   });
@@ -150,12 +156,12 @@ describe('the options of a search', () => {
     expect(limitOf(flagsOf('-e', '1e-3', '--limit', '7'), undefined)).toBe(7);
   });
 
-  it('list as many candidates as the coded policy can if cut-offs select the listed ones', () => {
+  it('list as many candidates as an approximate policy can if cut-offs select the listed ones', () => {
     expect(limitOf(flagsOf('-e', '1e-3'), cardOf('coded'))).toBe(400);
     expect(limitOf(flagsOf('-f', 'a3m'), cardOf('coded'))).toBe(400);
+    expect(limitOf(flagsOf('-e', '1e-3'), cardOf('sampled'))).toBe(400);
     expect(limitOf(flagsOf('-e', '1e-3', '--limit', '900'), cardOf('coded'))).toBe(900);
     expect(limitOf(flagsOf('-e', '1e-3', '--guarantee', 'exhaustive'), cardOf('coded'))).toBe(1_000);
-    expect(limitOf(flagsOf('-e', '1e-3'), cardOf('sampled'))).toBe(1_000);
     expect(limitOf(flagsOf(), cardOf('coded'))).toBe(25);
   });
 
