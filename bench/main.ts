@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 
 /*
  * npm run bench -- <question> [options] [--json]
+ * npm run bench -- <question> --help
  *
  * Each question is a folder here, whose file of the same name exports `run`; tools/ is shared code. A bench checks the
  * answer before it times it, prints its tables as it goes, and returns its figures. With --json the last line is one
@@ -32,6 +33,8 @@ const [question, ...rest] = process.argv.slice(2);
 if (question === undefined || !questions.includes(question)) {
   process.stderr.write(`Usage: npm run bench -- <question> [--json]\nQuestions: ${questions.join(', ')}\n`);
   process.exitCode = 2;
+} else if (rest.includes('--help')) {
+  process.stdout.write(`${usageOf(question)}\n`);
 } else {
   const { run } = (await import(`./${question}/${question}.js`)) as { run: Bench };
   const options = rest.filter((option) => option !== '--json');
@@ -42,6 +45,13 @@ if (question === undefined || !questions.includes(question)) {
   const figures = await run(options);
   const output: BenchOutput = { question, command, machine, date, commit: commit(), figures };
   if (rest.includes('--json')) process.stdout.write(`${JSON.stringify(output)}\n`);
+}
+
+/** Returns the comment at the head of a bench, which says what it measures and with which options. */
+function usageOf(name: string): string {
+  const source = join(folder, '..', '..', 'bench', name, `${name}.ts`);
+  const [, comment] = /\/\*\*?\n([^]*?)\n? \*\//.exec(readFileSync(source, 'utf8')) ?? [];
+  return (comment ?? 'It takes no options.').replaceAll(/^ \* ?/gm, '');
 }
 
 function commit(): string {
