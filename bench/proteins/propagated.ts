@@ -19,8 +19,19 @@ const LARGEST_EVALUE = 10;
 /** Queries that are searched at once. */
 const CHUNK = 50;
 
-/** Target ids of each query, best first. */
-export type Ranking = ReadonlyMap<string, readonly string[]>;
+/** Largest E-value of an evident hit. */
+export const EVIDENT_E = 1e-3;
+
+/** Ranked targets of one query. */
+export interface Ranked {
+  /** Best first. */
+  readonly ids: readonly string[];
+  /** Number of them with E ≤ 0.001, which are the first; absent if they are ranked by something else. */
+  readonly evidentCount?: number;
+}
+
+/** Ranked targets of each query. */
+export type Ranking = ReadonlyMap<string, Ranked>;
 
 /**
  * Ranks the targets of a database by walks over its graph of neighbours: by weight, and by the joint E-value of walk
@@ -59,8 +70,8 @@ export async function rankPropagated(
     alignedMaxEValue: LARGEST_EVALUE,
   } as const;
   const rankings = {
-    walk: new Map<string, readonly string[]>(),
-    merged: new Map<string, readonly string[]>(),
+    walk: new Map<string, Ranked>(),
+    merged: new Map<string, Ranked>(),
   };
   for (let start = 0; start < queries.length; start += CHUNK) {
     const chunk = queries.slice(start, start + CHUNK);
@@ -75,15 +86,23 @@ export async function rankPropagated(
       ]);
       const merged = jointLogEValues(direct, new Map(walked));
       const masses = new Map(reached.map(({ target, mass }) => [target, -mass]));
-      rankings.walk.set(id, idsOf(masses, engine));
-      rankings.merged.set(id, idsOf(merged, engine));
+      rankings.walk.set(id, { ids: idsOf(masses, engine) });
+      rankings.merged.set(id, { ids: idsOf(merged, engine), evidentCount: evidentCountOf(merged) });
     }
   }
   return new Map(Object.entries(rankings));
 }
 
+/** Targets that are listed, as many as hits. */
+const LISTED_TARGETS = CANDIDATES;
+
 /** Ids of targets by their score, the least first, equal ones by index. */
 function idsOf(scores: ReadonlyMap<number, number>, { release }: SearchEngine): readonly string[] {
-  const best = [...scores].sort((a, b) => a[1] - b[1] || a[0] - b[0]).slice(0, 100);
+  const best = [...scores].sort((a, b) => a[1] - b[1] || a[0] - b[0]).slice(0, LISTED_TARGETS);
   return best.map(([target]) => release.targets.id(target));
+}
+
+/** Number of targets with E ≤ 0.001. */
+function evidentCountOf(logEValues: ReadonlyMap<number, number>): number {
+  return [...logEValues.values()].filter((log) => log <= Math.log(EVIDENT_E)).length;
 }

@@ -18,13 +18,14 @@ import { hasNatural } from '../tools/natural.js';
 import { readProteins, spaced, type BenchProtein } from '../tools/proteins.js';
 import { qualifiedEngine } from '../tools/qualified.js';
 import { labelledProteins, type LabelledProteins } from './labelled.js';
-import { rankPropagated, type Ranking } from './propagated.js';
+import { EVIDENT_E, rankPropagated, type Ranked, type Ranking } from './propagated.js';
 
 /*
  * Measures whether domains are found in whole proteins. The queries are domains of folds that the encoder was not
- * trained on. The targets are natural proteins, half of which have such a domain (labelled.ts). The metric is capped
- * recall at 10, for all policies, with and without homologs, beside BLASTP and MMseqs2. `remote` leaves out the targets
- * that mmseqs finds with the query domain at E ≤ 1e-10.
+ * trained on. The targets are natural proteins, half of which have such a domain (labelled.ts). The metrics are capped
+ * recall at 10, and the share of the targets with such a domain that have E ≤ 0.001, for all policies, with and without
+ * homologs, beside BLASTP and MMseqs2. `remote` leaves out the targets that mmseqs finds with the query domain at
+ * E ≤ 1e-10.
  *
  * `plain-walk` and `relatives-walk` rank by propagation over the graph of neighbours of the same databases.
  *
@@ -33,7 +34,8 @@ import { rankPropagated, type Ranking } from './propagated.js';
 
 const DEPTH = 10;
 const CHUNK = 50;
-const CANDIDATES = 200;
+/** As many as a search with a cut-off lists. */
+const CANDIDATES = 1_000;
 const QUALIFYING_QUERIES = 100;
 /** Largest E-value of a ranked hit. */
 const LARGEST_E: Readonly<Record<string, number>> = { blastp: 100, mmseqs: 10_000 };
@@ -45,6 +47,9 @@ const RANKINGS: Readonly<Record<string, (candidate: Candidate) => number | undef
 interface Recall {
   readonly all: number;
   readonly remote: number;
+  /** Share of the targets with E ≤ 0.001, of all and of remote ones; absent without E-values. */
+  readonly evident?: number;
+  readonly evidentRemote?: number;
 }
 
 export const run: Bench = async ([
@@ -76,12 +81,14 @@ export const run: Bench = async ([
     const { targets, bySuperfamily } = labelled;
     console.log(
       `${queries.length} queries of ${bySuperfamily.size} superfamilies against ${targets.length} proteins; ` +
-        `capped recall at ${DEPTH}: all, and remote`,
+        `capped recall at ${DEPTH}: all, and remote; share with E ≤ ${EVIDENT_E}: all, and remote`,
     );
     const rows: Record<string, Recall> = {};
     const record = (name: string, ranking: Ranking): void => {
       rows[name] = recallOf(ranking, task);
-      console.log(`${name.padEnd(32)} ${rows[name].all.toFixed(3)} ${rows[name].remote.toFixed(3)}`);
+      const { all, remote, evident, evidentRemote } = rows[name];
+      const cells = [all, remote, evident, evidentRemote].map((share) => share?.toFixed(3) ?? '');
+      console.log(`${name.padEnd(32)} ${cells.join(' ')}`);
     };
     for (const peer of [PEERS[0], MMSEQS]) {
       if (!(await isInstalled(peer))) console.log(`${peer.name}: skipped, it is not installed`);
@@ -166,7 +173,7 @@ async function rankByEngine(
   guarantee: Guarantee,
   queries: readonly BenchProtein[],
 ): Promise<ReadonlyMap<string, Ranking>> {
-  const rankings = new Map(Object.keys(RANKINGS).map((by) => [by, new Map<string, readonly string[]>()]));
+  const rankings = new Map(Object.keys(RANKINGS).map((by) => [by, new Map<string, Ranked>()]));
   const settings = {
     targetSpace: unfilteredSpace(engine.release),
     // At most the policy's own number of candidates: longer lists use a policy with more candidates.
@@ -186,10 +193,11 @@ async function rankByEngine(
             score: scoreOf(candidate),
           }))
           .sort((a, b) => (b.score ?? -Infinity) - (a.score ?? -Infinity));
-        rankings.get(by)!.set(
-          chunk[index].id,
-          best.map(({ id }) => id),
-        );
+        const isEvident = (score: number | undefined): boolean => (score ?? 0) >= -Math.log(EVIDENT_E);
+        rankings.get(by)!.set(chunk[index].id, {
+          ids: best.map(({ id }) => id),
+          ...(by === 'E-value' && { evidentCount: best.filter(({ score }) => isEvident(score)).length }),
+        });
       }
     }
   }
@@ -203,29 +211,39 @@ async function rankByPeer(
   folder: string,
 ): Promise<Ranking> {
   const hits = await peer.search(queries, targets, folder, LARGEST_E[peer.name]);
-  const ranking = new Map<string, string[]>();
-  for (const { queryId, targetId } of hits.sort((a, b) => a.eValue - b.eValue)) {
-    ranking.set(queryId, [...(ranking.get(queryId) ?? []), targetId]);
+  const ranking = new Map<string, { ids: string[]; evidentCount: number }>();
+  for (const { queryId, targetId, eValue } of hits.sort((a, b) => a.eValue - b.eValue)) {
+    const ranked = ranking.get(queryId) ?? { ids: [], evidentCount: 0 };
+    ranked.ids.push(targetId);
+    if (eValue <= EVIDENT_E) ranked.evidentCount += 1;
+    ranking.set(queryId, ranked);
   }
   return ranking;
 }
 
-/** Computes capped recall at DEPTH as the mean over queries with relevant targets. */
+/**
+ * Computes capped recall at DEPTH, and the share of targets with E ≤ 0.001. Both are means over queries with relevant
+ * targets.
+ */
 function recallOf(ranking: Ranking, { queries, labelled, superfamilyOf }: Task): Recall {
   const { bySuperfamily, byDomain } = labelled;
-  const means = [false, true].map((isRemote) => {
-    let [total, count] = [0, 0];
+  const hasEValues = [...ranking.values()].some(({ evidentCount }) => evidentCount !== undefined);
+  const [whole, remote] = [false, true].map((isRemote) => {
+    let [capped, evident, count] = [0, 0, 0];
     for (const { id } of queries) {
       const easy = (isRemote ? byDomain.get(id) : undefined) ?? new Set();
       const relevant = new Set(
         [...bySuperfamily.get(superfamilyOf(id))!].filter((target) => !easy.has(target)),
       );
       if (relevant.size === 0) continue;
-      const listed = (ranking.get(id) ?? []).filter((target) => !easy.has(target)).slice(0, DEPTH);
-      total += listed.filter((target) => relevant.has(target)).length / Math.min(DEPTH, relevant.size);
+      const { ids = [], evidentCount = 0 } = ranking.get(id) ?? {};
+      const listed = ids.filter((target) => !easy.has(target)).slice(0, DEPTH);
+      capped += listed.filter((target) => relevant.has(target)).length / Math.min(DEPTH, relevant.size);
+      evident += ids.slice(0, evidentCount).filter((target) => relevant.has(target)).length / relevant.size;
       count += 1;
     }
-    return total / count;
+    return { capped: capped / count, evident: evident / count };
   });
-  return { all: means[0], remote: means[1] };
+  const shares = { evident: whole.evident, evidentRemote: remote.evident };
+  return { all: whole.capped, remote: remote.capped, ...(hasEValues && shares) };
 }

@@ -1,7 +1,7 @@
 import type { AffineAlignment, KernelBackend, KernelOptions, QueryTokens } from '../kernels/kernels.js';
 import { openInMemory } from '../kernels/memory-store.js';
 import { sourceOf, tokensOfStretch } from '../kernels/stretch-tokens.js';
-import { PAIR_ALIGNMENTS_MAX_COUNT } from '../limits.js';
+import { ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS, PAIR_ALIGNMENTS_MAX_COUNT } from '../limits.js';
 import { openTokenReader } from '../release/rows/token-reader.js';
 import { tracePath } from './align.js';
 import { countWithin, largestListed, largestRefined, logAcceptedShare } from './pairs/accepted.js';
@@ -34,9 +34,10 @@ import { windowOf } from './pairs/windows.js';
 import { openStretches } from './stretches.js';
 
 /**
- * Adds further alignments to the aligned candidates that have E-values, if the settings have bounds for them. A further
- * alignment is judged as if its free stretches (`freeStretches`) were whole proteins: by their lengths and MaxSim. In a
- * release without homologs, all alignments are then refined by the tokens of their own stretches (createRefinement).
+ * Adds further alignments to the aligned candidates with an E-value of at most 10 or of the bound, if the settings have
+ * bounds for them. A further alignment is judged as if its free stretches (`freeStretches`) were whole proteins: by
+ * their lengths and MaxSim. In a release without homologs, all alignments are then refined by the tokens of their own
+ * stretches (createRefinement).
  * Errors  Fault of encoder or kernels, or of the release's files; the signal's reason
  */
 export async function alignFurther(
@@ -50,9 +51,11 @@ export async function alignFurther(
   if (bounds === undefined || significance === 'not_requested') return candidates;
   const { maxCount, maxEValue } = bounds;
   const firstCount = countWithin(candidates, maxEValue);
+  // The formats that align only what they write have this bound, too (cli/search/run-search.ts).
+  const largestPair = Math.max(ALIGNMENTS_REFINED_EXPECTED_FALSE_HITS, maxEValue);
   const searched = candidates.flatMap((candidate) => {
     const { targetIndex, significance: ofPair } = candidate;
-    if (ofPair.kind !== 'supported') return [];
+    if (ofPair.kind !== 'supported' || ofPair.eValue > largestPair) return [];
     const leastScore = leastSearchedScore(candidate, judge, largestSearched(ofPair, firstCount, maxEValue));
     return leastScore === undefined ? [] : [{ targetIndex, leastScore, ofPair }];
   });

@@ -80,6 +80,19 @@ describe('a request with alignments', () => {
     );
   });
 
+  it('has the best alone for a pair whose own E-value is above 10 and above the bound', async () => {
+    const eValueOf = ({ significance }: Json): number => significance.measurements.expected_false_hits;
+    const plain = (await ask({ limit: 100 })).body.candidates.map(eValueOf);
+    const bound = Math.max(11, plain.toSorted((a: number, b: number) => a - b)[20]);
+    const { body } = await ask({ limit: 100, alignments: { maximum_expected_false_hits: bound } });
+    const [near, far] = [true, false].map((isNear) =>
+      body.candidates.filter((candidate: Json) => eValueOf(candidate) <= bound === isNear),
+    );
+    expect(near.some(({ alignments }: Json) => alignments.length > 1)).toBe(true);
+    expect(far.length).toBeGreaterThan(20);
+    for (const { alignments } of far) expect(alignments.length).toBeLessThanOrEqual(1);
+  });
+
   it.each([
     ['evidence', { evidence: 'candidate_measurement' }],
     ['significance', { significance: 'not_requested' }],
