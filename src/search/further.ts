@@ -153,11 +153,9 @@ function largestSearched(
   acceptedCount: number,
   maxEValue: number,
 ): number {
-  const logShare = eValue <= maxEValue ? logAcceptedShare(acceptedCount, population.logCount) : 0;
-  return Math.max(
-    maxEValue * SEARCHED_E_VALUE_FACTOR,
-    largestListed(maxEValue, logShare, population.logCount),
-  );
+  const { logCount } = population;
+  const logShare = eValue <= maxEValue ? logAcceptedShare(acceptedCount, logCount) : 0;
+  return Math.max(maxEValue * SEARCHED_E_VALUE_FACTOR, largestListed(maxEValue, logShare, logCount));
 }
 
 function traced(

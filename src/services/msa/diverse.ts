@@ -4,7 +4,7 @@ import type { Slice } from '../../turns.js';
 export interface Diversity {
   /** Largest identity of two rows over the columns in which both have a residue; 1 removes no row. */
   readonly maximumIdentity: number;
-  /** Rows that cover each BLOCK_COLUMNS columns before the identity bound is tightened; 0 tightens nothing. */
+  /** Rows that fill half of each BLOCK_COLUMNS columns before the identity bound is tightened; 0 tightens nothing. */
   readonly diverseRowCount: number;
 }
 
@@ -14,6 +14,10 @@ interface Columns {
   readonly start: number;
   readonly end: number;
   readonly residueCount: number;
+  /** Blocks of BLOCK_COLUMNS columns of which the row has residues in at least half. */
+  readonly filled: readonly number[];
+  /** Blocks in which the row counts as diverse: the filled ones, or all that a short row touches. */
+  readonly wanted: readonly number[];
 }
 
 const BLOCK_COLUMNS = 50;
@@ -43,7 +47,7 @@ export async function diverseRows(
   const columnsOfRows = [columnsOf(query, query.length)];
   const depths = new Uint32Array(Math.ceil(query.length / BLOCK_COLUMNS));
   const isDiverse = (row: Columns): boolean =>
-    diverseRowCount === 0 || blocksOf(row).some((block) => depths[block] < diverseRowCount);
+    diverseRowCount === 0 || row.wanted.some((block) => depths[block] < diverseRowCount);
   for (const bound of boundsUpTo(maximumIdentity, diverseRowCount)) {
     for (const [at, row] of columns.entries()) {
       if (slice.isOver) await slice.pause();
@@ -51,7 +55,7 @@ export async function diverseRows(
         continue;
       diverse.add(at);
       columnsOfRows.push(row);
-      for (const block of blocksOf(row)) depths[block] += 1;
+      for (const block of row.filled) depths[block] += 1;
     }
   }
   return [...diverse].sort((left, right) => left - right);
@@ -82,16 +86,27 @@ function columnsOf(row: string, length: number): Columns {
     }
     column += 1;
   }
-  return { codes, start, end, residueCount };
+  const touched = touchedBlocks(codes, start, end);
+  const filled = [...touched].flatMap(([block, residues]) => {
+    const columns = Math.min(BLOCK_COLUMNS, length - block * BLOCK_COLUMNS);
+    return 2 * residues >= columns ? [block] : [];
+  });
+  const wanted = filled.length > 0 ? filled : [...touched.keys()];
+  return { codes, start, end, residueCount, filled, wanted };
 }
 
 const UPPER_CASE = 'A'.charCodeAt(0);
 const LOWER_CASE = 'a'.charCodeAt(0);
 
-function blocksOf({ start, end }: Columns): number[] {
-  const first = Math.floor(start / BLOCK_COLUMNS);
-  const count = end > start ? Math.floor((end - 1) / BLOCK_COLUMNS) - first + 1 : 0;
-  return Array.from({ length: count }, (_, at) => first + at);
+/** Returns the number of residues in each block that has any. */
+function touchedBlocks(codes: Uint8Array, start: number, end: number): ReadonlyMap<number, number> {
+  const residues = new Map<number, number>();
+  for (let column = start; column < end; column += 1) {
+    if (codes[column] === 0) continue;
+    const block = Math.floor(column / BLOCK_COLUMNS);
+    residues.set(block, (residues.get(block) ?? 0) + 1);
+  }
+  return residues;
 }
 
 /** Whether more than `bound` of the columns in which both rows have a residue are identical. */

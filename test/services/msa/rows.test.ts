@@ -164,6 +164,29 @@ describe('rows that are nearly equal', () => {
   });
 });
 
+describe('rows that must differ in each block of 50 columns', () => {
+  it('count only in the blocks that they fill by half, and short rows stay where rows are missing', async () => {
+    const query =
+      'MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQVKVKALPDAQFEVVHSLAKWKRQTLGQHDFSAGEGLYTHMKALR';
+    const gapped = (start: number, residues: string): string =>
+      ('-'.repeat(start) + residues).padEnd(query.length, '-');
+    const rows = [
+      // It fills the second block and touches the first by ten columns.
+      row('SECOND', 0.5, { row: gapped(40, 'W'.repeat(60)) }),
+      row('FIRST', 0.4, { row: gapped(0, 'H'.repeat(50)) }),
+      // No block is filled by it, and each has a row already.
+      row('SHORT', 0.3, { row: gapped(45, 'C'.repeat(10)) }),
+    ];
+    const selected = await selectRows(
+      rows,
+      query,
+      { ...EVERYTHING, maximum_pairwise_identity_ratio: 0.95, diverse_row_count: 1 },
+      new AbortController().signal,
+    );
+    expect(selected.rows.map(({ target_id }) => target_id).toSorted()).toEqual(['FIRST', 'SECOND']);
+  });
+});
+
 describe('the default rules for rows', () => {
   const options = { ...EVERYTHING, minimum_query_coverage_ratio: 0.5 };
 
