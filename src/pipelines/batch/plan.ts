@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
@@ -68,7 +68,8 @@ export function batchFolder(path: string) {
 export type BatchFolder = ReturnType<typeof batchFolder>;
 
 /**
- * Writes the queries chunk by chunk and then the plan. Where they exist already, checks that they are the same.
+ * Writes the queries chunk by chunk and then the plan. If a plan exists, checks that both are the same. Without a plan,
+ * removes what the folder has: remains of another batch whose removal was interrupted.
  * Errors  Refusal `batch_running` where the folder belongs to another batch; those of reading the queries
  */
 export async function makePlan(
@@ -76,9 +77,12 @@ export async function makePlan(
   described: Omit<BatchPlan, 'chunkStarts' | 'queryCount'>,
   queries: AsyncIterable<NamedQuery>,
 ): Promise<BatchPlan> {
-  for (const name of ['queries', 'surveys', 'results'])
-    await mkdir(join(folder.path, name), { recursive: true });
   const isKnown = await exists(folder.plan);
+  for (const name of ['queries', 'surveys', 'results']) {
+    const path = join(folder.path, name);
+    if (!isKnown) await rm(path, { recursive: true, force: true, maxRetries: 5 });
+    await mkdir(path, { recursive: true });
+  }
   const chunkStarts: number[] = [];
   let queryCount = 0;
   for await (const chunk of batchesOf(queries, BATCH_PACK_MAX_QUERIES)) {

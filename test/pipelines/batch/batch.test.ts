@@ -1,0 +1,65 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '#src/config.js';
+import { DEMO_SLUG } from '#src/demo/demo.js';
+import { runBatchTask, searchBatch, type BatchOptions, type BatchResult } from '#src/pipelines/batch/batch.js';
+import { batchFolder } from '#src/pipelines/batch/plan.js';
+import type { NamedQuery } from '#src/search/search-types.js';
+import { openDemoAppliance, type DemoAppliance } from '../../tools/demo-appliance.js';
+
+/* Batches in this process whose folders were damaged, left behind or used twice. */
+
+let demo: DemoAppliance;
+let queries: readonly NamedQuery[];
+/** Files of the first three queries and of the first two. */
+let [three, two]: Buffer[] = [];
+/** Digests of their results. */
+let digests: readonly string[];
+
+const pathOf = (name: string): string => join(demo.folder, `${name}.parquet`);
+const folderOf = (name: string) => batchFolder(`${pathOf(name)}.work`);
+
+async function* first(count: number): AsyncGenerator<NamedQuery> {
+  yield* queries.slice(0, count);
+}
+
+function search(name: string, count: number, more: Partial<BatchOptions> = {}): Promise<BatchResult> {
+  const settings = {
+    limit: 5,
+    evidence: 'candidate_measurement',
+    guarantee: 'approximate',
+    significance: 'if_available',
+    relatives: 'as_release',
+  } as const;
+  const options = { database: DEMO_SLUG, output: pathOf(name), settings, filter: null, ...more };
+  return searchBatch(first(count), options, loadConfig(demo.environment), {}, {});
+}
+
+/** Leaves the folder of a batch whose only task is done, before its chunk is joined. */
+async function leaveFinished(name: string, count: number): Promise<void> {
+  await search(name, count, { tasks: { count: 1, program: ['gloaming'] } });
+  await runBatchTask(folderOf(name).path, 1, 0, loadConfig(demo.environment), {});
+}
+
+const digestOf = (result: BatchResult): string => (result.kind === 'searched' ? result.resultSha256 : '');
+
+beforeAll(async () => {
+  demo = await openDemoAppliance({ seed: 11, proteins: 120 });
+  await demo.appliance.close();
+  queries = demo.demo.proteins.slice(0, 3).map(({ id, sequence }) => ({ id, sequence }));
+  digests = [digestOf(await search('three', 3)), digestOf(await search('two', 2))];
+  [three, two] = [readFileSync(pathOf('three')), readFileSync(pathOf('two'))];
+});
+afterAll(() => demo.remove());
+
+describe('the folder of a batch', () => {
+  it('without a plan gives no rows to another batch', async () => {
+    await leaveFinished('other', 3);
+    rmSync(folderOf('other').plan);
+    expect(existsSync(folderOf('other').end(0))).toBe(true);
+    expect(digestOf(await search('other', 2))).toBe(digests[1]);
+    expect(readFileSync(pathOf('other')).equals(two)).toBe(true);
+    expect(existsSync(folderOf('other').path)).toBe(false);
+  });
+});
