@@ -1,18 +1,19 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { sha256Hex } from '../../canonical.js';
 import type { ApplianceConfig } from '../../config.js';
 import { readEvidenceIds } from '../../engine/open-engine.js';
 import { probabilitiesOf } from '../../engine/probabilities.js';
 import { Refusal } from '../../errors.js';
 import { BATCH_MAX_TASKS, GIBIBYTE_BYTES } from '../../limits.js';
+import { holdLock } from '../../processes.js';
 import { openRelease } from '../../release/open.js';
 import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
 import { refuseVainDatabaseSize, refuseWithoutProbability } from '../../search/refusals.js';
 import { readWalksId } from '../../services/search/propagation.js';
 import { joinParquet } from '../../sql/join-parquet.js';
 import { openCatalog, selectOneRelease } from '../catalog.js';
-import { taskName } from '../cluster/slurm.js';
+import { writerName } from '../cluster/slurm.js';
 import {
   checkTask,
   runUnitsByTasks,
@@ -82,16 +83,31 @@ export async function searchBatch(
   environment: Environment,
   events: PipelineEvents,
 ): Promise<BatchResult> {
+  const described = await describeBatch(options, config);
   const folder = batchFolder(`${options.output}.work`);
-  const plan = await makePlan(folder, await describeBatch(options, config), queries);
-  const session = { folder, plan, config, events };
-  if (options.tasks === undefined) {
-    await searchHere(session, taskName(environment));
-  } else {
-    const pending = await searchByTasks(session, options.tasks);
-    if (pending !== undefined) return pending;
+  await mkdir(dirname(options.output), { recursive: true });
+  const unlock = await lockBatch(folder);
+  try {
+    const plan = await makePlan(folder, described, queries);
+    const session = { folder, plan, config, events };
+    if (options.tasks === undefined) {
+      await searchHere(session, writerName(environment));
+    } else {
+      const pending = await searchByTasks(session, options.tasks);
+      if (pending !== undefined) return pending;
+    }
+    return await collect(session, options.output);
+  } finally {
+    await unlock();
   }
-  return collect(session, options.output);
+}
+
+/** Excludes other batches with the same output. The lock lies beside the folder, which the end of the batch removes. */
+function lockBatch({ path }: BatchFolder): Promise<() => Promise<void>> {
+  return holdLock(`${path}.lock`, (pid) => {
+    const message = `This batch is being searched by process ${pid}; wait until it is done, or name another --output.`;
+    return new Refusal('batch_running', message, { pid });
+  });
 }
 
 /**
@@ -111,7 +127,7 @@ export async function runBatchTask(
   const places = unitsOf(await readPlan(folder))
     .map((_, place) => place)
     .filter((place) => place % taskCount === task);
-  await runUnits(folder, { places, name: taskName(environment) }, config);
+  await runUnits(folder, { places, name: writerName(environment) }, config);
   return places.length;
 }
 

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -159,12 +160,26 @@ async function ask(command: 'sbatch' | 'squeue' | 'scancel', args: readonly stri
   }
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /**
- * Names the task of this process. Slurm never runs one task twice at once; outside Slurm the name is the host's.
+ * Names the task of this process. Slurm never runs one task twice at once. Outside Slurm the name is the host's, so
+ * that a repeated task finds its folder again.
  */
-export function taskName(environment: Readonly<Record<string, string | undefined>>): string {
-  const { SLURM_ARRAY_JOB_ID: job, SLURM_ARRAY_TASK_ID: task } = environment;
-  const name = job === undefined ? `on-${hostname()}` : `${job}_${task ?? ''}`;
+export function taskName(environment: Environment): string {
+  return inFileName(slurmTask(environment) ?? `on-${hostname()}`);
+}
+
+/** Name for temporary files of this process, which no other running process has: outside Slurm it is random. */
+export function writerName(environment: Environment): string {
+  return inFileName(slurmTask(environment) ?? `on-${hostname()}-${randomBytes(4).toString('hex')}`);
+}
+
+function slurmTask({ SLURM_ARRAY_JOB_ID: job, SLURM_ARRAY_TASK_ID: task }: Environment): string | undefined {
+  return job === undefined ? undefined : `${job}_${task ?? ''}`;
+}
+
+function inFileName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, '-');
 }
 

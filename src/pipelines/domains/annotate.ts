@@ -75,6 +75,12 @@ export async function annotateProteins(
     calibration: calibrationId,
     settings: { max_e_value: maxEValue, rounds, limit, guarantee },
   });
+  await mkdir(output, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST' && error.code !== 'ENOTDIR') throw error;
+    throw new Refusal('invalid_option', `${output} cannot be made as a folder: a file has this name.`);
+  });
+  const unlock = await lockOutput(output);
+  try {
   let total = 0;
   for await (const _ of readQueries(fastaFile(fasta))) total += 1;
   await mkdir(output, { recursive: true }).catch((error: NodeJS.ErrnoException) => {

@@ -27,7 +27,7 @@ import { referencePolicyId } from '../../search/plan.js';
 import { calibrationId } from '../../significance/card.js';
 import { readCalibrationCard } from '../../significance/sidecar.js';
 import { openCatalog, selectOneRelease, type IndexCatalog, type LocatedRelease } from '../catalog.js';
-import { taskName } from '../cluster/slurm.js';
+import { writerName } from '../cluster/slurm.js';
 import { readJson } from '../cluster/task-files.js';
 import {
   checkTask,
@@ -106,7 +106,7 @@ export async function computeNeighbours(
     try {
       await storePlan(folder, plan);
       if (options.tasks === undefined) {
-        await computeHere({ folder, plan, config, events }, taskName(environment));
+        await computeHere({ folder, plan, config, events }, writerName(environment));
       } else {
         const pending = await computeByTasks({ folder, plan, config, events }, options.tasks);
         if (pending !== undefined) return { kind: 'divided', release: located, ...pending };
@@ -137,7 +137,7 @@ export async function runNeighboursTask(
   const folder = folderAt(path);
   const { packStarts } = await readPlan(folder);
   const packs = Array.from(packStarts.keys()).filter((pack) => pack % taskCount === task);
-  await runPacks(folder, { packs, name: taskName(environment) }, config);
+  await runPacks(folder, { packs, name: writerName(environment) }, config);
   return packs.length;
 }
 

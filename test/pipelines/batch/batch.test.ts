@@ -1,10 +1,16 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '#src/config.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
-import { runBatchTask, searchBatch, type BatchOptions, type BatchResult } from '#src/pipelines/batch/batch.js';
+import {
+  runBatchTask,
+  searchBatch,
+  type BatchOptions,
+  type BatchResult,
+} from '#src/pipelines/batch/batch.js';
 import { batchFolder } from '#src/pipelines/batch/plan.js';
+import { writerName } from '#src/pipelines/cluster/slurm.js';
 import type { NamedQuery } from '#src/search/search-types.js';
 import { openDemoAppliance, type DemoAppliance } from '../../tools/demo-appliance.js';
 
@@ -61,5 +67,27 @@ describe('the folder of a batch', () => {
     expect(digestOf(await search('other', 2))).toBe(digests[1]);
     expect(readFileSync(pathOf('other')).equals(two)).toBe(true);
     expect(existsSync(folderOf('other').path)).toBe(false);
+  });
+
+  it('is used by one of two batches at once, and the other one is refused', async () => {
+    const ends = await Promise.allSettled([search('shared', 3), search('shared', 2)]);
+    const at = ends.findIndex(({ status }) => status === 'fulfilled');
+    const [done, refused] = [ends[at], ends[1 - at]] as [
+      PromiseFulfilledResult<BatchResult>,
+      PromiseRejectedResult,
+    ];
+    expect(refused.reason).toMatchObject({
+      code: 'batch_running',
+      message: expect.stringMatching(/^This batch is being searched by process \d+; wait until it is done/),
+    });
+    expect(digestOf(done.value)).toBe(digests[at]);
+    expect(readFileSync(pathOf('shared')).equals([three, two][at])).toBe(true);
+    expect(readdirSync(demo.folder).filter((name) => name.startsWith('shared'))).toEqual(['shared.parquet']);
+  });
+
+  it('gets temporary files of other names from each process', () => {
+    expect(writerName({})).not.toBe(writerName({}));
+    const task = { SLURM_ARRAY_JOB_ID: '7', SLURM_ARRAY_TASK_ID: '3' };
+    expect(writerName(task)).toBe('7_3');
   });
 });
