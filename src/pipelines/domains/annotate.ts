@@ -1,8 +1,8 @@
-import { appendFile, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalSha256 } from '../../canonical.js';
 import { digestFile } from '../../build-release/sources/input-files.js';
-import { ifAbsent, Refusal } from '../../errors.js';
+import { Refusal } from '../../errors.js';
 import { unfilteredSpace } from '../../release/filter/target-space.js';
 import { batchesOf } from '../../search/batches.js';
 import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
@@ -13,6 +13,8 @@ import type { PipelineEvents } from '../events/notices.js';
 import { readQueries } from '../search.js';
 import type { AnnotatedProtein } from '../../domains/domain.js';
 import { findDomains } from '../../domains/find.js';
+import { holdLock } from '../../processes.js';
+import { addToCheckpoint, openCheckpoint, withoutDone } from './checkpoint.js';
 import { markNew, readGivenDomains } from './against.js';
 import { domainGff, domainTable, domainTblout, domainTsv } from './tables.js';
 
@@ -56,8 +58,9 @@ const FORMAT = 'gloaming-annotation/3';
  * Annotates the proteins of a FASTA file with the domains of a database of families, and writes them as TSV, GFF3,
  * HMMER's domain table, Parquet and a summary page. Killed at any moment, a repeated call with the same options
  * continues. Files of results appear only when all proteins are done. Stage: `compare`, in proteins.
- * Errors  Refusal `significance_unavailable` for a database without E-values; those of readGivenDomains, readQueries
- *         and searchMany; errors of the file system; the signal's reason
+ * Errors  Refusal `significance_unavailable` for a database without E-values; `batch_running` where another process
+ *         writes into the folder; those of readGivenDomains, readQueries, openCheckpoint, withoutDone and searchMany;
+ *         errors of the file system; the signal's reason
  * Cost    memory for the domains of all proteins, some hundred bytes each
  */
 export async function annotateProteins(
@@ -75,43 +78,55 @@ export async function annotateProteins(
     calibration: calibrationId,
     settings: { max_e_value: maxEValue, rounds, limit, guarantee },
   });
-  await mkdir(output, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST' && error.code !== 'ENOTDIR') throw error;
-    throw new Refusal('invalid_option', `${output} cannot be made as a folder: a file has this name.`);
-  });
-  const unlock = await lockOutput(output);
-  try {
   let total = 0;
   for await (const _ of readQueries(fastaFile(fasta))) total += 1;
   await mkdir(output, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST' && error.code !== 'ENOTDIR') throw error;
     throw new Refusal('invalid_option', `${output} cannot be made as a folder: a file has this name.`);
   });
-  const checkpoint = join(output, '.annotation.jsonl');
-  const done = await openCheckpoint(checkpoint, identity);
-  const searched: AnnotatedProtein[] = [...done];
-  onProgress?.({ stage: 'compare', done: searched.length, total, isResumed: true });
-  const settings = { targetSpace: unfilteredSpace(engine.release), limit, guarantee };
-  for await (const batch of batchesOf(rest(readQueries(fastaFile(fasta)), done.length), BATCH_PROTEINS)) {
-    signal?.throwIfAborted();
-    const found = await findDomains(batch, engine, { maxEValue, rounds, settings, signal });
-    await appendFile(checkpoint, found.map((protein) => `${JSON.stringify(protein)}\n`).join(''));
-    searched.push(...found);
-    onProgress?.({ stage: 'compare', done: searched.length, total });
+  const unlock = await lockOutput(output);
+  try {
+    const checkpoint = join(output, '.annotation.jsonl');
+    const done = await openCheckpoint(checkpoint, identity);
+    const searched: AnnotatedProtein[] = [...done];
+    onProgress?.({ stage: 'compare', done: searched.length, total, isResumed: true });
+    const settings = { targetSpace: unfilteredSpace(engine.release), limit, guarantee };
+    const rest = withoutDone(readQueries(fastaFile(fasta)), done, checkpoint);
+    for await (const batch of batchesOf(rest, BATCH_PROTEINS)) {
+      signal?.throwIfAborted();
+      const found = await findDomains(batch, engine, { maxEValue, rounds, settings, signal });
+      await addToCheckpoint(checkpoint, found);
+      searched.push(...found);
+      onProgress?.({ stage: 'compare', done: searched.length, total });
+    }
+    const proteins = given === undefined ? searched : searched.map((protein) => markNew(protein, given));
+    const files = await writeResults(proteins, options);
+    await rm(checkpoint);
+    return { ...countsOf(proteins, given !== undefined), files };
+  } finally {
+    await unlock();
   }
-  const proteins = given === undefined ? searched : searched.map((protein) => markNew(protein, given));
-  const files = await writeResults(proteins, options);
-  await rm(checkpoint);
-  const annotated = proteins.filter(({ domains }) => domains.length > 0);
+}
+
+/** Excludes other annotations that write into the folder. */
+function lockOutput(output: string): Promise<() => Promise<void>> {
+  return holdLock(join(output, '.annotation.lock'), (pid) => {
+    const message = `Process ${pid} is annotating proteins into ${output}; wait until it is done.`;
+    return new Refusal('batch_running', message, { pid });
+  });
+}
+
+function countsOf(
+  proteins: readonly AnnotatedProtein[],
+  isCompared: boolean,
+): Omit<AnnotatedProteome, 'files'> {
+  const domains = proteins.flatMap((protein) => protein.domains);
   return {
     proteins: proteins.length,
-    annotated: annotated.length,
-    domains: annotated.reduce((sum, { domains }) => sum + domains.length, 0),
-    ...(given && {
-      newDomains: annotated.flatMap(({ domains }) => domains).filter(({ isNew }) => isNew).length,
-    }),
+    annotated: proteins.filter((protein) => protein.domains.length > 0).length,
+    domains: domains.length,
+    ...(isCompared && { newDomains: domains.filter(({ isNew }) => isNew).length }),
     uncovered: proteins.filter(({ hasNoEValues = false }) => hasNoEValues).length,
-    files,
   };
 }
 
@@ -123,31 +138,6 @@ function requireCalibration({ calibration }: SearchEngine, database: string): Ca
       `"gloaming index calibrate ${database}" computes them, or says why it cannot. ` +
       'Related families need a common clan for that.',
   );
-}
-
-async function* rest<Item>(items: AsyncIterable<Item>, skipped: number): AsyncGenerator<Item> {
-  let place = 0;
-  for await (const item of items) {
-    if (place >= skipped) yield item;
-    place += 1;
-  }
-}
-
-/** Returns the proteins of an interrupted call, and cuts off a line that it wrote in part. */
-async function openCheckpoint(path: string, identity: string): Promise<readonly AnnotatedProtein[]> {
-  const head = `${JSON.stringify({ identity })}\n`;
-  const text = await readFile(path, 'utf8').catch(ifAbsent(''));
-  if (!text.startsWith(head)) {
-    await writeFile(path, head);
-    return [];
-  }
-  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-  await truncate(path, Buffer.byteLength(whole));
-  return whole
-    .slice(head.length)
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as AnnotatedProtein);
 }
 
 /** Writes every file under another name first, and renames all of them when the last is complete. */

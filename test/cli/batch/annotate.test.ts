@@ -256,6 +256,22 @@ describe('gloaming annotate', () => {
     }
   });
 
+  it('writes into a folder for one of two calls at once, and refuses the other one', async () => {
+    const output = join(folder, 'shared');
+    const words = ['-d', 'demo', '-o', output, '--guarantee', 'exhaustive', '--max-evalue', '10'];
+    const ends = await Promise.allSettled([run(fasta, ...words), run(fasta, ...words)]);
+    const refused = ends.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
+    expect(refused.map(({ reason }) => String(reason))).toEqual([
+      expect.stringMatching(/Process \d+ is annotating proteins into .*shared; wait until it is done/),
+    ]);
+    expect(readdirSync(output)).toHaveLength(5);
+    for (const name of readdirSync(output)) {
+      expect(readFileSync(join(output, name)).equals(readFileSync(join(folder, 'out', name))), name).toBe(
+        true,
+      );
+    }
+  });
+
   it.each([
     ['a database that is not there', ['-d', 'nope'], /There are: demo/],
     ['an E-value that is no number', ['-d', 'demo', '--max-evalue', 'x'], /Expected a number above 0/],
