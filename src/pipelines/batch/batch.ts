@@ -28,6 +28,7 @@ import {
   missingUnits,
   readEndOf,
   readPlan,
+  requireRows,
   unitsOf,
   type BatchFolder,
   type BatchPlan,
@@ -221,12 +222,13 @@ async function searchByTasks(
   return pending && { kind: 'divided', ...pending };
 }
 
-/** Joins the chunks in their order and removes the folder. */
+/** Joins the chunks in their order and removes the folder. Errors  those of readEndOf, requireRows and joinParquet */
 async function collect({ folder, plan }: Session, output: string): Promise<BatchResult> {
   let chain = sha256Hex('');
   let cutCount = 0;
   for (const chunk of plan.chunkStarts.keys()) {
     const end = await readEndOf(folder, chunk);
+    await requireRows(folder, chunk, end);
     for (const digest of end.digests) chain = sha256Hex(chain + digest);
     cutCount += end.cutCount;
   }

@@ -1,9 +1,10 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../../canonical.js';
-import { Refusal } from '../../errors.js';
+import { Fault, ifAbsent, Refusal } from '../../errors.js';
 import { BATCH_PACK_MAX_QUERIES } from '../../limits.js';
 import { replaceFile } from '../../durable.js';
+import { hashFile } from '../../release/hashed-file.js';
 import { batchesOf } from '../../search/batches.js';
 import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
 import { exists, readJson } from '../cluster/task-files.js';
@@ -44,11 +45,13 @@ export interface Unit {
 }
 
 /** What a finished chunk adds to the result of the batch, besides its rows. */
-interface ChunkEnd {
+export interface ChunkEnd {
   /** Digests of the results, in the order of the queries. */
   readonly digests: readonly string[];
   /** Candidates that have more alignments than the largest count. */
   readonly cutCount: number;
+  /** SHA-256 of the file of its rows. Absent of a chunk that an earlier version finished. */
+  readonly rowsSha256?: string;
 }
 
 const PLAN_FILE = 'plan.json';
@@ -114,6 +117,24 @@ export function readQueriesOf(folder: BatchFolder, chunk: number): Promise<reado
 export async function readEndOf(folder: BatchFolder, chunk: number): Promise<ChunkEnd> {
   const end = await readJson<ChunkEnd | readonly string[]>(folder.end(chunk));
   return 'digests' in end ? end : { digests: end, cutCount: 0 };
+}
+
+/**
+ * Requires the rows of a finished chunk to be those that its task wrote.
+ * Errors  Fault where they are missing or damaged; those of the file system
+ */
+export async function requireRows(
+  folder: BatchFolder,
+  chunk: number,
+  { rowsSha256 }: ChunkEnd,
+): Promise<void> {
+  const path = folder.rows(chunk);
+  const sha256 = await hashFile(path).then((hashed) => hashed.sha256, ifAbsent(undefined));
+  if (sha256 !== undefined && sha256 === (rowsSha256 ?? sha256)) return;
+  throw new Fault(
+    `${path} is ${sha256 === undefined ? 'missing' : 'damaged'}; remove ${folder.end(chunk)} and run the same ` +
+      'command again.',
+  );
 }
 
 /** Lists the units of a batch. Task t of n runs the units at places t, t + n, t + 2n … */

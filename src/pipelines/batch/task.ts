@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { openTokens, type EngineWithoutTokens } from '../../engine/open-engine.js';
+import { sha256Hex } from '../../canonical.js';
 import type { ApplianceConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import { compileFilter } from '../../release/filter/filter.js';
@@ -14,7 +15,15 @@ import { ParquetEncoder } from '../../services/export/parquet.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
 import { presentWalk } from '../../services/search/present-propagation.js';
 import { openPropagation, type Propagation } from '../../services/search/propagation.js';
-import { readPlan, readQueriesOf, unitsOf, type BatchFolder, type BatchPlan, type Unit } from './plan.js';
+import {
+  readPlan,
+  readQueriesOf,
+  unitsOf,
+  type BatchFolder,
+  type BatchPlan,
+  type ChunkEnd,
+  type Unit,
+} from './plan.js';
 import { openPlannedEngine } from '../cluster/planned-engine.js';
 import { exists, publishFile } from '../cluster/task-files.js';
 import { readPartialResults } from './partial-results.js';
@@ -133,8 +142,10 @@ async function finish(
     engine.store.close();
   }
   pieces.push(file.end());
-  await publishFile(folder.rows(chunk), task.name, Buffer.concat(pieces));
-  await publishFile(folder.end(chunk), task.name, Buffer.from(JSON.stringify({ digests, cutCount })));
+  const rows = Buffer.concat(pieces);
+  const end: ChunkEnd = { digests, cutCount, rowsSha256: sha256Hex(rows) };
+  await publishFile(folder.rows(chunk), task.name, rows);
+  await publishFile(folder.end(chunk), task.name, Buffer.from(JSON.stringify(end)));
   for (const path of paths) await rm(path, { force: true });
 }
 

@@ -1,4 +1,11 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '#src/config.js';
@@ -9,7 +16,7 @@ import {
   type BatchOptions,
   type BatchResult,
 } from '#src/pipelines/batch/batch.js';
-import { batchFolder } from '#src/pipelines/batch/plan.js';
+import { batchFolder, readEndOf } from '#src/pipelines/batch/plan.js';
 import { writerName } from '#src/pipelines/cluster/slurm.js';
 import type { NamedQuery } from '#src/search/search-types.js';
 import { openDemoAppliance, type DemoAppliance } from '../../tools/demo-appliance.js';
@@ -53,7 +60,9 @@ const digestOf = (result: BatchResult): string => (result.kind === 'searched' ? 
 beforeAll(async () => {
   demo = await openDemoAppliance({ seed: 11, proteins: 120 });
   await demo.appliance.close();
-  queries = demo.demo.proteins.slice(0, 3).map(({ id, sequence }) => ({ id, sequence }));
+  queries = demo.demo.proteins
+    .slice(0, 3)
+    .map(({ id, sequence }) => ({ id, sequence, normalizationId: 'test' }));
   digests = [digestOf(await search('three', 3)), digestOf(await search('two', 2))];
   [three, two] = [readFileSync(pathOf('three')), readFileSync(pathOf('two'))];
 });
@@ -90,4 +99,37 @@ describe('the folder of a batch', () => {
     const task = { SLURM_ARRAY_JOB_ID: '7', SLURM_ARRAY_TASK_ID: '3' };
     expect(writerName(task)).toBe('7_3');
   });
+
+  it.each([
+    ['a changed byte', 'damaged', (path: string) => changeByte(path)],
+    ['a lost end', 'damaged', (path: string) => truncateSync(path, 200)],
+    ['a lost file', 'missing', (path: string) => rmSync(path)],
+  ])('whose rows have %s is refused, and is searched again as the message says', async (_, state, damage) => {
+    const name = `rows-${state}`;
+    await leaveFinished(name, 3);
+    const { rows, end } = folderOf(name);
+    damage(rows(0));
+    const message = `${rows(0)} is ${state}; remove ${end(0)} and run the same command again.`;
+    await expect(search(name, 3)).rejects.toMatchObject({ name: 'Fault', message });
+    expect(existsSync(pathOf(name))).toBe(false);
+    rmSync(end(0));
+    expect(digestOf(await search(name, 3))).toBe(digests[0]);
+    expect(readFileSync(pathOf(name)).equals(three)).toBe(true);
+    rmSync(pathOf(name));
+  });
+
+  it('with the rows of a chunk that an earlier version finished is joined', async () => {
+    await leaveFinished('earlier', 2);
+    const { end } = folderOf('earlier');
+    const { rowsSha256, ...earlier } = await readEndOf(folderOf('earlier'), 0);
+    expect(rowsSha256).toMatch(/^[0-9a-f]{64}$/);
+    writeFileSync(end(0), JSON.stringify(earlier));
+    expect(digestOf(await search('earlier', 2))).toBe(digests[1]);
+  });
 });
+
+function changeByte(path: string): void {
+  const bytes = readFileSync(path);
+  bytes[bytes.length >> 1] ^= 1;
+  writeFileSync(path, bytes);
+}

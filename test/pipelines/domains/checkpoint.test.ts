@@ -14,6 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const QUERIES: readonly NamedQuery[] = ['MKV', 'MKVL', 'MKVLA'].map((sequence, at) => ({
   id: `P${at}`,
   sequence,
+  normalizationId: 'test',
 }));
 const PROTEINS: readonly AnnotatedProtein[] = QUERIES.map(({ id, sequence }) => ({
   id,
