@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { Fault } from '../../errors.js';
 import type { PartialResult } from '../../search/partitions/scan.js';
 import { decodePartialResults } from '../../search/partitions/encoding.js';
+import { damagedFile } from '../cluster/task-files.js';
 
 /** Reads the partial results of one unit, in the order of the queries. Errors  Fault where it is damaged */
 export async function readPartialResults(path: string): Promise<readonly PartialResult[]> {
@@ -9,6 +9,6 @@ export async function readPartialResults(path: string): Promise<readonly Partial
   try {
     return decodePartialResults(bytes);
   } catch (cause) {
-    throw new Fault(`${path} is damaged; remove it and run the same command again.`, { cause });
+    throw damagedFile(path, cause);
   }
 }

@@ -7,7 +7,7 @@ import { replaceFile } from '../../durable.js';
 import { hashFile } from '../../release/hashed-file.js';
 import { batchesOf } from '../../search/batches.js';
 import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
-import { exists, readJson } from '../cluster/task-files.js';
+import { damagedFile, exists, readJson } from '../cluster/task-files.js';
 
 /*
  * A batch has a folder, `<output>.work`, which the machines of all its tasks mount:
@@ -113,10 +113,16 @@ export function readQueriesOf(folder: BatchFolder, chunk: number): Promise<reado
   return readJson<readonly NamedQuery[]>(folder.queries(chunk));
 }
 
-/** Reads the end of a finished chunk. An earlier version wrote its digests only. Errors  those of readJson */
+/**
+ * Reads the end of a finished chunk. An earlier version wrote its digests only.
+ * Errors  Fault where it is damaged; those of the file system
+ */
 export async function readEndOf(folder: BatchFolder, chunk: number): Promise<ChunkEnd> {
-  const end = await readJson<ChunkEnd | readonly string[]>(folder.end(chunk));
-  return 'digests' in end ? end : { digests: end, cutCount: 0 };
+  const end = await readJson<Partial<ChunkEnd> | readonly string[]>(folder.end(chunk));
+  if (Array.isArray(end)) return { digests: end as readonly string[], cutCount: 0 };
+  const { digests, cutCount } = end as Partial<ChunkEnd>;
+  if (Array.isArray(digests) && Number.isInteger(cutCount)) return end as ChunkEnd;
+  throw damagedFile(folder.end(chunk));
 }
 
 /**

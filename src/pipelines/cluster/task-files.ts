@@ -2,13 +2,21 @@ import { open, readFile, rename, stat } from 'node:fs/promises';
 import { Fault } from '../../errors.js';
 
 /** Reads a JSON file of divided work. Errors  Fault where it is damaged; those of the file system */
-export async function readJson<Value>(path: string): Promise<Value> {
+export async function readJson<Value extends object>(path: string): Promise<Value> {
   const text = await readFile(path, 'utf8');
+  let value: unknown;
   try {
-    return JSON.parse(text) as Value;
+    value = JSON.parse(text);
   } catch (cause) {
-    throw new Fault(`${path} is damaged; remove it and run the same command again.`, { cause });
+    throw damagedFile(path, cause);
   }
+  if (typeof value !== 'object' || value === null) throw damagedFile(path);
+  return value as Value;
+}
+
+/** Fault for a file of divided work that the same command writes again. */
+export function damagedFile(path: string, cause?: unknown): Fault {
+  return new Fault(`${path} is damaged; remove it and run the same command again.`, { cause });
 }
 
 /** Whether a file exists and can be read. Errors  none */

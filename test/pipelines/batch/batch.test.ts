@@ -1,5 +1,6 @@
 import {
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -117,6 +118,17 @@ describe('the folder of a batch', () => {
     expect(readFileSync(pathOf(name)).equals(three)).toBe(true);
     rmSync(pathOf(name));
   });
+
+  it.each(['null', '7', '{}', '{"digests":null,"cutCount":0}', '[', ''])(
+    'with the end %j of a chunk is refused in one sentence',
+    async (text) => {
+      const folder = batchFolder(join(demo.folder, 'ends.work'));
+      mkdirSync(join(folder.path, 'results'), { recursive: true });
+      writeFileSync(folder.end(0), text);
+      const message = `${folder.end(0)} is damaged; remove it and run the same command again.`;
+      await expect(readEndOf(folder, 0)).rejects.toMatchObject({ name: 'Fault', message });
+    },
+  );
 
   it('with the rows of a chunk that an earlier version finished is joined', async () => {
     await leaveFinished('earlier', 2);
