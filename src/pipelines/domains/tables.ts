@@ -83,13 +83,15 @@ const HMMER_HEAD =
   '--------- --------- ------ ----- ----- ----- ----- ----- ----- ----- ---- ---------------------\n';
 
 /**
- * The columns of `hmmscan --domtblout`. E-values and scores of the sequence are those of the best domain of its family.
- * There is no correction for bias, and no mean posterior probability: both are 0. The envelope is the alignment.
+ * The columns of `hmmscan --domtblout`. As there, the rows of a family in a protein are adjacent, which parsers demand;
+ * families have the order of their first domains. E-values and scores of the sequence are those of the best domain of
+ * its family. There is no correction for bias, and no mean posterior probability: both are 0. The envelope is the
+ * alignment.
  * Source  HMMER User's Guide 3.3, "Tabular output formats"
  */
 export function* domainTblout(proteins: Iterable<AnnotatedProtein>): Generator<string> {
   yield HMMER_HEAD;
-  for (const { protein, domain, copy, copies } of rowsOf(proteins)) {
+  for (const { protein, domain, copy, copies } of rowsByFamily(proteins)) {
     const { family } = domain;
     const rivals = protein.domains.filter((other) => other.family.id === family.id);
     const best = rivals.reduce((a, b) => (b.logEValue < a.logEValue ? b : a));
@@ -119,6 +121,26 @@ export function* domainTblout(proteins: Iterable<AnnotatedProtein>): Generator<s
     ];
     yield `${words.join(' ')}\n`;
   }
+}
+
+/** Rows of each protein by the name of the family, because parsers know families by name, and then by the family. */
+function* rowsByFamily(proteins: Iterable<AnnotatedProtein>): Generator<Row> {
+  for (const protein of proteins) {
+    for (const named of groupsOf(rowsOf([protein]), ({ domain }) => word(domain.family.name))) {
+      for (const rows of groupsOf(named, ({ domain }) => domain.family.id)) yield* rows;
+    }
+  }
+}
+
+/** Groups rows of equal key, in the order of the first row of each. */
+function groupsOf(rows: Iterable<Row>, keyOf: (row: Row) => string): Iterable<readonly Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const group = groups.get(keyOf(row));
+    if (group === undefined) groups.set(keyOf(row), [row]);
+    else group.push(row);
+  }
+  return groups.values();
 }
 
 /**
