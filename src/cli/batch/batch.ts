@@ -85,6 +85,7 @@ function addSearch(batch: Command, context: CommandContext): void {
     limit: 'nearest candidates of each query (default: 100; with --propagation: 1000)',
     evidence: 'what to compute beside the ranking (default: pairwise_sequence_alignment)',
     probability: 'fill the column of the probability that a candidate is a homolog',
+    hasMaxEvalue: false,
   })
     .option(
       '--propagation',

@@ -31,6 +31,8 @@ interface Wording {
   /** Help of --probability: what it adds, and to which output. */
   readonly probability: string;
   readonly parseLimit?: (text: string) => number;
+  /** Whether the command has --max-evalue. Default: true. */
+  readonly hasMaxEvalue?: boolean;
 }
 
 /**
@@ -39,8 +41,9 @@ interface Wording {
  */
 export function addSearchSettings(
   command: Command,
-  { limit, evidence, probability, parseLimit = positiveInteger }: Wording,
+  { limit, evidence, probability, parseLimit = positiveInteger, hasMaxEvalue = true }: Wording,
 ): Command {
+  const largest = `${ALIGNMENTS_EXPECTED_FALSE_HITS}${hasMaxEvalue ? ' (or --max-evalue)' : ''}`;
   const homologs = new Option(
     '--homologs <kind>',
     'whether homologs of the query are searched, too, where the targets have homologs (default: as_release)',
@@ -87,8 +90,8 @@ export function addSearchSettings(
     .addOption(
       new Option(
         '--max-hsps [count]',
-        `all alignments of a target with conditional E ≤ ${ALIGNMENTS_EXPECTED_FALSE_HITS} (or --max-evalue) that do ` +
-          `not overlap in query and target at once, so many at most (without a number: ${ALIGNMENTS_COUNT})`,
+        `all alignments of a target with conditional E ≤ ${largest} that do not ` +
+          `overlap in query and target at once, so many at most (without a number: ${ALIGNMENTS_COUNT})`,
       )
         .preset(String(ALIGNMENTS_COUNT))
         .argParser(integerBetween(1, PAIR_ALIGNMENTS_MAX_COUNT)),
