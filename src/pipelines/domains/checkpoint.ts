@@ -1,6 +1,6 @@
 import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises';
 import type { AnnotatedProtein } from '../../domains/domain.js';
-import { Fault, ifAbsent } from '../../errors.js';
+import { Fault, ifAbsent, Refusal } from '../../errors.js';
 import type { NamedQuery } from '../../search/search-types.js';
 
 /*
@@ -11,13 +11,16 @@ import type { NamedQuery } from '../../search/search-types.js';
 /**
  * Returns the annotated proteins of an interrupted call, and cuts off a line that it wrote in part. Writes the first
  * line of a new checkpoint.
- * Errors  Fault where a line is damaged; errors of the file system
+ * Errors  Refusal `batch_running` where the annotated proteins have another identity; Fault where a line is damaged;
+ *         errors of the file system
  */
 export async function openCheckpoint(path: string, identity: string): Promise<readonly AnnotatedProtein[]> {
   const head = `${JSON.stringify({ identity })}\n`;
   const text = await readFile(path, 'utf8').catch(ifAbsent(''));
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   if (!whole.startsWith(head)) {
+    const hasProteins = whole.indexOf('\n') < whole.length - 1;
+    if (hasProteins) throw refuseOther(path);
     await writeFile(path, head);
     return [];
   }
@@ -69,5 +72,13 @@ function proteinIn(line: string): AnnotatedProtein | undefined {
 function refuseDamaged(path: string, place: number, why: string): never {
   throw new Fault(
     `${path} is damaged: line ${place + 2} ${why}. Delete it and run the same command again, which begins anew.`,
+  );
+}
+
+function refuseOther(path: string): Refusal {
+  return new Refusal(
+    'batch_running',
+    `${path} is of an unfinished annotation of other proteins, by another database or with other options. ` +
+      'Repeat that command to its end, name another --output, or delete the file.',
   );
 }

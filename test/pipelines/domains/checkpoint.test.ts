@@ -87,4 +87,19 @@ describe('the checkpoint of an annotation', () => {
     writeFileSync(path, `${readFileSync(path, 'utf8')}{"id":"P1"`);
     expect(await resume(path)).toEqual(['P1', 'P2']);
   });
+
+  it('of other options is refused and stays as it is, if it has proteins', async () => {
+    const path = await checkpointOf('options', PROTEINS.slice(0, 1));
+    const text = readFileSync(path, 'utf8');
+    await expect(openCheckpoint(path, 'other')).rejects.toMatchObject({
+      code: 'batch_running',
+      message:
+        `${path} is of an unfinished annotation of other proteins, by another database or with other options. ` +
+        'Repeat that command to its end, name another --output, or delete the file.',
+    });
+    expect(readFileSync(path, 'utf8')).toBe(text);
+    const begun = await checkpointOf('begun', []);
+    expect(await openCheckpoint(begun, 'other')).toEqual([]);
+    expect(readFileSync(begun, 'utf8')).toBe('{"identity":"other"}\n');
+  });
 });
