@@ -7,6 +7,7 @@ import { probabilitiesOf } from '../../engine/probabilities.js';
 import { Refusal } from '../../errors.js';
 import { backendChoiceOf, chooseBackend } from '../../kernels/choose.js';
 import { openRelease } from '../../release/open.js';
+import { exists } from './task-files.js';
 
 /** A release with the evidence that planned work rests on. */
 export interface PlannedRelease {
@@ -24,12 +25,14 @@ export interface PlannedEngine {
 /**
  * Opens the release of planned work from its files, without its tokens. No catalog is read: a task may run on another
  * machine.
- * Errors  Refusal `calibration_changed` where the evidence differs from the plan; Faults of encoder, kernels and disk
+ * Errors  Refusal `release_not_found` where the release was deleted; `calibration_changed` where the evidence differs
+ *         from the plan; Faults of encoder, kernels and disk
  */
 export async function openPlannedEngine(
   { release: { directory, id }, ...planned }: PlannedRelease,
   config: ApplianceConfig,
 ): Promise<PlannedEngine> {
+  if (!(await exists(directory))) throw refuseDeleted(id, directory);
   const release = await openRelease(directory);
   const { id: encoderId, sha256 } = release.manifest.encoder;
   const encoder = await loadEncoder(
@@ -59,4 +62,12 @@ export async function openPlannedEngine(
     await close();
     throw cause;
   }
+}
+
+function refuseDeleted(id: string, directory: string): Refusal {
+  return new Refusal(
+    'release_not_found',
+    `Release ${id} was deleted since this work was planned, or this machine does not see ${directory}. ` +
+      'Build the release again, or delete the folder of this work and begin it anew with another release.',
+  );
 }

@@ -3,6 +3,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -137,6 +138,32 @@ describe('the folder of a batch', () => {
     expect(rowsSha256).toMatch(/^[0-9a-f]{64}$/);
     writeFileSync(end(0), JSON.stringify(earlier));
     expect(digestOf(await search('earlier', 2))).toBe(digests[1]);
+  });
+
+  it('of a deleted release is refused with what to do', async () => {
+    await search('deleted', 2, { tasks: { count: 1, program: ['gloaming'] } });
+    const { directory, id } = demo.release;
+    renameSync(directory, `${directory}.aside`);
+    try {
+      await expect(
+        runBatchTask(folderOf('deleted').path, 1, 0, loadConfig(demo.environment), {}),
+      ).rejects.toMatchObject({
+        code: 'release_not_found',
+        message:
+          `Release ${id} was deleted since this work was planned, or this machine does not see ${directory}. ` +
+          'Build the release again, or delete the folder of this work and begin it anew with another release.',
+      });
+    } finally {
+      renameSync(`${directory}.aside`, directory);
+    }
+  });
+
+  it('of other settings is refused and stays', async () => {
+    await leaveFinished('settings', 2);
+    const message = 'belongs to another batch: repeat that one to its end, name another --output, or remove';
+    await expect(search('settings', 2, { parts: 2 })).rejects.toThrow(message);
+    await expect(search('settings', 3)).rejects.toThrow(message);
+    expect(digestOf(await search('settings', 2))).toBe(digests[1]);
   });
 });
 
