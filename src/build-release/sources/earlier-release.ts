@@ -3,7 +3,7 @@ import { canonicalSha256 } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
 import type { AttributeType, AttributeValue, FilterField, Release } from '../../release/release.js';
 import { lineageNames, readTaxonomy, type Taxonomy } from '../../release/taxonomy.js';
-import { digestFile, type InputFiles } from './input-files.js';
+import { createHashedFiles, type InputFiles } from './input-files.js';
 import type { ProteinInput, SourceField, SourceProtein } from './protein-source.js';
 import type { AttributeTable } from './tables/attribute-table.js';
 import { readMetadataTable } from './tables/metadata-table.js';
@@ -66,36 +66,38 @@ export async function annotatedInput(
   release: Release,
   { metadata: table, taxonomy: dumps }: Annotation,
 ): Promise<ProteinInput> {
+  const hashed = createHashedFiles();
   const digests: (string | null)[] = [];
   for (const path of [table, dumps?.nodes, dumps?.names]) {
-    digests.push(path === undefined ? null : await digestFile(path));
+    digests.push(path === undefined ? null : await hashed.digest(path));
   }
   return {
     digest: canonicalSha256({ release: release.id, files: digests }),
-    async open(scratchFolder) {
-      const metadata =
-        table === undefined
-          ? undefined
-          : await readMetadataTable(table, join(scratchFolder, 'metadata.rows'));
-      refuseComputed(metadata?.fields ?? []);
-      const taxonomy =
-        dumps === undefined ? await taxonomyOf(release) : await readTaxonomyDump(dumps.nodes, dumps.names);
-      const lineages = createLineages(taxonomy, true);
-      const rows = createRows(metadata);
-      return {
-        fields: joinFields(release, metadata?.fields ?? [], taxonomy),
-        ...(taxonomy && { taxonomy }),
-        totalBytes: release.manifest.counts.residues,
-        async *proteins(onBytes) {
-          for (const protein of proteinsOf(release)) {
-            yield { ...protein, attributes: lineages.add(rows.join(protein)) };
-            onBytes?.(protein.text.length);
-          }
-        },
-        notes: () => [...rows.notes(), ...lineages.notes()],
-        close: () => metadata?.close(),
-      };
-    },
+    open: (scratchFolder) =>
+      hashed.open(async () => {
+        const metadata =
+          table === undefined
+            ? undefined
+            : await readMetadataTable(table, join(scratchFolder, 'metadata.rows'));
+        refuseComputed(metadata?.fields ?? []);
+        const taxonomy =
+          dumps === undefined ? await taxonomyOf(release) : await readTaxonomyDump(dumps.nodes, dumps.names);
+        const lineages = createLineages(taxonomy, true);
+        const rows = createRows(metadata);
+        return {
+          fields: joinFields(release, metadata?.fields ?? [], taxonomy),
+          ...(taxonomy && { taxonomy }),
+          totalBytes: release.manifest.counts.residues,
+          async *proteins(onBytes) {
+            for (const protein of proteinsOf(release)) {
+              yield { ...protein, attributes: lineages.add(rows.join(protein)) };
+              onBytes?.(protein.text.length);
+            }
+          },
+          notes: () => [...rows.notes(), ...lineages.notes()],
+          close: () => metadata?.close(),
+        };
+      }),
   };
 }
 

@@ -76,9 +76,10 @@ export async function filesInput(files: InputFiles, reports: InputReports = {}):
       '--members are those of families, and no file of the input has families.',
     );
   }
+  const hashed = createHashedFiles(reports.onBytes);
   const digests = async (paths: readonly string[]): Promise<readonly string[]> => {
     const list: string[] = [];
-    for (const path of paths) list.push(await digestFile(path, reports.onBytes));
+    for (const path of paths) list.push(await hashed.digest(path));
     return list;
   };
   const { duplicates = 'fail', taxonomy } = files;
@@ -100,7 +101,7 @@ export async function filesInput(files: InputFiles, reports: InputReports = {}):
   return {
     digest,
     hasFamilies: hasFamilies && files.members === undefined,
-    open: (scratchFolder) => openFiles(files, proteins, scratchFolder),
+    open: (scratchFolder) => hashed.open(() => openFiles(files, proteins, scratchFolder)),
   };
 }
 
@@ -241,6 +242,65 @@ export async function digestFile(path: string, onBytes?: (bytes: number) => void
   const hash = createHash('sha256');
   for await (const chunk of readInputFile(path, onBytes)) hash.update(chunk);
   return hash.digest('hex');
+}
+
+/** Files that are hashed before a build and read again by it. */
+export interface HashedFiles {
+  /** Returns the SHA-256 of a file's bytes. Errors  Refusal `file_not_found` */
+  digest(path: string): Promise<string>;
+  /**
+   * Opens a source. A hashed file that is not the same any more at the end of the proteins, or when reading fails,
+   * is refused by `invalid_input`.
+   * Errors  those of `open`
+   */
+  open(open: () => Promise<ProteinSource>): Promise<ProteinSource>;
+}
+
+/** Errors  none here. @param onBytes  receives the number of bytes hashed since the previous call */
+export function createHashedFiles(onBytes?: (bytes: number) => void): HashedFiles {
+  const stamps = new Map<string, string | undefined>();
+  const requireUnchanged = async (): Promise<void> => {
+    for (const [path, stamp] of stamps) {
+      if ((await stampOf(path)) === stamp) continue;
+      throw new Refusal('invalid_input', `${path} changed while it was read: run the command again.`, {
+        file: path,
+      });
+    }
+  };
+  /** A change of a file explains the errors of reading it. */
+  const rethrow = async (cause: unknown): Promise<never> => {
+    await requireUnchanged();
+    throw cause;
+  };
+  return {
+    async digest(path) {
+      // Taken before hashing, so that a change during hashing is seen, too.
+      if (!stamps.has(path)) stamps.set(path, await stampOf(path));
+      return digestFile(path, onBytes);
+    },
+    async open(open) {
+      const source = await open().catch(rethrow);
+      return {
+        ...source,
+        async *proteins(onRead) {
+          try {
+            yield* source.proteins(onRead);
+          } catch (cause) {
+            await rethrow(cause);
+          }
+          await requireUnchanged();
+        },
+      };
+    },
+  };
+}
+
+/** Returns what changes when a file is written or replaced; undefined for a file that cannot be found. */
+async function stampOf(path: string): Promise<string | undefined> {
+  return stat(path, { bigint: true }).then(
+    ({ size, mtimeNs, ino }) => `${size} ${mtimeNs} ${ino}`,
+    () => undefined,
+  );
 }
 
 async function sizeOf(path: string): Promise<number> {

@@ -1,5 +1,14 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -129,6 +138,55 @@ describe('the files of a build', () => {
     expect(flat.message).toMatch(/given-\d+, line 8, record 1 \(P00001\): .*"1" at position 5/);
     const xml = await refusal({ proteins: [file(XML.replace('<sequence>HIK', '\n<sequence>\nH-K'))] });
     expect(xml.message).toMatch(/given-\d+, line 3, record 1 \(Q00001\): .*"-" at position 2/);
+  });
+});
+
+describe('a file that changes after it was hashed', () => {
+  /** Builds in a folder that must stay empty. */
+  async function refusedBuild(files: InputFiles, change: () => void): Promise<unknown> {
+    const input = await filesInput(files);
+    change();
+    const indexesFolder = mkdtempSync(join(folder, 'indexes-'));
+    const building = buildRelease({ indexesFolder, slug: 'db', encoder: fakeEncoder(), input });
+    const cause: unknown = await building.catch((error: unknown) => error);
+    expect(readdirSync(indexesFolder)).toEqual([]);
+    return cause;
+  }
+
+  it('is refused, and leaves no release and no build to resume', async () => {
+    const [fasta, metadata] = [file(''), file('id\tx\na\t1\n')];
+    for (const [given, other] of [
+      [fasta, '>a\nMKW\n'],
+      [fasta, 'no FASTA\n'],
+      [metadata, 'id\tx\na\t2\n'],
+    ]) {
+      writeFileSync(fasta, '>a\nMKV\n');
+      const cause = await refusedBuild({ proteins: [fasta], metadata }, () => renameSync(file(other), given));
+      const message = `${given} changed while it was read: run the command again.`;
+      expect(cause).toMatchObject({ code: 'invalid_input', message });
+    }
+  });
+
+  it('is refused if it is written in place, or is gone', async () => {
+    const fasta = file('>a\nMKV\n');
+    for (const change of [
+      () => appendFileSync(fasta, 'A\n'),
+      () => utimesSync(fasta, 1, 1),
+      () => rmSync(fasta),
+    ]) {
+      const cause = await refusedBuild({ proteins: [fasta] }, change);
+      expect(cause).toMatchObject({ message: `${fasta} changed while it was read: run the command again.` });
+    }
+  });
+
+  it('is refused if it is replaced between two of its proteins', async () => {
+    const fasta = file('>a\nMKV\n>b\nMK\n');
+    const source = await (await filesInput({ proteins: [fasta] })).open(folder);
+    const reading = (async () => {
+      for await (const { id } of source.proteins()) if (id === 'a') renameSync(file('>c\nMKV\n'), fasta);
+    })();
+    await expect(reading).rejects.toThrow('changed while it was read');
+    source.close();
   });
 });
 
