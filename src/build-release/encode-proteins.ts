@@ -15,7 +15,7 @@ import {
   type EncodedFiles,
   type EncodeFolder,
 } from './encoded-files.js';
-import { readProteinSpool, type SpooledLine } from './protein-spool.js';
+import { damagedSpool, readProteinSpool, type SpooledLine } from './protein-spool.js';
 import type { BuiltTokens, ProteinTokens } from './protein-tokens.js';
 import type { Corpus } from './read-proteins.js';
 
@@ -69,8 +69,8 @@ export const NO_RELATED: RelatedCounts = { targets: 0, relatives: 0 };
  * Encodes a range of the spooled proteins, in order, from the last checkpoint. Writes tokens.arrow and self-scores;
  * with homologs also profiles.arrow and families.f64. A protein's tokens depend only on the protein and the manifest,
  * so an interruption does not change the result.
- * Errors  Refusal `disk_full` at the start if the disk has too little free space; those of encoder, finder and file
- *         system; the signal's reason
+ * Errors  Refusal `disk_full` at the start if the disk has too little free space; Fault where the spool has not the
+ *         proteins of the range; those of encoder, finder and file system; the signal's reason
  * Cost    those of encoder and finder; after an interruption also one read of the files written so far, for their
  *         digest
  */
@@ -90,12 +90,13 @@ export async function encodeProteins(
   await checkSpace(folder.release, (range.residues - from.residues) * rowBytes + tableBytes);
   const files = await openEncodedFiles(source, range, folder, from);
   try {
-    const { related, reusedResidues } = await encodeFrom(from, source, {
+    const { targets, residues, related, reusedResidues } = await encodeFrom(from, source, {
       files,
       folder,
       endOffset: range.endOffset,
       options,
     });
+    if (targets !== range.targets || residues !== range.residues) throw damagedSpool(folder.spool);
     const entries = await finishEncodedFiles(files);
     await writeEncoded(range, folder, entries, related);
     const encodedResidues = range.residues - from.residues - reusedResidues;
@@ -151,7 +152,7 @@ async function encodeFrom(
   from: Checkpoint,
   source: ProteinTokens,
   sink: Sink,
-): Promise<Pick<EncodeResult, 'related' | 'reusedResidues'>> {
+): Promise<Checkpoint & Pick<EncodeResult, 'reusedResidues'>> {
   const { folder, endOffset, options } = sink;
   const { signal } = options;
   // Every pending call adds listeners, so that their number can exceed Node's default limit.
@@ -193,7 +194,7 @@ async function encodeFrom(
   }
   while (ahead.length > 0) await writeFirst();
   await checkpoints.settle();
-  return { related: done.related, reusedResidues };
+  return { ...done, reusedResidues };
 }
 
 /** Yields batches with `count` proteins to encode, together with the already known proteins between them. */

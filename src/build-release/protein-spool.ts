@@ -1,4 +1,6 @@
 import { createReadStream } from 'node:fs';
+import { dirname } from 'node:path';
+import { Fault } from '../errors.js';
 import type { Family } from '../homologs/homolog-set.js';
 import type { AttributeValue, FileEntry } from '../release/release.js';
 import { openHashedFile } from '../release/hashed-file.js';
@@ -24,6 +26,14 @@ export interface SpooledLine {
  * spool. Its SHA-256 is the corpus snapshot id.
  */
 
+/** Returns the fault of a spool that is not the one that was written. @param path  of the spool */
+export function damagedSpool(path: string): Fault {
+  return new Fault(
+    `${path} is damaged. Run the command of the build again; if this message comes again, remove ` +
+      `${dirname(path)} first.`,
+  );
+}
+
 export interface ProteinSpool {
   append(protein: SpooledProtein): Promise<void>;
   finish(): Promise<FileEntry>;
@@ -45,11 +55,15 @@ export async function createProteinSpool(path: string): Promise<ProteinSpool> {
   };
 }
 
-/** Reads the lines between two offsets, each of which must be the start of a line or the end of the file. */
+/**
+ * Reads the lines between two offsets, each of which must be the start of a line or the end of the file.
+ * @param onBytes  receives all bytes between the offsets
+ */
 export async function* readProteinSpool(
   path: string,
   startOffset = 0,
   endOffset = Infinity,
+  onBytes?: (bytes: Uint8Array) => void,
 ): AsyncGenerator<SpooledLine> {
   if (startOffset >= endOffset) return;
   let rest: Buffer = Buffer.alloc(0);
@@ -57,6 +71,7 @@ export async function* readProteinSpool(
   // The stream's `end` is inclusive.
   const range = { start: startOffset, end: endOffset - 1, highWaterMark: 1 << 20 };
   for await (const chunk of createReadStream(path, range)) {
+    onBytes?.(chunk as Buffer);
     const bytes = Buffer.concat([rest, chunk as Buffer]);
     let start = 0;
     for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {

@@ -64,13 +64,18 @@ export async function readProteins(
     }
     const { size_bytes: spoolBytes, sha256 } = await spool.finish();
     const notes = [...ids.notes(), ...source.notes()];
-    return { ...tally.total(), spoolBytes, corpusSnapshotId: `corpus_${sha256}`, notes };
+    return { ...tally.total(), spoolBytes, corpusSnapshotId: snapshotId(sha256), notes };
   } catch (cause) {
     await spool.abandon();
     throw cause;
   } finally {
     ids.close();
   }
+}
+
+/** Returns the corpus snapshot id. @param sha256  of the spool */
+export function snapshotId(sha256: string): string {
+  return `corpus_${sha256}`;
 }
 
 type Tally = Pick<Corpus, 'targets' | 'residues' | 'fields' | 'replaced' | 'taxids'>;

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../canonical.js';
-import { Refusal } from '../errors.js';
+import { ifAbsent, Refusal } from '../errors.js';
 import type { FoundRelease } from '../release/catalog.js';
 import { HOMOLOG_FORM_ID, RELEASE_FORMAT } from '../release/format.js';
 import { EXHAUSTIVE_POLICY, filterSchema } from '../release/manifest.js';
@@ -11,9 +13,9 @@ import { lineageOf, writeTaxonomy, type Taxon, type Taxonomy } from '../release/
 import { NORMALIZATION_ID } from '../sequence/protein.js';
 import { dropBuildFolder, readState, writeState, type BuildFolder } from './build-folder.js';
 import type { BuildHomologs, BuildOptions, BuildProgress } from './build-options.js';
-import { readProteinSpool } from './protein-spool.js';
+import { damagedSpool, readProteinSpool } from './protein-spool.js';
 import type { ProteinTokens } from './protein-tokens.js';
-import { readProteins, type Corpus } from './read-proteins.js';
+import { readProteins, snapshotId, type Corpus } from './read-proteins.js';
 
 /** Reports the progress of a stage. */
 export type Report = (stage: BuildProgress['stage'], done: number, total: number) => void;
@@ -25,7 +27,7 @@ export interface ReadResult {
 }
 
 /**
- * Reads, checks and spools the input, or returns the stored result of an interrupted build.
+ * Reads, checks and spools the input, or returns the stored result of an interrupted build if its spool is complete.
  * Errors  those of readProteins, of the input and of `checkCorpus`; errors of the file system
  */
 export async function readStage(
@@ -33,7 +35,7 @@ export async function readStage(
   folder: BuildFolder,
   report: Report,
 ): Promise<ReadResult> {
-  const done = await readState<ReadResult>(folder.read);
+  const done = await storedResult(folder);
   try {
     const result = done ?? (await readInput(options, folder, report));
     options.checkCorpus?.(result.corpus);
@@ -44,6 +46,13 @@ export async function readStage(
     if (cause instanceof Refusal) await dropBuildFolder(folder);
     throw cause;
   }
+}
+
+/** Undefined if the spool has another length: reading again restores it, and encoding has counted its proteins. */
+async function storedResult({ read, spool }: BuildFolder): Promise<ReadResult | undefined> {
+  const done = await readState<ReadResult>(read);
+  const size = await stat(spool).then((status) => status.size, ifAbsent(undefined));
+  return done !== undefined && size === done.corpus.spoolBytes ? done : undefined;
 }
 
 async function readInput(
@@ -75,7 +84,7 @@ export interface TargetNumbers {
 
 /**
  * Writes the target table, the attribute table and the index of names.
- * Errors  errors of the file system; the signal's reason
+ * Errors  Fault where the spool is not the one that was read; errors of the file system; the signal's reason
  */
 export async function writeStage(
   corpus: Corpus,
@@ -87,13 +96,17 @@ export async function writeStage(
   report('write', 0, corpus.targets);
   const rows = (async function* (): AsyncGenerator<TargetRow> {
     let row = 0;
-    for await (const { protein } of readProteinSpool(folder.spool)) {
+    const hash = createHash('sha256');
+    const onBytes = (bytes: Uint8Array): void => void hash.update(bytes);
+    for await (const { protein } of readProteinSpool(folder.spool, 0, Infinity, onBytes)) {
       signal?.throwIfAborted();
       await names.add(protein.id, protein.attributes);
       yield { ...protein, selfScore: selfScores[row], targetHomologs: targetHomologs?.(row) };
       row += 1;
       report('write', row, corpus.targets);
     }
+    const isWhole = row === corpus.targets && snapshotId(hash.digest('hex')) === corpus.corpusSnapshotId;
+    if (!isWhole) throw damagedSpool(folder.spool);
   })();
   try {
     const tables = await writeTargetTables(folder.release, corpus.fields, targetHomologs !== undefined, rows);

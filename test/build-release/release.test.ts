@@ -1,5 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { filesInput, type InputFiles } from '#src/build-release/sources/input-files.js';
@@ -224,6 +232,12 @@ describe('a build refuses, with file, line and record,', () => {
   });
 });
 
+/** Returns the spool of the only unfinished build. */
+function spoolIn(indexesFolder: string): string {
+  const [work] = readdirSync(join(indexesFolder, 'db'));
+  return join(indexesFolder, 'db', work, 'proteins.jsonl');
+}
+
 describe('an interrupted build', () => {
   const many = Array.from(
     { length: 900 },
@@ -246,6 +260,39 @@ describe('an interrupted build', () => {
     const { release } = await build({ proteins: fasta }, { indexesFolder });
     expect(contents(release.directory)).toEqual(contents(whole.release.directory));
     expect(readdirSync(join(indexesFolder, 'db'))).toEqual([release.id]);
+  });
+
+  it('reads the input again if proteins.jsonl is cut off or lost meanwhile', async () => {
+    const fasta = [file(many.join(''))];
+    const whole = await build({ proteins: fasta });
+    for (const damage of [(spool: string) => truncateSync(spool, 5_000), (spool: string) => rmSync(spool)]) {
+      const indexesFolder = mkdtempSync(join(folder, 'spool-'));
+      const encoder = fakeEncoder((batches) => expect(batches).toBeLessThan(700));
+      await expect(build({ proteins: fasta }, { indexesFolder, encoder })).rejects.toThrow();
+      damage(spoolIn(indexesFolder));
+      const { release } = await build({ proteins: fasta }, { indexesFolder });
+      expect(contents(release.directory)).toEqual(contents(whole.release.directory));
+    }
+  });
+
+  it('ends in a sentence, and makes no release, if proteins.jsonl is damaged', async () => {
+    const indexesFolder = mkdtempSync(join(folder, 'spool-'));
+    const encoder = fakeEncoder(() => expect.unreachable());
+    const options = { indexesFolder };
+    const fasta = [file(many.join(''))];
+    await expect(build({ proteins: fasta }, { ...options, encoder })).rejects.toThrow();
+    const spool = spoolIn(indexesFolder);
+    const text = readFileSync(spool, 'latin1');
+    for (const damaged of [text.replace('YACDE', 'YACDF'), text.replace(/\n$/, ' ')]) {
+      writeFileSync(spool, damaged);
+      await expect(build({ proteins: fasta }, options)).rejects.toThrow(
+        `${spool} is damaged. Run the command of the build again; if this message comes again, remove ` +
+          `${dirname(spool)} first.`,
+      );
+    }
+    expect(readdirSync(join(indexesFolder, 'db'))).toEqual([expect.stringMatching(/^\.building-/)]);
+    rmSync(dirname(spool), { recursive: true });
+    expect((await build({ proteins: fasta }, options)).isKnown).toBe(false);
   });
 
   it('can be cancelled by a signal', async () => {

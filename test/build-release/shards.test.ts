@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -161,6 +162,21 @@ describe('a build in shards', () => {
     });
     writeFileSync(damaged, intact);
     expect(await finish(options, 7)).toEqual(await whole);
+  });
+
+  it('encodes no shard of a proteins.jsonl that is cut off, which the next build reads again', async () => {
+    const options = await newBuild();
+    const build = await planned(options, 2);
+    const spool = join(build.folder, '..', '..', 'proteins.jsonl');
+    truncateSync(spool, build.plan.shards[1].startOffset + 500);
+    await encode(build, 0);
+    await expect(encode(build, 1)).rejects.toThrow(
+      'proteins.jsonl is damaged. Run the command of the build again',
+    );
+    expect((await shardProgress(build)).missing).toEqual([1]);
+    expect((await planned(options, 2)).plan).toEqual(build.plan);
+    await encode(build, 1);
+    expect(await finish(options, 2)).toEqual(await whole);
   });
 
   it('refuses another encoder, an unknown shard, and counts out of range', async () => {
