@@ -121,7 +121,7 @@ export async function writeEncoded(
 /** Reads the checkpoint of a range; undefined if there is none yet. Errors  errors of the file system */
 export function readEncoded(
   folder: Pick<EncodeFolder, 'encoded'>,
-): Promise<Pick<Checkpoint, 'residues' | 'related' | 'files'> | undefined> {
+): Promise<Omit<Checkpoint, 'spoolOffset'> | undefined> {
   return readState<Checkpoint>(folder.encoded);
 }
 

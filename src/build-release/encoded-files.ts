@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { Fault } from '../errors.js';
 import { PROFILE_WIDTH } from '../kernels/kernels.js';
 import { PROFILES_FILE, profilesFrame, TOKENS_FILE, tokensFrame, type RowsFrame } from '../release/format.js';
 import { openHashedFile, type HashedFile } from '../release/hashed-file.js';
-import type { RowsEntry, TargetHomologs } from '../release/release.js';
+import type { FileEntry, RowsEntry, TargetHomologs } from '../release/release.js';
 import { openRowsFile, type RowsFile } from '../release/rows/rows-file.js';
 import type { BuildFolder } from './build-folder.js';
 import type { ProteinTokens } from './protein-tokens.js';
@@ -20,15 +22,17 @@ export interface EncodedFiles {
   readonly homologSets?: HashedFile;
 }
 
-/** Manifest entries of the finished files that belong to the release. */
+/** Entries of the finished files. Tokens and profiles belong to the release. */
 export interface EncodedEntries {
   readonly tokens: RowsEntry;
   readonly profiles?: RowsEntry;
+  readonly scores: FileEntry;
+  readonly homologSets?: FileEntry;
 }
 
 /** Bytes per protein in self-scores.i32 and in families.f64. */
-export const SCORE_BYTES = 4;
-export const HOMOLOG_SET_BYTES = 16;
+const SCORE_BYTES = 4;
+const HOMOLOG_SET_BYTES = 16;
 
 /**
  * Opens the files for writing after a checkpoint and truncates them there.
@@ -54,9 +58,12 @@ export async function openEncodedFiles(
 
 /** Completes and closes the files. Errors  errors of the file system */
 export async function finishEncodedFiles(files: EncodedFiles): Promise<EncodedEntries> {
-  await files.scores.finish();
-  await files.homologSets?.finish();
-  return { tokens: await files.tokens.finish(), profiles: await files.profiles?.finish() };
+  return {
+    tokens: await files.tokens.finish(),
+    profiles: await files.profiles?.finish(),
+    scores: await files.scores.finish(),
+    homologSets: await files.homologSets?.finish(),
+  };
 }
 
 /** Makes durable what was written before the call. Errors  errors of the file system */
@@ -74,21 +81,39 @@ export async function abandonEncodedFiles(files: EncodedFiles): Promise<void> {
  * Reads the self-scores of a build.
  * Shape   int32 [targets], in the order of the targets
  * Unit    affine scores of each protein with itself
- * Errors  errors of the file system
+ * Errors  Fault for a damaged file; errors of the file system
  */
-export async function readSelfScores(folder: Pick<EncodeFolder, 'scores'>): Promise<Int32Array> {
-  const bytes = await readFile(folder.scores);
+export async function readSelfScores(
+  folder: Pick<EncodeFolder, 'scores'>,
+  { scores }: Pick<EncodedEntries, 'scores'>,
+): Promise<Int32Array> {
+  const bytes = await readNumbers(folder.scores, scores);
   return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / SCORE_BYTES);
 }
 
 /**
  * Reads the homolog counts of a build with homologs and returns a look-up by target.
- * Errors  errors of the file system
+ * Errors  Fault for a damaged file; errors of the file system
  */
 export async function readTargetHomologs(
   folder: Pick<EncodeFolder, 'homologSets'>,
+  { homologSets }: Pick<EncodedEntries, 'homologSets'>,
 ): Promise<(row: number) => TargetHomologs> {
+  const bytes = await readNumbers(folder.homologSets, homologSets);
   // Copied, because the bytes of a small file need not be aligned to 8.
-  const numbers = new Float64Array(Uint8Array.from(await readFile(folder.homologSets)).buffer);
+  const numbers = new Float64Array(Uint8Array.from(bytes).buffer);
   return (row) => ({ relatives: numbers[2 * row], effectiveSequences: numbers[2 * row + 1] });
+}
+
+/**
+ * Reads self-scores.i32 or families.f64.
+ * Errors  Fault where the file is not the one that was written; errors of the file system
+ * @param entry  undefined if an earlier version encoded, which stored none
+ */
+export async function readNumbers(path: string, entry: FileEntry | undefined): Promise<Buffer> {
+  const bytes = await readFile(path);
+  if (entry?.sha256 === createHash('sha256').update(bytes).digest('hex')) return bytes;
+  throw new Fault(
+    `${path} is damaged or of an earlier version; remove ${dirname(path)} and run the same command again.`,
+  );
 }

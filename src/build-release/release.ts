@@ -103,16 +103,12 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
       ...nothing,
     };
   }
-  const { related, notes, encodedResidues, reusedResidues, encodeMs, ...rows } = await encodeStage(
-    options,
-    { corpus, releases },
-    folder,
-    report,
-  );
+  const { related, notes, encodedResidues, reusedResidues, encodeMs, scores, homologSets, ...rows } =
+    await encodeStage(options, { corpus, releases }, folder, report);
   const { relatives: homologs, ...rest } = description;
   const numbers = {
-    selfScores: await readSelfScores(folder),
-    targetHomologs: homologs && (await readTargetHomologs(folder)),
+    selfScores: await readSelfScores(folder, { scores }),
+    targetHomologs: homologs && (await readTargetHomologs(folder, { homologSets })),
   };
   const tables = await writeStage(corpus, folder, numbers, { report, signal: options.signal });
   const manifest: ReleaseManifest = {

@@ -295,6 +295,25 @@ describe('an interrupted build', () => {
     expect((await build({ proteins: fasta }, options)).isKnown).toBe(false);
   });
 
+  it('refuses self-scores that were damaged after the encoding', async () => {
+    const indexesFolder = mkdtempSync(join(folder, 'scores-'));
+    const fasta = [file(many.join(''))];
+    const controller = new AbortController();
+    const onProgress = ({ stage }: { readonly stage: string }): void => {
+      if (stage === 'write') controller.abort(new Error('stopped before writing'));
+    };
+    const options = { indexesFolder, onProgress, signal: controller.signal };
+    await expect(build({ proteins: fasta }, options)).rejects.toThrow('stopped before writing');
+    const scores = join(dirname(spoolIn(indexesFolder)), 'self-scores.i32');
+    const bytes = readFileSync(scores);
+    bytes[0] ^= 1;
+    writeFileSync(scores, bytes);
+    const again = build({ proteins: fasta }, { indexesFolder });
+    await expect(again).rejects.toThrow(
+      /self-scores.i32 is damaged or of an earlier version; remove .* again\.$/,
+    );
+  });
+
   it('can be cancelled by a signal', async () => {
     const controller = new AbortController();
     const encoder = fakeEncoder(() => controller.abort(new Error('no longer wanted')));

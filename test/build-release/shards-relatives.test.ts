@@ -169,10 +169,14 @@ describe('a build with homologs in shards', () => {
     for (const name of ['profiles.arrow', 'families.f64']) {
       const path = join(build.folder, '0', name);
       const intact = readFileSync(path);
-      writeFileSync(path, Buffer.concat([intact, Buffer.from('x')]));
-      await expect(buildRelease({ ...options, shardCount: 1 })).rejects.toMatchObject({
-        code: 'release_damaged',
-      });
+      const flipped = Buffer.from(intact);
+      flipped[intact.length - 8] ^= 1;
+      for (const damaged of [Buffer.concat([intact, Buffer.from('x')]), flipped]) {
+        writeFileSync(path, damaged);
+        await expect(buildRelease({ ...options, shardCount: 1 })).rejects.toMatchObject({
+          code: 'release_damaged',
+        });
+      }
       writeFileSync(path, intact);
     }
     await finish(options, 1);

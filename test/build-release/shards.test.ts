@@ -1,5 +1,4 @@
 import {
-  appendFileSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -154,13 +153,29 @@ describe('a build in shards', () => {
     });
     await encode(build, 2);
     await encode(build, 6);
-    const damaged = join(build.folder, '3', 'tokens.arrow');
-    const intact = readFileSync(damaged);
-    appendFileSync(damaged, 'x');
-    await expect(buildRelease({ ...options, shardCount: 7 })).rejects.toMatchObject({
-      code: 'release_damaged',
-    });
-    writeFileSync(damaged, intact);
+    const place = join(build.folder, '3');
+    const state = readFileSync(join(place, 'encoded.json'), 'utf8');
+    const { scores: _, ...earlier } = (JSON.parse(state) as { files: Record<string, unknown> }).files;
+    for (const [name, damage] of [
+      ['tokens.arrow', (bytes: Buffer) => Buffer.concat([bytes, Buffer.from('x')])],
+      [
+        'self-scores.i32',
+        (bytes: Buffer) => Buffer.from(bytes.map((byte, at) => (at === 4 ? byte ^ 1 : byte))),
+      ],
+      ['self-scores.i32', (bytes: Buffer) => bytes.subarray(4)],
+      ['encoded.json', () => JSON.stringify({ ...(JSON.parse(state) as object), files: earlier })],
+    ] as const) {
+      const path = join(place, name);
+      const intact = readFileSync(path);
+      writeFileSync(path, damage(intact));
+      await expect(buildRelease({ ...options, shardCount: 7 }), name).rejects.toMatchObject({
+        code: 'release_damaged',
+        message:
+          `Shard 3 in ${place} is damaged or of an earlier version; ` +
+          'remove this folder and encode the shard again.',
+      });
+      writeFileSync(path, intact);
+    }
     expect(await finish(options, 7)).toEqual(await whole);
   });
 

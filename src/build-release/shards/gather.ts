@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { assert, Refusal } from '../../errors.js';
+import { assert, Fault, Refusal } from '../../errors.js';
 import { PROFILES_FILE, TOKENS_FILE } from '../../release/format.js';
-import type { RowsEntry } from '../../release/release.js';
+import type { FileEntry, RowsEntry } from '../../release/release.js';
 import type { RowsFile } from '../../release/rows/rows-file.js';
 import type { BuildFolder } from '../build-folder.js';
 import {
@@ -16,10 +16,9 @@ import {
 } from '../encode-proteins.js';
 import {
   abandonEncodedFiles,
-  HOMOLOG_SET_BYTES,
   finishEncodedFiles,
   openEncodedFiles,
-  SCORE_BYTES,
+  readNumbers,
   type EncodedFiles,
 } from '../encoded-files.js';
 import type { ProteinTokens } from '../protein-tokens.js';
@@ -83,22 +82,23 @@ async function appendShard(
   const place = shardFolder(folder, shard);
   const state = await readEncoded(place);
   assert(state?.files !== undefined, 'a task renames its folder to the shard only when it is complete');
-  const { tokens, profiles } = state.files;
-  const { targets } = plan.shards[shard];
-  const numbers = async (path: string, width: number): Promise<Uint8Array> => {
-    const bytes = await readFile(path);
-    if (bytes.length !== targets * width) throw refuseDamaged(shard, place.path);
-    return bytes;
+  const { tokens, profiles, scores, homologSets } = state.files;
+  const { targets, residues } = plan.shards[shard];
+  if (state.targets !== targets || state.residues !== residues) throw refuseDamaged(shard, place.path);
+  const numbers = async (path: string, entry: FileEntry | undefined): Promise<Uint8Array> => {
+    return readNumbers(path, entry).catch((cause: unknown) => {
+      throw cause instanceof Fault ? refuseDamaged(shard, place.path) : cause;
+    });
   };
   const rows = async (name: string, entry: RowsEntry, into: RowsFile): Promise<void> => {
     if (!(await appendRows(join(place.path, name), entry, into))) throw refuseDamaged(shard, place.path);
   };
   await rows(TOKENS_FILE, tokens, files.tokens);
-  await files.scores.write(await numbers(place.scores, SCORE_BYTES));
+  await files.scores.write(await numbers(place.scores, scores));
   if (files.profiles !== undefined && files.homologSets !== undefined) {
     assert(profiles !== undefined, 'either all shards of a build have profiles or none has');
     await rows(PROFILES_FILE, profiles, files.profiles);
-    await files.homologSets.write(await numbers(place.homologSets, HOMOLOG_SET_BYTES));
+    await files.homologSets.write(await numbers(place.homologSets, homologSets));
   }
   return state.related;
 }
@@ -124,6 +124,6 @@ async function appendRows(
 function refuseDamaged(shard: number, path: string): Refusal {
   return new Refusal(
     'release_damaged',
-    `Shard ${shard} in ${path} is damaged; remove this folder and encode the shard again.`,
+    `Shard ${shard} in ${path} is damaged or of an earlier version; remove this folder and encode the shard again.`,
   );
 }
