@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { canonicalSha256 } from '../canonical.js';
 import {
@@ -9,7 +9,8 @@ import {
 } from '../release/catalog.js';
 import { MANIFEST_FILE } from '../release/format.js';
 import { replaceFile, syncFolder } from '../durable.js';
-import { manifestText, releaseId } from '../release/manifest.js';
+import { Fault, ifAbsent } from '../errors.js';
+import { listedFiles, manifestText, releaseId } from '../release/manifest.js';
 import type { ReleaseManifest } from '../release/release.js';
 import type { BuildOptions } from './build-options.js';
 
@@ -65,9 +66,9 @@ export function buildFolderAt(path: string): BuildFolder {
   };
 }
 
-/** Returns the ids of the releases that an unfinished build needs. Errors  errors of the file system */
+/** Returns the ids of the releases that an unfinished build needs. Errors  those of readState */
 export async function readBuildSources(path: string): Promise<readonly string[]> {
-  const state = await readState<BuildSources>(buildFolderAt(path).sources);
+  const state = await readState<BuildSources>(buildFolderAt(path).sources, ['release_ids']);
   return state?.release_ids ?? [];
 }
 
@@ -92,13 +93,28 @@ export async function clearBuildFolder({ path }: BuildFolder): Promise<void> {
   await rm(path, { recursive: true, maxRetries: 5 });
 }
 
-/** Reads the stored result of a stage; undefined if the stage is not complete. Errors  errors of the file system */
-export async function readState<State>(path: string): Promise<State | undefined> {
+/**
+ * Reads the stored result of a stage; undefined if the stage is not complete.
+ * Errors  Fault for a damaged file; errors of the file system
+ * @param members  members of every such result
+ */
+export async function readState<State>(
+  path: string,
+  members: readonly (keyof State)[],
+): Promise<State | undefined> {
+  const text = await readFile(path, 'utf8').catch(ifAbsent(undefined));
+  if (text === undefined) return undefined;
+  const state = parsed(text) as State | null | undefined;
+  if (typeof state === 'object' && state !== null && members.every((member) => member in state)) return state;
+  throw new Fault(`${path} is damaged; remove it and run the command of the build again.`);
+}
+
+/** Undefined for a text that is no JSON. */
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as State;
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw cause;
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 
@@ -110,13 +126,19 @@ export async function writeState(path: string, state: unknown): Promise<void> {
 /**
  * Writes the manifest and renames the finished files into place, which makes the release exist in one step. The mark of
  * a release that must not become the default is written before, so that it is never served as the default meanwhile.
- * Errors  errors of the file system
+ * Errors  Fault where a file of the manifest is missing or cut off; errors of the file system
  */
 export async function putInPlace(
   folder: BuildFolder,
   { indexesFolder, slug, isDefault = true }: Pick<BuildOptions, 'indexesFolder' | 'slug' | 'isDefault'>,
   manifest: ReleaseManifest,
 ): Promise<FoundRelease> {
+  for (const { path, size_bytes: sizeBytes } of listedFiles(manifest)) {
+    const file = join(folder.release, path);
+    const status = await stat(file).catch(ifAbsent(undefined));
+    if (status?.size === sizeBytes) continue;
+    throw new Fault(`${file} is damaged; remove ${folder.path} and run the command of the build again.`);
+  }
   await replaceFile(join(folder.release, MANIFEST_FILE), manifestText(manifest));
   const id = releaseId(manifest);
   const directory = releaseDirectory(indexesFolder, slug, id);

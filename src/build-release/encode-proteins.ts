@@ -57,6 +57,7 @@ interface Checkpoint {
   readonly files?: EncodedEntries;
 }
 
+const CHECKPOINT_MEMBERS = ['targets', 'residues', 'spoolOffset', 'related'] as const;
 /** Limit on residues in calls that are not written yet. */
 const AHEAD_MAX_RESIDUES = 131_072;
 const CHECKPOINT_INTERVAL_MS = 1_000;
@@ -80,7 +81,7 @@ export async function encodeProteins(
   folder: EncodeFolder,
   options: EncodeOptions,
 ): Promise<EncodeResult> {
-  const from = (await readState<Checkpoint>(folder.encoded)) ?? startOf(range);
+  const from = (await readState<Checkpoint>(folder.encoded, CHECKPOINT_MEMBERS)) ?? startOf(range);
   if (from.files !== undefined) {
     return { ...from.files, related: from.related, encodedResidues: 0, reusedResidues: 0 };
   }
@@ -118,11 +119,11 @@ export async function writeEncoded(
   await writeState(folder.encoded, end);
 }
 
-/** Reads the checkpoint of a range; undefined if there is none yet. Errors  errors of the file system */
+/** Reads the checkpoint of a range; undefined if there is none yet. Errors  those of readState */
 export function readEncoded(
   folder: Pick<EncodeFolder, 'encoded'>,
 ): Promise<Omit<Checkpoint, 'spoolOffset'> | undefined> {
-  return readState<Checkpoint>(folder.encoded);
+  return readState<Checkpoint>(folder.encoded, CHECKPOINT_MEMBERS);
 }
 
 /** Returns the range of all proteins of a build. */

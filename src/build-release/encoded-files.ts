@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Fault } from '../errors.js';
+import { Fault, ifAbsent } from '../errors.js';
 import { PROFILE_WIDTH } from '../kernels/kernels.js';
 import { PROFILES_FILE, profilesFrame, TOKENS_FILE, tokensFrame, type RowsFrame } from '../release/format.js';
 import { openHashedFile, type HashedFile } from '../release/hashed-file.js';
@@ -111,7 +111,7 @@ export async function readTargetHomologs(
  * @param entry  undefined if an earlier version encoded, which stored none
  */
 export async function readNumbers(path: string, entry: FileEntry | undefined): Promise<Buffer> {
-  const bytes = await readFile(path);
+  const bytes = await readFile(path).catch(ifAbsent(Buffer.alloc(0)));
   if (entry?.sha256 === createHash('sha256').update(bytes).digest('hex')) return bytes;
   throw new Fault(
     `${path} is damaged or of an earlier version; remove ${dirname(path)} and run the same command again.`,

@@ -1,6 +1,6 @@
-import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Fault } from '../errors.js';
+import { Fault, ifAbsent } from '../errors.js';
 import type { Family } from '../homologs/homolog-set.js';
 import type { AttributeValue, FileEntry } from '../release/release.js';
 import { openHashedFile } from '../release/hashed-file.js';
@@ -57,6 +57,7 @@ export async function createProteinSpool(path: string): Promise<ProteinSpool> {
 
 /**
  * Reads the lines between two offsets, each of which must be the start of a line or the end of the file.
+ * Errors  Fault for a missing or damaged spool; errors of the file system
  * @param onBytes  receives all bytes between the offsets
  */
 export async function* readProteinSpool(
@@ -70,24 +71,31 @@ export async function* readProteinSpool(
   let offset = startOffset;
   // The stream's `end` is inclusive.
   const range = { start: startOffset, end: endOffset - 1, highWaterMark: 1 << 20 };
-  for await (const chunk of createReadStream(path, range)) {
+  const chunks = await open(path).catch(ifAbsent(undefined));
+  if (chunks === undefined) throw damagedSpool(path);
+  for await (const chunk of chunks.createReadStream(range)) {
     onBytes?.(chunk as Buffer);
     const bytes = Buffer.concat([rest, chunk as Buffer]);
     let start = 0;
     for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
-      const line = JSON.parse(bytes.toString('utf8', start, end)) as [
-        string,
-        string,
-        SpooledProtein['attributes'],
-        Family?,
-      ];
+      const protein = parseLine(bytes.toString('utf8', start, end));
+      if (protein === undefined) throw damagedSpool(path);
       offset += end + 1 - start;
       start = end + 1;
-      const [id, sequence, attributes, family] = line;
-      const protein =
-        family === undefined ? { id, sequence, attributes } : { id, sequence, attributes, family };
       yield { protein, endOffset: offset };
     }
     rest = bytes.subarray(start);
+  }
+}
+
+/** Undefined for a line that is none of a spool. */
+function parseLine(text: string): SpooledProtein | undefined {
+  try {
+    const line = JSON.parse(text) as [string, string, SpooledProtein['attributes'], Family?];
+    const [id, sequence, attributes, family] = line;
+    if (typeof sequence !== 'string' || typeof attributes !== 'object') return undefined;
+    return family === undefined ? { id, sequence, attributes } : { id, sequence, attributes, family };
+  } catch {
+    return undefined;
   }
 }

@@ -50,7 +50,7 @@ export async function readStage(
 
 /** Undefined if the spool has another length: reading again restores it, and encoding has counted its proteins. */
 async function storedResult({ read, spool }: BuildFolder): Promise<ReadResult | undefined> {
-  const done = await readState<ReadResult>(read);
+  const done = await readState<ReadResult>(read, ['corpus']);
   const size = await stat(spool).then((status) => status.size, ifAbsent(undefined));
   return done !== undefined && size === done.corpus.spoolBytes ? done : undefined;
 }

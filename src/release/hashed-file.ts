@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, link, open, rm, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { Fault } from '../errors.js';
+import { Fault, ifAbsent } from '../errors.js';
 import type { FileEntry } from './release.js';
 
 const COALESCE_BYTES = 1 << 20;
@@ -27,10 +27,10 @@ export interface HashedFile {
  * Errors  those of the file system (ENOSPC among them); Fault where the file is shorter
  */
 export async function openHashedFile(path: string, storeBytes = 0): Promise<HashedFile> {
-  const handle = await open(path, storeBytes > 0 ? 'r+' : 'w+');
-  const { size } = await handle.stat();
-  if (size < storeBytes) {
-    await handle.close();
+  const handle = storeBytes > 0 ? await open(path, 'r+').catch(ifAbsent(undefined)) : await open(path, 'w+');
+  const size = (await handle?.stat())?.size ?? 0;
+  if (handle === undefined || size < storeBytes) {
+    await handle?.close();
     throw new Fault(
       `${path} has ${size} of the ${storeBytes} bytes that were written; remove its folder and begin anew.`,
     );

@@ -232,6 +232,21 @@ describe('a build refuses, with file, line and record,', () => {
   });
 });
 
+/** Stops a build after the encoding, and returns the path of a file in its folder. */
+async function stopBeforeWriting(
+  proteins: readonly string[],
+  indexesFolder: string,
+  name: string,
+): Promise<string> {
+  const controller = new AbortController();
+  const onProgress = ({ stage }: { readonly stage: string }): void => {
+    if (stage === 'write') controller.abort(new Error('stopped before writing'));
+  };
+  const options = { indexesFolder, onProgress, signal: controller.signal };
+  await expect(build({ proteins }, options)).rejects.toThrow('stopped before writing');
+  return join(dirname(spoolIn(indexesFolder)), name);
+}
+
 /** Returns the spool of the only unfinished build. */
 function spoolIn(indexesFolder: string): string {
   const [work] = readdirSync(join(indexesFolder, 'db'));
@@ -298,13 +313,7 @@ describe('an interrupted build', () => {
   it('refuses self-scores that were damaged after the encoding', async () => {
     const indexesFolder = mkdtempSync(join(folder, 'scores-'));
     const fasta = [file(many.join(''))];
-    const controller = new AbortController();
-    const onProgress = ({ stage }: { readonly stage: string }): void => {
-      if (stage === 'write') controller.abort(new Error('stopped before writing'));
-    };
-    const options = { indexesFolder, onProgress, signal: controller.signal };
-    await expect(build({ proteins: fasta }, options)).rejects.toThrow('stopped before writing');
-    const scores = join(dirname(spoolIn(indexesFolder)), 'self-scores.i32');
+    const scores = await stopBeforeWriting(fasta, indexesFolder, 'self-scores.i32');
     const bytes = readFileSync(scores);
     bytes[0] ^= 1;
     writeFileSync(scores, bytes);
@@ -312,6 +321,19 @@ describe('an interrupted build', () => {
     await expect(again).rejects.toThrow(
       /self-scores.i32 is damaged or of an earlier version; remove .* again\.$/,
     );
+  });
+
+  it('makes no release of tokens that are cut off or lost after the encoding', async () => {
+    const fasta = [file(many.join(''))];
+    for (const damage of [(path: string) => truncateSync(path, 5_000), (path: string) => rmSync(path)]) {
+      const indexesFolder = mkdtempSync(join(folder, 'tokens-'));
+      const tokens = await stopBeforeWriting(fasta, indexesFolder, 'release/tokens.arrow');
+      damage(tokens);
+      await expect(build({ proteins: fasta }, { indexesFolder })).rejects.toThrow(
+        /tokens.arrow is damaged; remove/,
+      );
+      expect(readdirSync(join(indexesFolder, 'db'))).toEqual([expect.stringMatching(/^\.building-/)]);
+    }
   });
 
   it('can be cancelled by a signal', async () => {

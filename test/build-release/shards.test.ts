@@ -3,6 +3,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -13,6 +14,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Encoder } from '#src/encoder/encoder.js';
 import type { BuildOptions } from '#src/build-release/build-options.js';
+import { Fault } from '#src/errors.js';
 import { buildRelease, planShards } from '#src/build-release/release.js';
 import { encodeShard } from '#src/build-release/shards/encode-shard.js';
 import { shardProgress, type PlannedShards } from '#src/build-release/shards/plan.js';
@@ -177,6 +179,61 @@ describe('a build in shards', () => {
       writeFileSync(path, intact);
     }
     expect(await finish(options, 7)).toEqual(await whole);
+  });
+
+  it('names a shard of which a file is missing or is none that a task wrote', async () => {
+    const options = await newBuild();
+    const build = await planned(options, 2);
+    for (const shard of [0, 1]) await encode(build, shard);
+    const place = join(build.folder, '1');
+    const refused = async (what: string): Promise<void> => {
+      await expect(buildRelease({ ...options, shardCount: 2 }), what).rejects.toMatchObject({
+        code: 'release_damaged',
+        message: expect.stringContaining(`Shard 1 in ${place} is damaged`),
+      });
+    };
+    for (const name of ['encoded.json', 'tokens.arrow', 'self-scores.i32']) {
+      const path = join(place, name);
+      renameSync(path, `${path}.away`);
+      await refused(`no ${name}`);
+      renameSync(`${path}.away`, path);
+    }
+    const state = join(place, 'encoded.json');
+    const intact = readFileSync(state);
+    for (const text of ['', 'null', '{}', intact.toString().slice(0, -9)]) {
+      writeFileSync(state, text);
+      await refused(`encoded.json: ${text}`);
+    }
+    writeFileSync(state, intact);
+    renameSync(place, `${build.folder}/../away`);
+    writeFileSync(place, '');
+    await refused('a file in the place of the folder');
+    rmSync(place);
+    renameSync(`${build.folder}/../away`, place);
+    expect(await finish(options, 2)).toEqual(await whole);
+  });
+
+  it('says which damaged file of the build is to be removed, and then ends well', async () => {
+    const options = await newBuild();
+    const build = await planned(options, 2);
+    const damage = async (path: string, work: () => Promise<unknown>): Promise<void> => {
+      for (const text of ['', '{"corpus', 'null', '[]']) {
+        writeFileSync(path, text);
+        await expect(work(), `${path}: ${text}`).rejects.toEqual(
+          new Fault(`${path} is damaged; remove it and run the command of the build again.`),
+        );
+      }
+      rmSync(path);
+    };
+    const plan = join(build.folder, 'plan.json');
+    await damage(plan, () => encode(build, 0));
+    expect((await planned(options, 2)).plan).toEqual(build.plan);
+    for (const shard of [0, 1]) await encode(build, shard);
+    const work = join(build.folder, '..', '..');
+    for (const name of ['read.json', 'encoded.json']) {
+      await damage(join(work, name), () => buildRelease({ ...options, shardCount: 2 }));
+    }
+    expect(await finish(options, 2)).toEqual(await whole);
   });
 
   it('encodes no shard of a proteins.jsonl that is cut off, which the next build reads again', async () => {

@@ -14,6 +14,7 @@ it('a file that is shorter than what was kept of it is refused, and not filled w
   writeFileSync(path, 'abc');
   await expect(openHashedFile(path, 4)).rejects.toThrow('3 of the 4 bytes');
   expect(readFileSync(path, 'utf8')).toBe('abc');
+  await expect(openHashedFile(join(folder, 'lost'), 4)).rejects.toThrow('0 of the 4 bytes');
   await (await openHashedFile(path, 2)).abandon();
   expect(readFileSync(path, 'utf8')).toBe('ab');
 });

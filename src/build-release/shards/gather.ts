@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { assert, Fault, Refusal } from '../../errors.js';
+import { Fault, Refusal } from '../../errors.js';
 import { PROFILES_FILE, TOKENS_FILE } from '../../release/format.js';
-import type { FileEntry, RowsEntry } from '../../release/release.js';
+import type { RowsEntry } from '../../release/release.js';
 import type { RowsFile } from '../../release/rows/rows-file.js';
 import type { BuildFolder } from '../build-folder.js';
 import {
@@ -20,12 +20,15 @@ import {
   openEncodedFiles,
   readNumbers,
   type EncodedFiles,
+  type EncodeFolder,
 } from '../encoded-files.js';
 import type { ProteinTokens } from '../protein-tokens.js';
 import { readPlan, shardFolder, shardProgress, shardsFolder, type PlannedShards } from './plan.js';
 
 /** Number of missing shards that a refusal lists. */
 const NAMED_MAX_SHARDS = 10;
+/** Codes of a missing file, and of a file in the place of a folder or the reverse. */
+const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR']);
 
 /**
  * Concatenates the shards of a build into the files that an encoding on one machine would have written. After an
@@ -74,41 +77,48 @@ async function refuseMissing(planned: PlannedShards): Promise<void> {
   );
 }
 
+/** Errors  Refusal `release_damaged`; errors of the file system */
 async function appendShard(
   { folder, plan }: PlannedShards,
   shard: number,
   files: EncodedFiles,
 ): Promise<RelatedCounts> {
   const place = shardFolder(folder, shard);
+  try {
+    return await appendFiles(place, plan.shards[shard], files);
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    throw cause instanceof Fault || ABSENT.has(code) ? refuseDamaged(shard, place.path) : cause;
+  }
+}
+
+/** Errors  Fault for a damaged file of the shard; errors of the file system */
+async function appendFiles(
+  place: EncodeFolder,
+  { targets, residues }: SpoolRange,
+  files: EncodedFiles,
+): Promise<RelatedCounts> {
   const state = await readEncoded(place);
-  assert(state?.files !== undefined, 'a task renames its folder to the shard only when it is complete');
+  // A task renames its folder to the shard only when all of the shard is encoded.
+  if (state?.files === undefined || state.targets !== targets || state.residues !== residues) {
+    throw new Fault(`${place.encoded} is not that of the whole shard.`);
+  }
   const { tokens, profiles, scores, homologSets } = state.files;
-  const { targets, residues } = plan.shards[shard];
-  if (state.targets !== targets || state.residues !== residues) throw refuseDamaged(shard, place.path);
-  const numbers = async (path: string, entry: FileEntry | undefined): Promise<Uint8Array> => {
-    return readNumbers(path, entry).catch((cause: unknown) => {
-      throw cause instanceof Fault ? refuseDamaged(shard, place.path) : cause;
-    });
-  };
-  const rows = async (name: string, entry: RowsEntry, into: RowsFile): Promise<void> => {
-    if (!(await appendRows(join(place.path, name), entry, into))) throw refuseDamaged(shard, place.path);
-  };
-  await rows(TOKENS_FILE, tokens, files.tokens);
-  await files.scores.write(await numbers(place.scores, scores));
+  await appendRows(join(place.release, TOKENS_FILE), tokens, files.tokens);
+  await files.scores.write(await readNumbers(place.scores, scores));
   if (files.profiles !== undefined && files.homologSets !== undefined) {
-    assert(profiles !== undefined, 'either all shards of a build have profiles or none has');
-    await rows(PROFILES_FILE, profiles, files.profiles);
-    await files.homologSets.write(await numbers(place.homologSets, homologSets));
+    await appendRows(join(place.release, PROFILES_FILE), profiles, files.profiles);
+    await files.homologSets.write(await readNumbers(place.homologSets, homologSets));
   }
   return state.related;
 }
 
-/** Appends the values of a shard's file, without its frame. Returns false if the file's digest has changed. */
-async function appendRows(
-  path: string,
-  { sha256, values_byte_offset: start, values_byte_length: length }: RowsEntry,
-  into: RowsFile,
-): Promise<boolean> {
+/**
+ * Appends the values of a shard's file, without its frame.
+ * Errors  Fault if the file is not the one of the entry; errors of the file system
+ */
+async function appendRows(path: string, entry: RowsEntry | undefined, into: RowsFile): Promise<void> {
+  const { sha256, values_byte_offset: start = 0, values_byte_length: length = 0 } = entry ?? {};
   const hash = createHash('sha256');
   let position = 0;
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
@@ -118,7 +128,7 @@ async function appendRows(
     if (values.length > 0) await into.write(values);
     position += bytes.length;
   }
-  return hash.digest('hex') === sha256;
+  if (hash.digest('hex') !== sha256) throw new Fault(`${path} is damaged.`);
 }
 
 function refuseDamaged(shard: number, path: string): Refusal {

@@ -23,6 +23,7 @@ import type { Corpus } from '../read-proteins.js';
  */
 
 const PLAN_FILE = 'plan.json';
+const PLAN_MEMBERS = ['encoder', 'shards'] as const;
 
 export interface ShardPlan {
   readonly encoder: { readonly id: string; readonly sha256: string };
@@ -43,7 +44,7 @@ interface PlannedWith extends Pick<ShardPlan, 'relatives'> {
 
 /**
  * Creates the plan of a build whose input was read, or returns the existing plan.
- * Errors  Refusal `invalid_option` for a count out of range; errors of the file system
+ * Errors  Refusal `invalid_option` for a count out of range; those of readState
  */
 export async function openPlan(
   corpus: Corpus,
@@ -59,7 +60,7 @@ export async function openPlan(
   }
   const folder = shardsFolder({ shards }, count);
   const path = join(folder, PLAN_FILE);
-  const existing = await readState<ShardPlan>(path);
+  const existing = await readState<ShardPlan>(path, PLAN_MEMBERS);
   if (existing !== undefined) return { folder, plan: existing };
   const encoder = { id: card.id, sha256: digest };
   const plan: ShardPlan = { encoder, relatives: homologs, shards: await divide(corpus, spool, count) };
@@ -70,10 +71,10 @@ export async function openPlan(
 
 /**
  * Reads the plan of a build.
- * Errors  Refusal `build_not_found` if there is none, before planning and after the build; errors of the file system
+ * Errors  Refusal `build_not_found` if there is none, before planning and after the build; those of readState
  */
 export async function readPlan(folder: string): Promise<ShardPlan> {
-  const plan = await readState<ShardPlan>(join(folder, PLAN_FILE));
+  const plan = await readState<ShardPlan>(join(folder, PLAN_FILE), PLAN_MEMBERS);
   if (plan !== undefined) return plan;
   throw new Refusal(
     'build_not_found',
@@ -104,7 +105,7 @@ export interface ShardProgress {
   readonly missing: readonly number[];
 }
 
-/** Returns the progress of all shards. Errors  errors of the file system */
+/** Returns the progress of all shards. Errors  those of readState */
 export async function shardProgress({ folder, plan }: PlannedShards): Promise<ShardProgress> {
   const names = await readdir(folder);
   const residues: number[] = [];
