@@ -185,13 +185,14 @@ function tarEntry(name: string, content: string | Buffer, type = '0'): Buffer {
 }
 
 const LONG_NAME = `${'long/'.repeat(30)}fam-2.a3m`;
+const END = Buffer.alloc(1024);
 const TAR = Buffer.concat([
   tarEntry('README', 'ignored'),
   tarEntry('all/fam-1.a3m', A3M),
   tarEntry('pax', `${String(LONG_NAME.length + 10)} path=${LONG_NAME}\n`, 'x'),
   tarEntry('short', A3M),
   tarEntry('all/t.sto.gz', gzipSync(STOCKHOLM)),
-  Buffer.alloc(1024),
+  END,
 ]);
 
 describe('a tar archive', () => {
@@ -206,7 +207,39 @@ describe('a tar archive', () => {
     const damaged = Buffer.from(TAR);
     damaged[512 * 2] ^= 1;
     expect((await refusal(file(damaged))).message).toContain('a header is damaged');
-    expect((await refusal(file(tarEntry('README', 'x')))).message).toContain('no file of it ends with .a3m');
+    const other = Buffer.concat([tarEntry('README', 'x'), END]);
+    expect((await refusal(file(other))).message).toContain('no file of it ends with .a3m');
+  });
+
+  it('is refused if it is cut off between two files, or has one block of zeros at its end', async () => {
+    const first = Buffer.concat([tarEntry('1.a3m', A3M), END]);
+    expect(await read(file(first))).toHaveLength(1);
+    expect((await refusal(file(first.subarray(0, -1024)))).message).toMatch(
+      /given-\d+: it was cut off: the two blocks of zeros at its end are missing \(tar\)\.$/,
+    );
+    for (const rest of [first.subarray(0, -512), Buffer.concat([first.subarray(0, -512), first])]) {
+      expect((await refusal(file(rest))).message).toContain('a block of zeros is within it');
+    }
+  });
+
+  it('is refused for a family that is a link or sparse, and ignores other links', async () => {
+    const whole = tarEntry('1.a3m', A3M);
+    const readOf = (...entries: readonly Buffer[]) => file(Buffer.concat([whole, ...entries, END]));
+    expect(await read(readOf(tarEntry('README', '', '1')))).toHaveLength(1);
+    for (const type of ['1', '2']) {
+      expect((await refusal(readOf(tarEntry('2.a3m', '', type)))).message).toMatch(
+        /the file "2\.a3m" is a link without content; pack .* by tar --dereference --hard-dereference \(tar\)\.$/,
+      );
+    }
+    const sparse = '22 GNU.sparse.major=1\n28 GNU.sparse.name=3.a3m\n';
+    for (const entries of [
+      [tarEntry('3.a3m', A3M, 'S')],
+      [tarEntry('pax', sparse, 'x'), tarEntry('GNUSparseFile.1/3.a3m', A3M)],
+    ]) {
+      expect((await refusal(readOf(...entries))).message).toContain(
+        'the file "3.a3m" is sparse; pack the archive again without --sparse',
+      );
+    }
   });
 });
 

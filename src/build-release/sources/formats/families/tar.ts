@@ -8,12 +8,15 @@ import { HMMER3 } from './hmmer3.js';
 import { STOCKHOLM } from './stockholm.js';
 
 const BLOCK_BYTES = 512;
+/** Regular files: POSIX, before POSIX, and contiguous. */
+const FILE_TYPES: ReadonlySet<string> = new Set(['0', '\0', '7']);
 /** Longest extended header, which holds long names. */
 const EXTENDED_MAX_BYTES = 1 << 20;
 
 /**
  * Tar archive of families: files `.a3m`, `.sto`, `.stk` and `.hmm`, plain or gzip, in the order of the archive. Other
- * files are ignored. The name of an A3M file is its id.
+ * files are ignored. The name of an A3M file is its id. Two blocks of zeros must end the archive: they alone show
+ * that no file after the last one was cut off.
  * Source  POSIX.1-2017, pax; GNU tar's long names
  */
 export const TAR: ProteinFormat = {
@@ -26,9 +29,13 @@ export const TAR: ProteinFormat = {
     const cursor = byteCursor(decompress(input.bytes, () => input.file));
     let families = 0;
     try {
-      for await (const { name, size } of entriesOf(cursor, input.file)) {
+      for await (const { name, size, isLink } of entriesOf(cursor, input.file)) {
         const format = formatOf(name);
         if (format === undefined) continue;
+        if (isLink) {
+          const remedy = 'pack the archive again by tar --dereference --hard-dereference';
+          throw refuse(input.file, `the file ${shown(name)} is a link without content; ${remedy}`);
+        }
         families += 1;
         const short = (): Refusal => refuse(input.file, `it ends within the file ${shown(name)}`);
         yield* format.read({ file: `${input.file}/${name}`, bytes: cursor.take(size, short) });
@@ -51,16 +58,28 @@ interface TarEntry {
   readonly name: string;
   /** Unit: bytes */
   readonly size: number;
+  /** Whether it is a hard or a symbolic link. */
+  readonly isLink: boolean;
 }
 
-/** Yields the regular files. The caller reads the content of each from the cursor, or leaves it. */
+/** Values of extended headers, for the next entry. */
+interface Extended {
+  readonly name?: string;
+  readonly size?: number;
+  readonly isSparse?: boolean;
+}
+
+/** Yields the regular files and the links. The caller reads the content of each from the cursor, or leaves it. */
 async function* entriesOf(cursor: ByteCursor, file: string): AsyncGenerator<TarEntry> {
-  /** Name and size from extended headers, for the next entry. */
-  let extended: { name?: string; size?: number } = {};
+  let extended: Extended = {};
   for (;;) {
     const header = await cursor.read(BLOCK_BYTES);
-    // Two blocks of zeros end an archive; some programs leave them out.
-    if (header.every((byte) => byte === 0)) return;
+    if (isZero(header)) {
+      if (isZero(await cursor.read(BLOCK_BYTES))) return;
+      throw refuse(file, 'a block of zeros is within it');
+    }
+    if (header.length === 0)
+      throw refuse(file, 'it was cut off: the two blocks of zeros at its end are missing');
     if (header.length < BLOCK_BYTES || !hasValidSum(header)) throw refuse(file, 'a header is damaged');
     const type = String.fromCharCode(header[156]);
     const size = extended.size ?? sizeOf(header);
@@ -70,13 +89,21 @@ async function* entriesOf(cursor: ByteCursor, file: string): AsyncGenerator<TarE
       if (size > EXTENDED_MAX_BYTES) throw refuse(file, 'a header is too long');
       const text = (await cursor.read(size)).toString('utf8');
       extended = type === 'L' ? { ...extended, name: untilNul(text) } : { ...extended, ...paxValues(text) };
-    } else {
-      const name = extended.name ?? nameOf(header);
+      // K is the long target of a link.
+    } else if (type !== 'K') {
+      const { name = nameOf(header), isSparse } = extended;
       extended = {};
-      if (type === '0' || type === '\0') yield { name, size };
+      if (type === 'S' || isSparse === true)
+        throw refuse(file, `the file ${shown(name)} is sparse; pack the archive again without --sparse`);
+      const isLink = type === '1' || type === '2';
+      if (isLink || FILE_TYPES.has(type)) yield { name, size, isLink };
     }
     if (!(await cursor.skipTo(end))) throw refuse(file, 'it ends too early');
   }
+}
+
+function isZero(block: Buffer): boolean {
+  return block.length === BLOCK_BYTES && block.every((byte) => byte === 0);
 }
 
 /** Checks the sum of a header's bytes, where its own eight count as blanks. */
@@ -106,11 +133,12 @@ function nameOf(header: Buffer): string {
 }
 
 /** Reads records such as `26 path=families/PF00085.a3m\n`. */
-function paxValues(text: string): { name?: string; size?: number } {
-  const values: { name?: string; size?: number } = {};
-  for (const [, key, value] of text.matchAll(/^\d+ (path|size)=(.*)$/gm)) {
-    if (key === 'path') values.name = value;
-    else values.size = Number(value);
+function paxValues(text: string): Extended {
+  let values: Extended = {};
+  for (const [, key, value] of text.matchAll(/^\d+ (path|size|GNU\.sparse\.\w+)=(.*)$/gm)) {
+    if (key === 'path') values = { ...values, name: value };
+    else if (key === 'size') values = { ...values, size: Number(value) };
+    else values = { ...values, isSparse: true, ...(key === 'GNU.sparse.name' && { name: value }) };
   }
   return values;
 }
