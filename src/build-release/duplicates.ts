@@ -15,8 +15,12 @@ export interface IdRegister {
   close(): void;
 }
 
-/** The scratch file has ids and their places, so that ids with equal hashes can be distinguished. */
-export function createIdRegister(scratchPath: string, rule: DuplicateRule = 'fail'): IdRegister {
+/**
+ * The scratch file has ids and their places, so that ids with equal hashes can be distinguished.
+ * @param named  rule that the user may choose. Default: `fail`, where the user has no choice
+ */
+export function createIdRegister(scratchPath: string, named?: DuplicateRule): IdRegister {
+  const rule = named ?? 'fail';
   const seen = createKeyedRows(scratchPath);
   /** Last suffix of each repeated id. */
   const suffixes = new Map<string, number>();
@@ -33,7 +37,7 @@ export function createIdRegister(scratchPath: string, rule: DuplicateRule = 'fai
     admit(protein) {
       const [earlier] = seen.find(protein.id);
       if (earlier !== undefined) repeats += 1;
-      if (earlier !== undefined && rule === 'fail') throw refuseDuplicate(protein, earlier[0]);
+      if (earlier !== undefined && rule === 'fail') throw refuseDuplicate(protein, earlier[0], named);
       if (earlier !== undefined && rule === 'first') return undefined;
       const id = earlier === undefined ? protein.id : suffixed(protein.id);
       seen.add(id, [placeOf(protein).replaceAll('\t', ' ')]);
@@ -56,11 +60,14 @@ export function placeOf({ id, record }: SourceProtein): string {
   return record === undefined ? `protein ${id}` : describePlace(record.place);
 }
 
-function refuseDuplicate(protein: SourceProtein, earlier: string): Refusal {
+function refuseDuplicate(protein: SourceProtein, earlier: string, named: DuplicateRule | undefined): Refusal {
+  const remedy =
+    named === undefined
+      ? 'Remove or rename one of the two proteins.'
+      : 'Use --duplicates first to drop the later proteins, or --duplicates suffix to rename them.';
   return new Refusal(
     'duplicate_id',
-    `${placeOf(protein)}: the id ${protein.id} is already used in ${earlier}. Ids must be unique. ` +
-      'Use --duplicates first to drop the later proteins, or --duplicates suffix to rename them.',
+    `${placeOf(protein)}: the id ${protein.id} is already used in ${earlier}. Ids must be unique. ${remedy}`,
     { ...protein.record?.place, id: protein.id },
   );
 }

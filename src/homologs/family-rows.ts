@@ -39,10 +39,12 @@ export function createFamilyRows(): FamilyRows {
 /** An even sample of the rows of a wrapped alignment, whose rows continue in several blocks. */
 export interface WrappedRows extends Omit<FamilyRows, 'add'> {
   /**
-   * Adds a piece of a row. The name of the first row begins a new block.
+   * Adds a piece of a row. The name of the first row begins a new block, and must follow the end of a block.
    * @returns what is wrong with the piece, as the end of a sentence; undefined if nothing is
    */
   add(id: string, piece: string): string | undefined;
+  /** Ends a block, as a line without a row does. Has no effect if the block continues. */
+  endBlock(): void;
   /** What is wrong with the last block; undefined if nothing is. */
   finish(): string | undefined;
 }
@@ -51,13 +53,15 @@ export interface WrappedRows extends Omit<FamilyRows, 'add'> {
 export function createWrappedRows(): WrappedRows {
   let rows: { id: string; text: string }[] = [];
   let [count, stride, place, width, blocks, total] = [0, 1, 0, 0, 0, 0];
+  /** Name of the row before in the same block. */
+  let before: string | undefined;
   const thin = (): void => {
     while (rows.length >= fullCount(total) && rows.length > 1) {
       rows = everySecond(rows);
       stride *= 2;
     }
   };
-  const endBlock = (): string | undefined =>
+  const problemOfBlock = (): string | undefined =>
     blocks > 1 && place !== count
       ? `follows a block of ${place} rows, and the first block has ${count}`
       : undefined;
@@ -69,8 +73,10 @@ export function createWrappedRows(): WrappedRows {
       return rows;
     },
     add(id, piece) {
+      if (before !== undefined && (id === before || id === rows[0].id)) return 'occurs twice in its block';
+      before = id;
       if (rows.length === 0 || rows[0].id === id) {
-        const problem = endBlock();
+        const problem = problemOfBlock();
         if (problem !== undefined) return problem;
         [blocks, place, width, total] = [blocks + 1, 0, piece.length, total + piece.length];
         thin();
@@ -92,7 +98,8 @@ export function createWrappedRows(): WrappedRows {
       row.text += piece;
       return undefined;
     },
-    finish: endBlock,
+    endBlock: () => void (before = undefined),
+    finish: problemOfBlock,
   };
 }
 

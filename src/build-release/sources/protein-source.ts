@@ -45,7 +45,7 @@ export interface ProteinSource {
   /** Taxonomy of the field that is marked `isTaxonomy`; undefined without such a field. */
   readonly taxonomy?: Taxonomy;
   readonly totalBytes: number;
-  /** Default: `fail`. */
+  /** Default: `fail`, where the user cannot choose a rule. */
   readonly duplicates?: DuplicateRule;
   /** Yields the proteins in the order of the release, which is the same at every call. */
   proteins(onBytes?: (bytes: number) => void): AsyncIterable<SourceProtein>;

@@ -253,6 +253,10 @@ describe('repeated ids', () => {
     const error = await refusal({ proteins: given.map(file) });
     expect(error.code).toBe('duplicate_id');
     expect(error.message).toMatch(/line 5, record 3: the id a is already used in .*line 1, record 1\./);
+    // The caller of this build had no choice of a rule, as in a refresh.
+    expect(error.message).toMatch(/Ids must be unique\. Remove or rename one of the two proteins\.$/);
+    const chosen = await refusal({ proteins: given.map(file), duplicates: 'fail' });
+    expect(chosen.message).toMatch(/Use --duplicates first to drop/);
   });
 
   it('are dropped or renamed to unused ids on request, with a note', async () => {

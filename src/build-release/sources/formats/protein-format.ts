@@ -1,3 +1,4 @@
+import { Refusal } from '../../../errors.js';
 import type { FastaInput, FastaPlace } from '../../../sequence/fasta.js';
 import { decompress, readLines } from '../../../sequence/input-file.js';
 import type { SourceField, SourceProtein } from '../protein-source.js';
@@ -65,4 +66,10 @@ export async function* linesOf(
 /** Returns a copy of the current place. */
 export function placeNow({ file, line, record }: LinePlace): FastaPlace {
   return { file, line, record };
+}
+
+/** Returns the refusal of an alignment at the current line; an empty file is refused at line 1. */
+export function refuseAt({ file, line: linesRead }: LinePlace, problem: string, title: string): Refusal {
+  const line = Math.max(1, linesRead);
+  return new Refusal('invalid_alignment', `${file}, line ${line}: ${problem} (${title}).`, { file, line });
 }

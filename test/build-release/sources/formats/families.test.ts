@@ -75,6 +75,12 @@ describe('a Stockholm file', () => {
       'is row 3 of its block, and the first block has 2',
     ],
     [
+      'the first row twice in one block',
+      'a MKTAY\na MRTGY\n//\n',
+      'line 3: the row "a" occurs twice in its block',
+    ],
+    ['a row twice in one block', 'a MK\nb MK\nb MK\n//\n', 'line 4: the row "b" occurs twice in its block'],
+    [
       'blocks of other names',
       'a MK\nb MK\n\na TA\nc TA\n//\n',
       'continues a block whose row in this place is "b"',
@@ -152,6 +158,7 @@ describe('an A3M file', () => {
       'the row "b" before has 3 columns, and the first row has 5',
     ],
     ['no row', '#x\n', 'the alignment has no row'],
+    ['no line', '', 'x.a3m, line 1: the alignment has no row'],
     ['letters before the first row', 'MKT\n', 'a row that begins with ">" is expected'],
     ['digits in a row', '>a\nMK1\n', 'characters other than letters'],
   ])('is refused for %s', async (_, text, message) => {

@@ -118,6 +118,28 @@ const PDB_FILE = [
 ].join('\n');
 
 describe('mmCIF', () => {
+  it.each([
+    [
+      'a row that was cut off',
+      '1 MET A\n2 LYS\n',
+      'line 7: the last row of entity_poly_seq has 2 of 3 values',
+    ],
+    [
+      'a row that was cut off before a category',
+      '1 MET\n_x.y z\n',
+      'line 7: the last row of entity_poly_seq has 2',
+    ],
+    [
+      'a row that was cut off before a loop',
+      '1\nloop_\n_x.y\nz\n',
+      'line 7: the last row of entity_poly_seq has 1',
+    ],
+    ['a quote that is open', "1 MET 'A B\n2 LYS A\n", 'line 6: a quoted text does not end on its line'],
+  ])('is refused for %s of mmCIF', async (_, rows, message) => {
+    const head = 'data_x\nloop_\n_entity_poly_seq.num\n_entity_poly_seq.mon_id\n_entity_poly_seq.entity_id\n';
+    await expect(proteins(MMCIF, head + rows)).rejects.toThrow(message);
+  });
+
   it('is refused if an mmCIF file ends inside a text block', async () => {
     const text = `data_X\n_entity_poly.entity_id 1\n_entity_poly.pdbx_seq_one_letter_code\n;MKV\nLAW\n`;
     await expect(proteins(MMCIF, text)).rejects.toMatchObject({

@@ -1,10 +1,10 @@
-import { Refusal } from '../../../../errors.js';
+import type { Refusal } from '../../../../errors.js';
 import { familyOfColumns } from '../../../../homologs/family.js';
 import { createFamilyRows, type FamilyRows } from '../../../../homologs/family-rows.js';
 import { HOMOLOG_RULES } from '../../../../homologs/rules.js';
 import { FASTA_SEQUENCE_MAX_BYTES } from '../../../../limits.js';
 import type { SourceProtein } from '../../protein-source.js';
-import { linesOf, type LinePlace, type ProteinFormat } from '../protein-format.js';
+import { linesOf, refuseAt, type LinePlace, type ProteinFormat } from '../protein-format.js';
 import { FAMILY_FIELDS, familyProtein, setText, stemOf, type FamilyAttributes } from './family-fields.js';
 
 /** Rows of HH-suite with structure or confidence instead of residues. */
@@ -49,11 +49,7 @@ function createA3mReader(id: string, place: LinePlace): A3mReader {
   let pieces: string[] = [];
   let letters = 0;
   let columns: number | undefined;
-  const refuse = (problem: string): Refusal =>
-    new Refusal('invalid_alignment', `${place.file}, line ${place.line}: ${problem} (A3M).`, {
-      file,
-      line: place.line,
-    });
+  const refuse = (problem: string): Refusal => refuseAt(place, problem, 'A3M');
   const endRow = (): void => {
     if (header === undefined) return;
     const name = header.split(/\s/, 1)[0];

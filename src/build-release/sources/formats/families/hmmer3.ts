@@ -1,9 +1,9 @@
-import { Refusal } from '../../../../errors.js';
+import type { Refusal } from '../../../../errors.js';
 import { PROTEIN_MAX_RESIDUES } from '../../../../limits.js';
 import type { FastaPlace } from '../../../../sequence/fasta.js';
 import { AMINO_ACIDS } from '../../../../sequence/substitution.js';
 import type { SourceProtein } from '../../protein-source.js';
-import { linesOf, placeNow, type LinePlace, type ProteinFormat } from '../protein-format.js';
+import { linesOf, placeNow, refuseAt, type LinePlace, type ProteinFormat } from '../protein-format.js';
 import {
   FAMILY_FIELDS,
   familyProtein,
@@ -132,6 +132,6 @@ function finish(
   });
 }
 
-function refuseLine({ file, line }: LinePlace, problem: string): Refusal {
-  return new Refusal('invalid_alignment', `${file}, line ${line}: ${problem} (HMMER3).`, { file, line });
+function refuseLine(place: LinePlace, problem: string): Refusal {
+  return refuseAt(place, problem, 'HMMER3');
 }

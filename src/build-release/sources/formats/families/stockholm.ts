@@ -1,11 +1,11 @@
-import { Refusal } from '../../../../errors.js';
+import type { Refusal } from '../../../../errors.js';
 import { familyOfRows } from '../../../../homologs/family.js';
 import { createWrappedRows } from '../../../../homologs/family-rows.js';
 import { HOMOLOG_RULES } from '../../../../homologs/rules.js';
 import { ATTRIBUTE_MAX_CHARACTERS, FAMILY_MAX_CELLS } from '../../../../limits.js';
 import type { FastaPlace } from '../../../../sequence/fasta.js';
 import type { SourceProtein } from '../../protein-source.js';
-import { linesOf, placeNow, type LinePlace, type ProteinFormat } from '../protein-format.js';
+import { linesOf, placeNow, refuseAt, type LinePlace, type ProteinFormat } from '../protein-format.js';
 import {
   FAMILY_FIELDS,
   familyProtein,
@@ -68,6 +68,8 @@ function readLine(line: string, place: LinePlace, open: OpenFamily): void {
     open.reference += reference[1];
     if (open.reference.length > FAMILY_MAX_CELLS) throw refuseLine(place, 'the alignment is too wide');
   }
+  // Blocks are separated by a blank line, or by the annotation of their columns alone.
+  if (line.startsWith('#=GC ') || line.trim() === '') open.rows.endBlock();
   if (line.startsWith('#') || line.trim() === '') return;
   const cells = /^(\S+)\s+(\S+)\s*$/.exec(line);
   if (cells === null) throw refuseLine(place, 'a name followed by a row of letters is expected');
@@ -126,6 +128,6 @@ function nameless({ file, record }: FastaPlace): string {
   return record === 1 ? stemOf(file) : `${stemOf(file)}_${record}`;
 }
 
-function refuseLine({ file, line }: LinePlace, problem: string): Refusal {
-  return new Refusal('invalid_alignment', `${file}, line ${line}: ${problem} (Stockholm).`, { file, line });
+function refuseLine(place: LinePlace, problem: string): Refusal {
+  return refuseAt(place, problem, 'Stockholm');
 }

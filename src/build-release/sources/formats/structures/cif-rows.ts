@@ -10,8 +10,10 @@ export interface CifReader {
   end(): void;
 }
 
-/** Errors  none here; the reader throws RangeError for a line, text, category or loop beyond its limit, and for a text
- *  without an end */
+/**
+ * Errors  none here; the reader throws RangeError for a line, text, category or loop beyond its limit, for a text
+ *         without an end, and for a row of a loop with too few values
+ */
 export function createCifReader(onRow: (category: string, row: CifRow) => void): CifReader {
   let text: string | undefined;
   let loop: OpenLoop | undefined;
@@ -26,15 +28,23 @@ export function createCifReader(onRow: (category: string, row: CifRow) => void):
     }
     single = undefined;
   };
+  const closeLoop = (): void => {
+    const { values, items, category } = loop ?? { values: [], items: new Map(), category: '' };
+    if (values.length > 0) {
+      throw new RangeError(`the last row of ${category} has ${values.length} of ${items.size} values`);
+    }
+    loop = undefined;
+  };
   const take = (token: string, isBare: boolean): void => {
     if (isBare && /^(loop_|data_|save_|global_|stop_)/i.test(token)) {
       closeSingle();
+      closeLoop();
       pending = undefined;
-      loop = /^loop_/i.test(token) ? { items: new Map(), values: [], category: '' } : undefined;
+      if (/^loop_/i.test(token)) loop = { items: new Map(), values: [], category: '' };
     } else if (isBare && token.startsWith('_')) {
       if (loop !== undefined && !loop.hasRows) nameColumn(loop, token);
       else {
-        loop = undefined;
+        closeLoop();
         pending = token;
       }
     } else if (loop !== undefined) takeCell(loop, token, isBare, onRow);
@@ -64,6 +74,7 @@ export function createCifReader(onRow: (category: string, row: CifRow) => void):
     end() {
       if (text !== undefined) throw new RangeError('the file ends inside a text block');
       closeSingle();
+      closeLoop();
     },
   };
 }
@@ -87,6 +98,7 @@ function takeTokens(line: string, take: (token: string, isBare: boolean) => void
   for (let match = TOKEN.exec(line); match !== null; match = TOKEN.exec(line)) {
     const [, comment, apostrophes, quotes, bare] = match;
     if (comment !== undefined) return;
+    if (/^['"]/.test(bare ?? '')) throw new RangeError('a quoted text does not end on its line');
     take(apostrophes ?? quotes ?? bare, bare !== undefined);
   }
 }
