@@ -129,6 +129,8 @@ function createEstimate({ stages: planned, refine, onStage }: WholeWork, now: ()
   let stages = planned;
   let observed = new Map<ProgressState['stage'], Observed>();
   let current: ProgressState['stage'] = planned[0]?.stage ?? 'read';
+  /** Largest share given in the current stage. A stage that becomes slower changes the time left alone. */
+  let leastShare = 0;
   const startMs = now();
   const plannedMs = (stage: ProgressState['stage']): number =>
     stages.find((each) => each.stage === stage)?.ms ?? 0;
@@ -170,6 +172,7 @@ function createEstimate({ stages: planned, refine, onStage }: WholeWork, now: ()
       const before = stages.findIndex((each) => each.stage === current);
       // The proteins are built again, with homologs that the first release has found.
       if (at >= 0 && at < before) observed = new Map([...observed].filter(([each]) => each === 'digest'));
+      if (stage !== current) leastShare = 0;
       current = stage;
       const each = observed.get(stage) ?? { startMs: now(), total, resumed: done, done };
       if (isResumed === true) each.resumed += done - each.done;
@@ -188,10 +191,11 @@ function createEstimate({ stages: planned, refine, onStage }: WholeWork, now: ()
       const hereMs =
         here === undefined ? 0 : plannedMs(current) * pace * (here.total === 0 ? 1 : here.done / here.total);
       const share = Math.min(0.99, (doneMs + hereMs) / Math.max(1, doneMs + hereMs + leftMs));
+      if (Number.isFinite(share)) leastShare = Math.max(leastShare, share);
       if (at === stages.length - 1 && isBetween) return { share: 1, leftMs: 0, stage: current };
       const isShown = now() - startMs >= SHOWN_FROM_MS && Number.isFinite(leftMs);
       const next = isBetween ? (stages[at + 1]?.stage ?? current) : current;
-      return { share: Number.isFinite(share) ? share : 0, leftMs: isShown ? leftMs : undefined, stage: next };
+      return { share: leastShare, leftMs: isShown ? leftMs : undefined, stage: next };
     },
   };
 }

@@ -125,6 +125,17 @@ describe('the progress of a whole build', () => {
       expect(text.replace('\r', '').replace('\x1b[K', '').length).toBeLessThan(columns || 80);
   });
 
+  it('never shows a smaller share within a stage that becomes slower', () => {
+    const slower = (share: number): number => share ** 0.4;
+    const { shown } = run(PLAN, [
+      { stage: 'encode', ms: 60_000, total: 2e6 },
+      { stage: 'calibrate', ms: 400_000, total: 8e6, shape: slower },
+    ]);
+    const percents = shown.flatMap(({ text }) => /(\d+) %  calibrating/.exec(text)?.[1] ?? []).map(Number);
+    expect(percents.length).toBeGreaterThan(100);
+    expect(percents).toEqual([...percents].sort((a, b) => a - b));
+  });
+
   it('reports the duration of each stage that ran as a whole', () => {
     const { measured } = run(PLAN, worked(1));
     expect(measured).toEqual([
