@@ -1,9 +1,9 @@
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalSha256 } from '../canonical.js';
 import { Fault } from '../errors.js';
 import { putFolder } from '../durable.js';
-import { CARD_FILE, readEncoderCard } from './card.js';
+import { CARD_FILE, readEncoderCard, verifyEncoderFiles } from './card.js';
 import { encodersFolder, listEncoderFolders, type EncoderFolders } from './find.js';
 import type { EncoderCard } from './encoder.js';
 
@@ -31,6 +31,39 @@ export async function storeEncoder(directory: string, { indexesFolder }: Encoder
     // Another build may have kept the very same files a moment ago.
     if ((await readEncoderCard(storedFolder).catch(() => undefined)) === undefined) throw cause;
   }
+}
+
+/** A kept copy of an encoder that is not whole. */
+export interface KeptEncoderProblem {
+  readonly directory: string;
+  readonly problem: string;
+}
+
+/**
+ * Checks every kept copy of an encoder, also one whose version is still installed: after an update of the package it
+ * is the only one.
+ * Errors  none for damage
+ * Cost    one read of each copy
+ */
+export async function keptEncoderProblems({
+  indexesFolder,
+}: EncoderFolders): Promise<readonly KeptEncoderProblem[]> {
+  const keptFolder = join(encodersFolder(indexesFolder), KEPT_FOLDER);
+  const problems: KeptEncoderProblem[] = [];
+  for (const digest of (await readdir(keptFolder).catch(() => [])).sort()) {
+    // Copies that a build has not finished begin with a dot.
+    if (digest.startsWith('.')) continue;
+    const directory = join(keptFolder, digest);
+    try {
+      const card = await readEncoderCard(directory);
+      await verifyEncoderFiles(directory, card);
+      if (canonicalSha256(card) !== digest)
+        problems.push({ directory, problem: `The card has the digest ${canonicalSha256(card)}.` });
+    } catch (cause) {
+      problems.push({ directory, problem: (cause as Error).message });
+    }
+  }
+  return problems;
 }
 
 /**

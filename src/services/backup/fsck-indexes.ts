@@ -1,22 +1,24 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../errors.js';
 import { findHomologSource, homologSourcesFolder } from '../../find-homologs/homolog-sources.js';
 import { indexProblems, UNFINISHED_INDEX_PREFIX } from '../../find-homologs/kept-index.js';
-import { calibrationDirectory } from '../../significance/card.js';
+import { CARD_FILE, calibrationDirectory } from '../../significance/card.js';
 import { readCalibrationCard } from '../../significance/sidecar.js';
 import { neighboursDirectory } from '../../neighbours/card.js';
 import { verifyNeighbours } from '../../neighbours/sidecar.js';
 import { verifyEvidence } from '../../recall/evidence.js';
+import { POLICY_FILE } from '../../recall/policy-card.js';
 import { releaseDirectory, scanReleases, type ScannedReleases } from '../../release/catalog.js';
 import type { ReleaseManifest } from '../../release/release.js';
 import { verifyRelease } from '../../release/verify.js';
 import { readEncoderCard, verifyEncoderFiles } from '../../encoder/card.js';
 import { encodersFolder, type EncoderFolders } from '../../encoder/find.js';
-import { findEncoderVersion } from '../../encoder/encoder-store.js';
+import { findEncoderVersion, keptEncoderProblems } from '../../encoder/encoder-store.js';
 import type { Report } from '../../store/check/findings.js';
 import { checkedRows } from '../../store/check/rows.js';
 import type { Snapshot } from '../../store/snapshot.js';
+import type { ReleaseRow } from '../../store/tables/releases.js';
 import { RESTORING_FOLDER } from './restore.js';
 
 export interface IndexesVerdict {
@@ -52,13 +54,16 @@ export async function checkIndexes(
   for (const { id, sha256, problem } of await encoderProblems(scanned.releases, folders)) {
     report('encoder_missing', `${id} ${sha256}`, problem);
   }
+  for (const { directory, problem } of await keptEncoderProblems(folders)) {
+    report('encoder_copy_damaged', directory, problem);
+  }
   for (const { directory } of scanned.unfinished) {
     report('build_unfinished', directory, 'A build was interrupted or is running.');
   }
   for (const directory of scanned.removed)
     report('removal_unfinished', directory, 'A removal was interrupted.');
   await checkHalfFolders(folders.indexesFolder, scanned, report);
-  if (snapshot !== undefined) checkCatalogFolders(scanned, folders.indexesFolder, snapshot, report);
+  if (snapshot !== undefined) await checkCatalogFolders(scanned, folders.indexesFolder, snapshot, report);
   return { releaseCount: scanned.releases.length + scanned.damaged.length, releaseBytes };
 }
 
@@ -172,18 +177,40 @@ async function checkHomologSources(indexesFolder: string, report: Report): Promi
   }
 }
 
-function checkCatalogFolders(
+/** Checks that the folders have every release of the catalog, with the evidence that the catalog names. */
+async function checkCatalogFolders(
   { releases, damaged }: ScannedReleases,
   indexesFolder: string,
   snapshot: Snapshot,
   report: Report,
-): void {
+): Promise<void> {
   const there = new Set([...releases, ...damaged].map(({ directory }) => directory));
-  for (const [key, { id, slug }] of checkedRows(snapshot).of<{ id: string; slug: string }>('releases')) {
+  for (const [key, row] of checkedRows(snapshot).of<ReleaseRow>('releases')) {
+    if (!snapshot.isThereNow('releases', key)) continue;
+    const { id, slug } = row;
     const directory = releaseDirectory(indexesFolder, slug, id);
-    if (there.has(directory) || !snapshot.isThereNow('releases', key)) continue;
-    report('release_missing', `${slug}/${id}`, `${directory} does not exist.`);
+    if (!there.has(directory)) {
+      report('release_missing', `${slug}/${id}`, `${directory} does not exist.`);
+      continue;
+    }
+    for (const path of namedEvidence(directory, row)) {
+      const isThere = await stat(path).catch(() => undefined);
+      if (isThere === undefined)
+        report('calibration_damaged', `${slug}/${id}.calibration`, `${path} does not exist.`);
+    }
   }
+}
+
+/** Returns the paths of the cards that the catalog names beside a release: of its calibration and of its policy. */
+export function namedEvidence(
+  directory: string,
+  { calibrationId, qualificationId }: Pick<ReleaseRow, 'calibrationId' | 'qualificationId'>,
+): readonly string[] {
+  const folder = calibrationDirectory(directory);
+  return [
+    ...(calibrationId === undefined ? [] : [join(folder, CARD_FILE)]),
+    ...(qualificationId === undefined ? [] : [join(folder, POLICY_FILE)]),
+  ];
 }
 
 async function list(folder: string): Promise<readonly string[]> {

@@ -1,21 +1,21 @@
 import { realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { CARD_FILE, calibrationDirectory } from '../../significance/card.js';
+import { calibrationDirectory } from '../../significance/card.js';
 import { neighboursDirectory } from '../../neighbours/card.js';
 import { verifyNeighbours } from '../../neighbours/sidecar.js';
 import { verifyEvidence } from '../../recall/evidence.js';
-import { POLICY_FILE } from '../../recall/policy-card.js';
 import { Refusal } from '../../errors.js';
 import { releaseDirectory, scanReleases } from '../../release/catalog.js';
 import { listNames } from '../../release/list-names.js';
 import { MANIFEST_FILE } from '../../release/format.js';
 import { listedFiles } from '../../release/manifest.js';
+import { keptEncoderProblems } from '../../encoder/encoder-store.js';
 import { encodersFolder, type EncoderFolders } from '../../encoder/find.js';
 import { checkedRows } from '../../store/check/rows.js';
 import type { Snapshot } from '../../store/snapshot.js';
 import type { ReleaseRow } from '../../store/tables/releases.js';
 import type { NamedBytes } from './bytes.js';
-import { encoderProblems } from './fsck-indexes.js';
+import { encoderProblems, namedEvidence } from './fsck-indexes.js';
 
 /** A file to be backed up, with its digest if it is already known. */
 export interface SourceFile {
@@ -28,7 +28,7 @@ export interface SourceFile {
 /** Files of the indexes folder, and paths of what is damaged. */
 interface IndexFiles {
   readonly files: readonly SourceFile[];
-  /** Damaged calibrations and neighbours, and encoders of releases that are missing or damaged. */
+  /** Damaged calibrations, neighbours and kept encoders, and encoders of releases that are missing or damaged. */
   readonly damaged: readonly string[];
 }
 
@@ -66,6 +66,7 @@ export async function listIndexFiles(folders: EncoderFolders): Promise<IndexFile
   const encoders = encodersFolder(indexesFolder);
   for (const name of await filesBelow(encoders)) add(encoders, name);
   for (const { id } of await encoderProblems(releases, folders)) damaged.push(pathOf(join(encoders, id)));
+  for (const { directory } of await keptEncoderProblems(folders)) damaged.push(pathOf(directory));
   return { files, damaged };
 }
 
@@ -79,14 +80,9 @@ export function unlistedIndexFiles(snapshot: Snapshot, files: readonly SourceFil
   return [...rows].flatMap(([, row]) => namedFiles(row)).filter((path) => !listed.has(path));
 }
 
-function namedFiles({ id, slug, calibrationId, qualificationId }: ReleaseRow): readonly string[] {
-  const directory = releaseDirectory('indexes', slug, id);
-  const evidence = calibrationDirectory(directory);
-  return [
-    join(directory, MANIFEST_FILE),
-    ...(calibrationId === undefined ? [] : [join(evidence, CARD_FILE)]),
-    ...(qualificationId === undefined ? [] : [join(evidence, POLICY_FILE)]),
-  ];
+function namedFiles(row: ReleaseRow): readonly string[] {
+  const directory = releaseDirectory('indexes', row.slug, row.id);
+  return [join(directory, MANIFEST_FILE), ...namedEvidence(directory, row)];
 }
 
 /**

@@ -29,7 +29,8 @@ export const FINDING_KINDS = {
   release_damaged: { level: 'damage', remedy: RELEASE },
   calibration_damaged: {
     level: 'damage',
-    remedy: 'Calibrate the release again with "gloaming index calibrate".',
+    remedy:
+      'Put its files back from a backup, or calibrate the release again with "gloaming index calibrate".',
   },
   neighbours_damaged: {
     level: 'damage',
@@ -43,6 +44,12 @@ export const FINDING_KINDS = {
   encoder_missing: {
     level: 'damage',
     remedy: 'Install this version of the encoder again, or restore it from a backup.',
+  },
+  encoder_copy_damaged: {
+    level: 'damage',
+    remedy:
+      'Put its files back from a backup. If this version of the encoder is installed, delete the folder instead: the ' +
+      'next build keeps a copy again.',
   },
   object_unreferenced: { level: 'leftover', remedy: START },
   object_half: { level: 'leftover', remedy: START },

@@ -64,17 +64,9 @@ const KINDS: Readonly<Record<string, (path: string) => boolean>> = {
 };
 /**
  * Kinds whose damage may be harmless. LMDB recreates its lock and has unused pages. Of settings only grammar and bounds
- * are checked. The encoder is also in the package and is loaded from there. A key file that still decodes to the same
- * key works.
+ * are checked. A key file that still decodes to the same key works.
  */
-const UNTOLD = new Set([
-  "the control state's lock",
-  'the control state',
-  'the settings',
-  'the secret key',
-  'the card of an encoder',
-  'the model of an encoder',
-]);
+const UNTOLD = new Set(["the control state's lock", 'the control state', 'the settings', 'the secret key']);
 
 const random = seededRandom(SEED);
 

@@ -356,8 +356,8 @@ describe('fsck', () => {
   it('has a damage planted for each kind of finding', () => {
     const planted = new Set<FindingKind>(DAMAGES.flatMap(([, , kinds]) => kinds));
     const others = (Object.keys(FINDING_KINDS) as FindingKind[]).filter((kind) => !planted.has(kind));
-    // Damaged pages have tests of their own.
-    expect(others).toEqual(['control_state_damaged', 'encoder_missing']);
+    // Damaged pages and copies of encoders have tests of their own.
+    expect(others).toEqual(['control_state_damaged', 'encoder_missing', 'encoder_copy_damaged']);
   });
 
   it('reads every table of the store', () => {

@@ -87,6 +87,10 @@ describe('a backup of the indexes folder', () => {
     await lose(`${release}.calibration`, ({ indexesFolder }) =>
       rmSync(join(indexesFolder, `${release}.calibration`, 'targets.arrow')),
     );
+    await lose('encoders/.kept', ({ indexesFolder }) => {
+      const [digest] = readdirSync(join(indexesFolder, 'encoders', '.kept'));
+      rmSync(join(indexesFolder, 'encoders', '.kept', digest!, 'card.json'));
+    });
     await lose('encoders/baseline-1', (folders) => {
       rmSync(join(folders.indexesFolder, 'encoders'), { recursive: true });
       // No encoder is shipped there.
