@@ -12,6 +12,7 @@ import { replaceFile, syncFolder } from '../durable.js';
 import { Fault, ifAbsent } from '../errors.js';
 import { listedFiles, manifestText, releaseId } from '../release/manifest.js';
 import type { ReleaseManifest } from '../release/release.js';
+import { calibrationDirectory } from '../significance/card.js';
 import type { BuildOptions } from './build-options.js';
 
 /*
@@ -144,10 +145,17 @@ export async function putInPlace(
   const directory = releaseDirectory(indexesFolder, slug, id);
   const mark = besideDefaultMark(indexesFolder, slug, id);
   await (isDefault ? rm(mark, { force: true }) : replaceFile(mark, ''));
+  const calibration = calibrationDirectory(directory);
+  // This build did not make a calibration that lies there without its release. A fresh build may get another one.
+  if (!(await isThere(directory))) await rm(calibration, { recursive: true, force: true });
   // A complete release of this name would have been reused earlier, so a folder here is damaged.
   await rm(directory, { recursive: true, force: true });
   await rename(folder.release, directory);
   await syncFolder(join(indexesFolder, slug));
   await clearBuildFolder(folder);
   return { slug, id, directory, manifest };
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
 }

@@ -14,7 +14,7 @@ import { calibrationId, type CalibrationCard } from '../significance/card.js';
 import { openReferenceNull, type ReferenceNull } from '../significance/reference-null.js';
 import { readCalibrationCard } from '../significance/sidecar.js';
 import type { IndexCatalog, LocatedRelease } from './catalog.js';
-import { withEncoderOf, withMeasuringEngine, type Workplace } from './measure.js';
+import { measuring, withEncoderOf, withMeasuringEngine, type Workplace } from './measure.js';
 import type { PipelineEvents } from './events/notices.js';
 import { qualifyIfPossible } from './qualify.js';
 import { transferMeasured } from './transfer.js';
@@ -35,7 +35,7 @@ export interface CalibrationSettings {
 /**
  * Calibrates a published release and qualifies its policy anew. Notices: `calibration_planned`, `calibrated`,
  * `reference_contradicted`, `qualified`.
- * Errors  Refusal `calibration_impossible`, `encoder_changed`; those of `writing`; Faults of kernels,
+ * Errors  Refusal `calibration_impossible`, `encoder_changed`; those of `measuring` and `writing`; Faults of kernels,
  *         encoder, disk; the signal's reason
  */
 export async function calibrateDatabase(
@@ -51,14 +51,16 @@ export async function calibrateDatabase(
     await calibrate(table, located, workplace, options, events);
     if (qualifies) await qualifyIfPossible(table, located, workplace, { policy }, events);
   };
-  await writing(dirname(located.directory), () => withEncoderOf(located, config, work));
+  await writing(dirname(located.directory), () =>
+    measuring(located, 'calibration', () => withEncoderOf(located, config, work)),
+  );
 }
 
 /**
  * Gives a release that was just built a calibration, if it has none: that of an identically measured release, or one of
  * its own. A release that cannot be calibrated is served without E-values. Notices: `calibration_transferred`,
  * `calibrated`, `calibration_impossible`.
- * Errors  Faults of kernels, encoder, disk; the signal's reason
+ * Errors  those of `measuring`; Faults of kernels, encoder, disk; the signal's reason
  */
 export async function calibrateBuilt(
   { config, table }: Pick<IndexCatalog, 'config' | 'table'>,
@@ -67,18 +69,20 @@ export async function calibrateBuilt(
   events: PipelineEvents,
 ): Promise<void> {
   if ((await readCalibrationCard(release.directory)) !== undefined) return;
-  const transferred = await transferMeasured({ config, table }, release, release.slug);
-  if (transferred !== undefined) {
-    events.onNotice?.({ kind: 'calibration_transferred', ...transferred });
-    return;
-  }
-  try {
-    const { signal, onProgress, onNotice } = events;
-    await calibrate(table, release, workplace, {}, { signal, onProgress, onNotice: withoutPlan(onNotice) });
-  } catch (cause) {
-    if (!(cause instanceof Refusal) || cause.code !== 'calibration_impossible') throw cause;
-    events.onNotice?.({ kind: 'calibration_impossible', message: cause.message });
-  }
+  await measuring(release, 'calibration', async () => {
+    const transferred = await transferMeasured({ config, table }, release, release.slug);
+    if (transferred !== undefined) {
+      events.onNotice?.({ kind: 'calibration_transferred', ...transferred });
+      return;
+    }
+    try {
+      const { signal, onProgress, onNotice } = events;
+      await calibrate(table, release, workplace, {}, { signal, onProgress, onNotice: withoutPlan(onNotice) });
+    } catch (cause) {
+      if (!(cause instanceof Refusal) || cause.code !== 'calibration_impossible') throw cause;
+      events.onNotice?.({ kind: 'calibration_impossible', message: cause.message });
+    }
+  });
 }
 
 /** Drops `calibration_planned`: the plan of a build's calibration is not announced. */

@@ -4,6 +4,7 @@ import type { ApplianceConfig } from '../config.js';
 import { Refusal } from '../errors.js';
 import {
   besideDefaultMark,
+  completeRemoval,
   releaseDirectory,
   scanReleases,
   type FoundRelease,
@@ -70,7 +71,7 @@ export async function adoptReleases(
   table: ReleaseTable<ReleaseManifest>,
 ): Promise<ScannedReleases> {
   const scanned = await scanReleases(indexesFolder);
-  for (const directory of scanned.removed) await rm(directory, { recursive: true, force: true });
+  for (const directory of scanned.removed) await completeRemoval(directory);
   const unlisted = scanned.releases.filter(({ id, slug }) => table.release(id, slug) === undefined);
   const rows = await Promise.all(unlisted.map(rowOf));
   const isBeside = ({ slug, id }: Pick<FoundRelease, 'slug' | 'id'>): boolean =>

@@ -1,18 +1,35 @@
-import { readdir, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { readBuildSources } from '../build-release/build-folder.js';
 import { writing } from '../build-release/writing.js';
-import { REMOVED_PREFIX, releaseDirectory, type FoundRelease } from '../release/catalog.js';
+import {
+  completeRemoval,
+  releaseDirectory,
+  removedDirectory,
+  type FoundRelease,
+} from '../release/catalog.js';
 import { syncFolder } from '../durable.js';
 import type { IndexCatalog, LocatedRelease } from './catalog.js';
+import { lockMeasurements } from './measure.js';
 
-/** Deletes releases with their evidence. Errors  those of the control store and of `writing` */
+/**
+ * Deletes releases with their evidence.
+ * Errors  Refusal `build_running` before anything is deleted, while one of them is measured; those of the control store
+ *         and of `writing`
+ */
 export async function deleteReleases(
   { table }: Pick<IndexCatalog, 'table'>,
   releases: readonly LocatedRelease[],
 ): Promise<void> {
-  for (const release of releases)
-    await writing(dirname(release.directory), () => deleteRelease(table, release));
+  const unlocks: (() => Promise<void>)[] = [];
+  try {
+    for (const release of releases)
+      unlocks.push(await writing(dirname(release.directory), () => lockMeasurements(release)));
+    for (const release of releases)
+      await writing(dirname(release.directory), () => deleteRelease(table, release));
+  } finally {
+    for (const unlock of unlocks) await unlock();
+  }
 }
 
 async function deleteRelease(
@@ -20,11 +37,10 @@ async function deleteRelease(
   { slug, id, directory }: LocatedRelease,
 ): Promise<void> {
   // After the rename the release is gone, even if this process is killed before it updates the catalog.
-  const away = join(dirname(directory), `${REMOVED_PREFIX}${basename(directory)}`);
-  if (await moveAway(directory, away)) await syncFolder(dirname(directory));
+  const removed = removedDirectory(directory);
+  if (await moveAway(directory, removed)) await syncFolder(dirname(directory));
   await table.remove(id, slug);
-  await rm(away, { recursive: true, force: true });
-  await removeSidecars(directory);
+  await completeRemoval(removed);
 }
 
 /**
@@ -59,14 +75,6 @@ export async function sourcesOfBuilds({
     for (const id of await readBuildSources(directory)) users.set(id, slug);
   }
   return users;
-}
-
-/** Removes the evidence of a release: folders `<release id>.<kind>` beside it. */
-async function removeSidecars(directory: string): Promise<void> {
-  for (const name of await readdir(dirname(directory)).catch(() => [])) {
-    if (!name.startsWith(`${basename(directory)}.`)) continue;
-    await rm(join(dirname(directory), name), { recursive: true });
-  }
 }
 
 /** Returns false where the files are already gone. */

@@ -5,7 +5,7 @@ import { qualifyRelease } from '../measure-recall/qualify.js';
 import { policyKindOf, qualificationId, type PolicyKind } from '../recall/policy-card.js';
 import { readPolicyCard } from '../recall/policy-sidecar.js';
 import type { IndexCatalog, LocatedRelease } from './catalog.js';
-import { withEncoderOf, withMeasuringEngine, type Workplace } from './measure.js';
+import { measuring, withEncoderOf, withMeasuringEngine, type Workplace } from './measure.js';
 import type { PipelineEvents } from './events/notices.js';
 
 export interface QualifyOptions {
@@ -19,7 +19,7 @@ export interface QualifyOptions {
 
 /**
  * Measures the approximate policy of a published release and names its card in the catalog. Notice: `qualified`.
- * Errors  Refusal `qualification_impossible`, `encoder_changed`; those of `writing`; Faults of kernels,
+ * Errors  Refusal `qualification_impossible`, `encoder_changed`; those of `measuring` and `writing`; Faults of kernels,
  *         encoder, disk; the signal's reason
  */
 export async function qualifyDatabase(
@@ -29,13 +29,15 @@ export async function qualifyDatabase(
   events: PipelineEvents,
 ): Promise<void> {
   const work = (workplace: Workplace): Promise<void> => qualify(table, located, workplace, options, events);
-  await writing(dirname(located.directory), () => withEncoderOf(located, config, work));
+  await writing(dirname(located.directory), () =>
+    measuring(located, 'policy', () => withEncoderOf(located, config, work)),
+  );
 }
 
 /**
  * Measures the approximate policy of a release that was just built, unless its card is of this policy already. Notice:
  * `qualified`.
- * Errors  those of qualifyIfPossible
+ * Errors  those of `measuring` and qualifyIfPossible
  */
 export async function qualifyBuilt(
   table: IndexCatalog['table'],
@@ -46,7 +48,7 @@ export async function qualifyBuilt(
 ): Promise<void> {
   const card = await readPolicyCard(release.directory);
   if (card !== undefined && policyKindOf(card) === policy) return;
-  await qualifyIfPossible(table, release, workplace, { policy }, events);
+  await measuring(release, 'policy', () => qualifyIfPossible(table, release, workplace, { policy }, events));
 }
 
 /**

@@ -1,3 +1,6 @@
+import { dirname } from 'node:path';
+import { writing } from '../build-release/writing.js';
+import type { Encoder } from '../encoder/encoder.js';
 import { openHomologSources } from '../engine/homolog-sources.js';
 import { openEngine } from '../engine/open-engine.js';
 import { Refusal } from '../errors.js';
@@ -7,7 +10,7 @@ import { openNeighbours } from '../neighbours/sidecar.js';
 import { writeWalksCard, type WalksCard } from '../propagation/card.js';
 import { openRelease } from '../release/open.js';
 import type { IndexCatalog, LocatedRelease } from './catalog.js';
-import { withEncoderOf } from './measure.js';
+import { measuring, withEncoderOf } from './measure.js';
 
 export interface CalibrateWalksOptions {
   /** Range: 1..2³²−1; equal seeds give equal cards. Default: 1. */
@@ -21,35 +24,45 @@ export interface CalibrateWalksOptions {
 
 /**
  * Measures the level of the null of walks over the graph of a release, and writes its card beside the graph.
- * Errors  Refusal `propagation_unavailable` without a graph, `encoder_changed`; Faults of kernels, encoder and disk;
- * the signal's reason
+ * Errors  Refusal `propagation_unavailable` without a graph, `encoder_changed`; those of `measuring` and `writing`;
+ *         Faults of kernels, encoder and disk; the signal's reason
  */
 export function calibrateWalks(
   { config }: Pick<IndexCatalog, 'config'>,
   located: LocatedRelease,
   options: CalibrateWalksOptions = {},
 ): Promise<WalksCard> {
-  const { slug, directory } = located;
-  return withEncoderOf(located, config, async ({ encoder }) => {
-    const release = await openRelease(directory);
-    const homologSources = openHomologSources(encoder, config);
-    const { threads } = config;
-    const backend = await chooseBackend(backendChoiceOf(config));
-    const engine = await openEngine({ release, encoder, backend, threads, homologSources });
-    try {
-      const neighbours = await openNeighbours(release, engine.calibration?.id);
-      if (neighbours === undefined) {
-        throw new Refusal(
-          'propagation_unavailable',
-          `${slug} has no graph of neighbours with its calibration; "gloaming index neighbours ${slug}" makes one.`,
-        );
-      }
-      const card = await measureWalks({ engine, neighbours, ...options });
-      await writeWalksCard(directory, card);
-      return card;
-    } finally {
-      engine.store.close();
-      await homologSources.close();
+  return writing(dirname(located.directory), () =>
+    measuring(located, 'walks', () =>
+      withEncoderOf(located, config, ({ encoder }) => calibrateWith(encoder, config, located, options)),
+    ),
+  );
+}
+
+async function calibrateWith(
+  encoder: Encoder,
+  config: IndexCatalog['config'],
+  { slug, directory }: LocatedRelease,
+  options: CalibrateWalksOptions,
+): Promise<WalksCard> {
+  const release = await openRelease(directory);
+  const homologSources = openHomologSources(encoder, config);
+  const { threads } = config;
+  const backend = await chooseBackend(backendChoiceOf(config));
+  const engine = await openEngine({ release, encoder, backend, threads, homologSources });
+  try {
+    const neighbours = await openNeighbours(release, engine.calibration?.id);
+    if (neighbours === undefined) {
+      throw new Refusal(
+        'propagation_unavailable',
+        `${slug} has no graph of neighbours with its calibration; "gloaming index neighbours ${slug}" makes one.`,
+      );
     }
-  });
+    const card = await measureWalks({ engine, neighbours, ...options });
+    await writeWalksCard(directory, card);
+    return card;
+  } finally {
+    engine.store.close();
+    await homologSources.close();
+  }
 }

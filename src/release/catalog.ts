@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { Refusal } from '../errors.js';
 import { listNames } from './list-names.js';
 import { readManifest } from './manifest.js';
@@ -34,7 +35,7 @@ export interface ScannedReleases {
 /** Work folders of builds are named `.building-<key>`: no release, and hidden from a plain listing. */
 export const BUILDING_PREFIX = '.building-';
 /** A release takes this prefix before its files are deleted one by one. */
-export const REMOVED_PREFIX = '.removed-';
+const REMOVED_PREFIX = '.removed-';
 /**
  * Empty file named by the id of a release that must not become the default, for a catalog that has no row for it yet.
  */
@@ -99,4 +100,31 @@ export async function scanReleases(indexesFolder: string): Promise<ScannedReleas
     }
   }
   return { releases, damaged, unfinished, removed, besideDefault };
+}
+
+/**
+ * Name that a release takes while it is removed. A folder of this name is there until the removal is complete.
+ */
+export function removedDirectory(directory: string): string {
+  return join(dirname(directory), `${REMOVED_PREFIX}${basename(directory)}`);
+}
+
+/**
+ * Completes a removal after the release has taken its name of a removed one: deletes what was measured of it, then its
+ * files. A killed removal is completed by the next call.
+ * @param removed  as of `removedDirectory`
+ * Errors  those of the file system
+ */
+export async function completeRemoval(removed: string): Promise<void> {
+  const id = basename(removed).slice(REMOVED_PREFIX.length);
+  if (RELEASE_ID.test(id)) await removeSidecars(join(dirname(removed), id));
+  await rm(removed, { recursive: true, force: true });
+}
+
+/** Removes what was measured of a release: files and folders `<release id>.<kind>` beside it. */
+async function removeSidecars(directory: string): Promise<void> {
+  for (const name of await readdir(dirname(directory)).catch(() => [])) {
+    if (!name.startsWith(`${basename(directory)}.`)) continue;
+    await rm(join(dirname(directory), name), { recursive: true, force: true });
+  }
 }

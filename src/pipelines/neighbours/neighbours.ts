@@ -37,6 +37,7 @@ import {
   type TaskOptions,
 } from '../cluster/units.js';
 import type { PipelineEvents } from '../events/notices.js';
+import { measuring } from '../measure.js';
 import { isMeasuredAlike } from './earlier.js';
 import {
   folderAt,
@@ -84,7 +85,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * repeated call resumes. The edges depend on release, evidence and rules only: neither on sittings nor on tasks.
  * Notice: `job_submitted`. Stage: `compare`.
  * Errors  Refusal `database_not_found`, `significance_unavailable`, `build_running`, `calibration_changed`; those of
- *         `writing`; Faults of encoder, kernels and disk; the signal's reason
+ *         `measuring` and `writing`; Faults of encoder, kernels and disk; the signal's reason
  */
 export async function computeNeighbours(
   options: NeighboursOptions,
@@ -99,7 +100,7 @@ export async function computeNeighbours(
   if (known !== undefined) {
     return { kind: 'computed', release: located, id: neighboursId(known), card: known, isKnown: true };
   }
-  return writing(dirname(release.directory), async () => {
+  const compute = async (): Promise<NeighboursResult> => {
     const folder = workFolder(release.directory);
     await mkdir(folder.path, { recursive: true });
     const unlock = await lockFolder(folder.path, `The neighbours of ${slug} are being found`);
@@ -117,7 +118,8 @@ export async function computeNeighbours(
     } finally {
       await unlock();
     }
-  });
+  };
+  return writing(dirname(release.directory), () => measuring(located, 'neighbours', compute));
 }
 
 /**
