@@ -43,22 +43,27 @@ export async function snapshotRelease({ directory, fields, path }: ReleaseJob): 
 async function* rowsOf(directory: string, fields: readonly FilterField[]): AsyncGenerator<TargetRow> {
   const attributes = readTableBatches(join(directory, ATTRIBUTES_FILE));
   let first = 0;
-  for await (const batch of readTableBatches(join(directory, TARGETS_FILE))) {
-    const beside = await attributes.next();
-    const attribute = beside.done ? undefined : beside.value;
-    const columns = new Map<string, (row: number) => unknown>([
-      ['id', textColumn([batch.column('id')], 'utf8')],
-      ['length', int32Column([batch.column('length')])],
-      ['sequence', textColumn([batch.column('sequence')], 'latin1')],
-      // A release without attributes has no attribute batches.
-      ...fields.map(({ name, type }, index): [string, (row: number) => unknown] => [
-        attributeColumn(index),
-        attribute === undefined ? () => undefined : attributeColumnOf(type, [attribute.column(name)]),
-      ]),
-    ]);
-    for (let row = 0; row < batch.rowCount; row += 1) {
-      yield { index: first + row, read: (name) => columns.get(name)?.(row) };
+  try {
+    for await (const batch of readTableBatches(join(directory, TARGETS_FILE))) {
+      const beside = await attributes.next();
+      const attribute = beside.done ? undefined : beside.value;
+      const columns = new Map<string, (row: number) => unknown>([
+        ['id', textColumn([batch.column('id')], 'utf8')],
+        ['length', int32Column([batch.column('length')])],
+        ['sequence', textColumn([batch.column('sequence')], 'latin1')],
+        // A release without attributes has no attribute batches.
+        ...fields.map(({ name, type }, index): [string, (row: number) => unknown] => [
+          attributeColumn(index),
+          attribute === undefined ? () => undefined : attributeColumnOf(type, [attribute.column(name)]),
+        ]),
+      ]);
+      for (let row = 0; row < batch.rowCount; row += 1) {
+        yield { index: first + row, read: (name) => columns.get(name)?.(row) };
+      }
+      first += batch.rowCount;
     }
-    first += batch.rowCount;
+  } finally {
+    // A generator that is not read to its end keeps its file open.
+    await attributes.return(undefined);
   }
 }
