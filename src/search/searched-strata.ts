@@ -65,6 +65,7 @@ export function populationOf(
     id: targetSpace.id ?? targetSpace.releaseId,
     targetCount: targetSpace.searchedTargetCount,
     residueCount: targetSpace.searchedResidueCount,
+    count: judged,
     logCount: Math.log(judged),
     strataCount,
     isComplete: judged === searchedCount,
@@ -73,5 +74,5 @@ export function populationOf(
 
 /** E-values of the returned population count false hits among so many targets, as if all of them were calibrated. */
 export function ofSize(searched: SearchedPopulation, databaseSize: number): SearchedPopulation {
-  return { ...searched, logCount: Math.log(databaseSize), isComplete: true };
+  return { ...searched, count: databaseSize, logCount: Math.log(databaseSize), isComplete: true };
 }

@@ -24,11 +24,12 @@ import { assert } from '../errors.js';
 import type { KernelOptions, MaxSimSums } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
 import { mapInTurns } from '../turns.js';
-import type {
-  CandidateSignificance,
-  JudgeAlignment,
-  UnsupportedReason,
-  SearchedPopulation,
+import {
+  eValueAmong,
+  type CandidateSignificance,
+  type JudgeAlignment,
+  type SearchedPopulation,
+  type UnsupportedReason,
 } from './pairs/candidate-significance.js';
 import { controlScores, type ControlScores } from './control.js';
 import { profileScores } from './pairs/profile-scores.js';
@@ -170,7 +171,7 @@ async function judgeQuery(
   const population = databaseSize === undefined ? searched : ofSize(searched, databaseSize);
   const isUsed = (place: Place): boolean =>
     maxEValue === Infinity ||
-    Math.exp(levelled(tailOf(place, card), logLevel) + population.logCount) <= maxEValue;
+    eValueAmong(population, levelled(tailOf(place, card), logLevel) + population.logCount) <= maxEValue;
   const controlled = await withControls(places, calibration, {
     isUsed,
     controlsOf: (targets) =>
@@ -179,7 +180,7 @@ async function judgeQuery(
   const table = (probability ?? 'not_requested') === 'not_requested' ? undefined : engine.probability;
   return {
     judgements: judgementsOf(controlled, { searched, population, table }, calibration),
-    judgeAlignment: alignmentJudge(controlled, calibration, population.logCount),
+    judgeAlignment: alignmentJudge(controlled, calibration, population),
   };
 }
 
@@ -234,7 +235,7 @@ function judgementsOf(
       support: tail.support,
       logTailProbability: logProbabilities[judged],
       bitScore: 0 - tail.logProbability / Math.LN2,
-      eValue: Math.exp(logEValue),
+      eValue: eValueAmong(population, logEValue),
       logEValue,
       logEValueMinimum: population.logCount + logLevel + checkedLogProbability(place.bin.card, factor),
       familyWiseProbability: familyWiseProbability(logEValue),
@@ -254,7 +255,7 @@ function judgementsOf(
 function alignmentJudge(
   places: readonly (Place | UnsupportedReason)[],
   { card, bins, pairNull, logLevel }: Calibration,
-  logCount: number,
+  population: SearchedPopulation,
 ): JudgeAlignment {
   const { supported } = card;
   const placeOf = new Map<number, Place>();
@@ -278,8 +279,9 @@ function alignmentJudge(
         ? plain
         : controlledCoordinate(plain, controlCoordinate(pairNull, pair, { ...control, meanClosestCosine }));
     const { logProbability } = judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor);
-    const logEValue = Math.min(0, logProbability + logLevel) + logCount;
-    return { eValue: Math.exp(logEValue), logEValue, bitScore: 0 - logProbability / Math.LN2 };
+    const logEValue = Math.min(0, logProbability + logLevel) + population.logCount;
+    const eValue = eValueAmong(population, logEValue);
+    return { eValue, logEValue, bitScore: 0 - logProbability / Math.LN2 };
   };
 }
 

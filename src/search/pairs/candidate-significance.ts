@@ -81,11 +81,21 @@ export interface SearchedPopulation {
   readonly id: string;
   readonly targetCount: number;
   readonly residueCount: number;
-  /** ln of the number of targets that an E-value counts among, and the number of the searched length strata. */
+  /** Number of targets that an E-value counts among, and its ln. */
+  readonly count: number;
   readonly logCount: number;
+  /** Number of the searched length strata. */
   readonly strataCount: number;
   /** False if some searched targets are not calibrated. The E-value counts no false hits among them. */
   readonly isComplete: boolean;
+}
+
+/**
+ * Returns the E-value of a natural logarithm.
+ * Range  0 to the number of counted targets, which exp(ln N) exceeds by rounding for some N
+ */
+export function eValueAmong({ count }: Pick<SearchedPopulation, 'count'>, logEValue: number): number {
+  return Math.min(count, Math.exp(logEValue));
 }
 
 /** E-value of a candidate; undefined if its judgement has none. */

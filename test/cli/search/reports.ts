@@ -200,6 +200,7 @@ function judgement(eValue: number | undefined): CandidateSignificance {
       id: release.id,
       targetCount: 3,
       residueCount: 54,
+      count: 1,
       logCount: 0,
       strataCount: 1,
       isComplete: true,

@@ -36,6 +36,7 @@ const supported: SupportedSignificance = {
     id: 'htsp_1',
     targetCount: 8,
     residueCount: 800,
+    count: 7,
     logCount: Math.log(7),
     strataCount: 2,
     isComplete: false,
