@@ -20,7 +20,7 @@ export interface NeighbourExport {
 const ABC_MAX_WEIGHT = 200;
 
 /**
- * Writes the graph of a release into a file, which gets its name when it is complete. Returns the number of edges.
+ * Writes the graph of a release into a file, which gets its name when it is complete. Returns the number of its pairs.
  * @param writeText  writes the pieces of a text into a file
  * Errors  Refusal `export_not_possible` without a graph; Faults of damaged files; those of the file system
  */
@@ -37,9 +37,25 @@ export async function exportNeighbours(
       `${slug} has no neighbours: run "gloaming index neighbours ${slug}".`,
     );
   }
-  if (format === 'parquet') await writeNeighboursParquet(path, release.targets, neighbours);
-  else await writeText(inPieces(TEXTS[format](release, neighbours)), path);
-  return neighbours.card.counts.edges;
+  let pairCount = neighbours.card.counts.edges;
+  if (format === 'parquet') {
+    await writeNeighboursParquet(path, release.targets, neighbours);
+  } else if (format === 'abc') {
+    pairCount = 0;
+    const lines = TEXTS.abc(release, neighbours);
+    await writeText(inPieces(each(lines, () => (pairCount += 1))), path);
+  } else {
+    await writeText(inPieces(TEXTS[format](release, neighbours)), path);
+  }
+  return pairCount;
+}
+
+/** Yields the values, and calls a function for each. */
+function* each<Value>(values: Iterable<Value>, onValue: () => void): Generator<Value> {
+  for (const value of values) {
+    onValue();
+    yield value;
+  }
 }
 
 type Lines = (release: Release, neighbours: Neighbours) => Iterable<string>;

@@ -10,6 +10,7 @@ import { openTokens } from '#src/engine/open-engine.js';
 import { neighboursDirectory } from '#src/neighbours/card.js';
 import { openNeighbours, type Neighbours } from '#src/neighbours/sidecar.js';
 import { openPlannedEngine } from '#src/pipelines/cluster/planned-engine.js';
+import { lockMeasurements } from '#src/pipelines/measure.js';
 import { workFolder } from '#src/pipelines/neighbours/plan.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { lockFolder } from '#src/processes.js';
@@ -137,6 +138,11 @@ describe('the graph of neighbours', { timeout: TIMEOUT_MS }, () => {
       `The neighbours of db are being found by process ${process.pid}; wait until it is done.`,
     );
     await unlock();
+    const unlockAll = await lockMeasurements({ slug: 'db', id: release.id, directory });
+    expect(gloaming('index', 'neighbours', 'db').stderr).toContain(
+      `is being searched for the neighbours of its proteins by process ${process.pid}; wait until it is done.`,
+    );
+    await unlockAll();
     expect(gloaming('index', 'neighbours', 'db', '--shards', '2').stdout).toContain('sbatch --array=1 ');
     expect(gloaming('index', 'neighbours', 'db').stdout).toContain('Found neighbours in db.');
     expect(edgesOf(directory)).toEqual(whole);
@@ -197,9 +203,11 @@ describe('the graph of neighbours', { timeout: TIMEOUT_MS }, () => {
   });
 
   it('is exported as lines, as Parquet, for mcl, and as GraphML', () => {
+    const counts: Record<string, number> = {};
     const exported = (format: string): string[] => {
       const file = path(`edges.${format}`);
-      expect(gloaming('index', 'neighbours', 'db', '--export', file, '--format', format).status).toBe(0);
+      const { stdout } = gloaming('index', 'neighbours', 'db', '--export', file, '--format', format);
+      counts[format] = Number(/^Wrote ([\d,]+) pairs to /m.exec(stdout)![1]!.replaceAll(',', ''));
       return readFileSync(file, 'utf8').trimEnd().split('\n');
     };
     const { graph, card } = neighbours;
@@ -222,6 +230,9 @@ describe('the graph of neighbours', { timeout: TIMEOUT_MS }, () => {
     expect(xml.filter((line) => line.startsWith('<node '))).toHaveLength(300);
     expect(xml.filter((line) => line.startsWith('<edge '))).toHaveLength(card.counts.edges);
     expect(xml.at(-1)).toBe('</graphml>');
+    const { edges } = card.counts;
+    expect(weights.length).toBeLessThan(edges);
+    expect(counts).toEqual({ tsv: edges, abc: weights.length, parquet: edges, graphml: edges });
   });
 
   it('is verified with its release, and removed with it', () => {
