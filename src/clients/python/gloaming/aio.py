@@ -338,6 +338,8 @@ class AsyncRun(RunState):
     ) -> Path:
         """Writes the rows as a file: `m8` (BLAST outfmt 6), `tsv`, `fasta`, `a3m`, `parquet`, `arrow` and others.
 
+        The rows are in order of E-value, as on the command line, unless `members` has another `sort`.
+
         The file is written to `to`, complete or not at all. By default its name is that of the run and the format, in
         the working directory; an existing file stays, and the new one gets a number. `a3m` of a batch needs
         `query_index`, from 0. `members` are further members of the input of `homology.export`, such as `outfmt` or

@@ -218,7 +218,8 @@ def export(
     query_index: Optional[int],
     members: Mapping[str, Any],
 ) -> Flow[Path]:
-    body: Json = {"run_id": run_id, "format": file_format, **members}
+    # The order of the command line; the service's default is the rank.
+    body: Json = {"run_id": run_id, "format": file_format, "sort": "evalue", **members}
     if query_index is not None:
         body["query_index"] = query_index
     key = derived_key("export", body)

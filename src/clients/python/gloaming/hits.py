@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
@@ -182,13 +183,15 @@ class Hits(Sequence[Hit]):
     def a3m(self) -> str:
         """Returns A3M: the query, then a row per alignment with an upper-case letter or `-` for every query residue.
 
+        The rows are in order of E-value, or closest first without E-values, as on the command line.
+
         Examples:
             >>> lines = client.search(protein, limit=5).a3m().splitlines()
             >>> lines[0], lines[1] == protein
             ('>query', True)
         """
         rows = [f">{self.query_id}\n{self.query}\n"]
-        for hit in self._hits:
+        for hit in sorted(self._hits, key=_evidence_of):
             if hit.alignment is not None:
                 rows.append(f">{hit.id}\n{_a3m_row(hit.alignment, len(self.query))}\n")
         return "".join(rows)
@@ -246,6 +249,11 @@ def _alignment_of(row: Optional[Json], query: str, target: str) -> Optional[Alig
         query_row="".join(query_row),
         target_row="".join(target_row),
     )
+
+
+def _evidence_of(hit: Hit) -> "tuple[float, int]":
+    """Returns the key of the order by E-value. Equal E-values, and absent ones at the end, are in order of rank."""
+    return (math.inf if hit.e_value is None else hit.e_value, hit.rank)
 
 
 def runs_of(cigar: str) -> List["tuple[int, str]"]:

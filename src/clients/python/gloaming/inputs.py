@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from pathlib import Path
 from typing import Any, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Union
 
 #: One protein: a sequence, FASTA of one record, the path of such a file, or Biopython's SeqRecord or Seq.
 Protein = Union[str, "os.PathLike[str]", Any]
+#: Header of UniProt.
+UNIPROT_HEADER = re.compile(r"(?:sp|tr)\|([A-Z0-9]+(?:-[0-9]+)?)\|\S")
 #: Several proteins: a list of them, a mapping of names to sequences, the path of a FASTA file, plain or gzip, or FASTA text.
 Proteins = Union[Protein, Iterable[Any], Mapping[str, str]]
 
 
 class NamedSequence(NamedTuple):
-    """A protein and its name in the input."""
+    """A protein and its name in the input: of a FASTA header its id."""
 
     name: Optional[str]
     sequence: str
@@ -62,12 +65,14 @@ def is_one_protein(proteins: Proteins) -> bool:
 
 
 def fasta_path(proteins: Proteins) -> Optional[Path]:
-    """Returns the path of a path object, or of text that names an existing file; else None."""
+    """Returns the path of a path object, or of text that names a file, whether it exists or not; else None."""
     if isinstance(proteins, os.PathLike):
         return Path(proteins)
     if isinstance(proteins, str) and len(proteins) < 4096 and not proteins.isalpha() and ">" not in proteins:
         path = Path(proteins)
-        return path if "\n" not in proteins and path.is_file() else None
+        # No sequence has a dot or a slash. A path with a typing error is not to be searched as a sequence.
+        is_path = any(sign in proteins for sign in "./\\") or path.is_file()
+        return path if is_path and "\n" not in proteins else None
     return None
 
 
@@ -90,10 +95,18 @@ def _read_fasta(lines: Iterable[str]) -> Iterator[NamedSequence]:
         if line.startswith(">"):
             if parts is not None:
                 yield NamedSequence(name, _letters("".join(parts)))
-            name, parts = next(iter(line[1:].split()), None), []
+            name, parts = _id_of(line[1:].strip()), []
         elif parts is not None:
             parts.append("".join(line.split()))
         elif line.strip():
             raise ValueError("FASTA is expected: its first line begins with '>'")
     if parts is not None:
         yield NamedSequence(name, _letters("".join(parts)))
+
+
+def _id_of(header: str) -> Optional[str]:
+    """Returns the id that the service reads in a header: the accession of a UniProt header, else the first word."""
+    uniprot = UNIPROT_HEADER.match(header)
+    # The headers of identical proteins in NCBI's nr are separated by U+0001.
+    words = header.replace("\x01", " ").split()
+    return uniprot[1] if uniprot else next(iter(words), None)

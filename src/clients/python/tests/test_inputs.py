@@ -26,6 +26,29 @@ def test_a_plain_or_gzip_file_is_read_by_path_or_name(tmp_path, pack):
     assert [*read_proteins(path)] == [*read_proteins(str(path))] == [("a", "MK"), ("b", "VL")]
 
 
+@pytest.mark.parametrize(
+    "header,name",
+    [
+        ("tr|A0A509ATW6|A0A509ATW6_PLABA Thioredoxin OS=Plasmodium berghei", "A0A509ATW6"),
+        ("sp|P0AA25-2|THIO_ECOLI", "P0AA25-2"),
+        ("sp|P0AA25| no entry name", "sp|P0AA25|"),
+        ("WP_1.1 kinase [Mus]\x01WP_2.1 kinase", "WP_1.1"),
+        ("WP_1.1\x01WP_2.1", "WP_1.1"),
+        ("  a  b ", "a"),
+        ("", None),
+    ],
+)
+def test_the_name_is_the_id_that_the_command_line_reads(header, name):
+    assert read_protein(f">{header}\nMK\n").name == name
+
+
+@pytest.mark.parametrize("path", ["examples/nofile.fasta", "nofile.fa", "folder/nofile", "..\\nofile"])
+def test_a_path_of_no_file_is_refused_and_is_no_sequence(path):
+    assert not is_one_protein(path)
+    with pytest.raises(FileNotFoundError):
+        read_protein(path)
+
+
 def test_biopython_s_records_are_read():
     seq = pytest.importorskip("Bio.Seq")
     record = pytest.importorskip("Bio.SeqRecord").SeqRecord(seq.Seq("MKVL"), id="a")
