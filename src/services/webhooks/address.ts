@@ -92,8 +92,12 @@ export class AddressRules {
       isIP(literal) > 0 ? [{ address: literal, family: isIP(literal) }] : await this.#lookup(hostname);
     const forbidden = addresses.find(({ address }) => !this.#isAllowed(address));
     if (forbidden !== undefined) {
+      const { address } = forbidden;
       throw new ForbiddenAddress(
-        `${hostname} has the address ${forbidden.address}, to which deliveries are not sent.`,
+        `${hostname} has the address ${address}, to which deliveries are not sent` +
+          (this.#isNever(address)
+            ? '.'
+            : ': the setting webhook_networks of the appliance does not name its network.'),
       );
     }
     const [first] = addresses;
@@ -102,10 +106,18 @@ export class AddressRules {
   }
 
   #isAllowed(address: string): boolean {
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (this.#never.check(address, family)) return false;
+    if (this.#isNever(address)) return false;
+    const family = familyOf(address);
     return !this.#onRequest.check(address, family) || this.#allowed.check(address, family);
   }
+
+  #isNever(address: string): boolean {
+    return this.#never.check(address, familyOf(address));
+  }
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }
 
 function everyAddress(hostname: string): ReturnType<Lookup> {

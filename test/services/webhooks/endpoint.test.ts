@@ -110,7 +110,13 @@ describe('an endpoint', () => {
       await expect(scene.endpoint({ url }), url).rejects.toMatchObject({ code: 'webhook_url_refused' });
     }
     scene.lookup = async () => [{ address: '10.0.0.1', family: 4 }];
-    await expect(scene.endpoint({ url: 'https://inside.example/' })).rejects.toThrow(/10\.0\.0\.1/);
+    await expect(scene.endpoint({ url: 'https://inside.example/' })).rejects.toThrow(
+      'The URL is refused: inside.example has the address 10.0.0.1, to which deliveries are not sent: ' +
+        'the setting webhook_networks of the appliance does not name its network.',
+    );
+    await expect(scene.endpoint({ url: 'http://169.254.169.254/' })).rejects.toThrow(
+      'The URL is refused: 169.254.169.254 has the address 169.254.169.254, to which deliveries are not sent.',
+    );
     scene.lookup = async () => Promise.reject(new Error('ENOTFOUND'));
     for (let index = 0; index < WEBHOOK_ENDPOINTS_MAX_COUNT; index += 1) {
       await scene.endpoint({ url: `https://later.example/${index}` });
