@@ -89,7 +89,8 @@ async function init(folder: string, options: InitOptions, context: CommandContex
   const { key } = await withKeys(config, (keys) => keys.create('admin', 'default', { scope: 'admin' }));
   await writeFile(keyFile, `${key}\n`, { mode: 0o600 });
   const unitFile = join(folder, 'gloaming.service');
-  await writeFile(unitFile, await unitOf(config, settingsFile, folder));
+  const user = userInfo().username;
+  await writeFile(unitFile, await unitOf(config, settingsFile, folder, user));
   const authority = files?.authority;
   const lines = [
     `Settings   ${settingsFile}`,
@@ -97,6 +98,10 @@ async function init(folder: string, options: InitOptions, context: CommandContex
     ...(files ? [`TLS        ${files.certificate}`] : []),
     ...(authority ? [`           ${CERTIFICATE_DAYS} days; clients must trust ${authority}`] : []),
     `Service    ${unitFile}, for systemd`,
+    // The superuser needs no server of its own, and every fault of the server would be one of the superuser.
+    ...(user === 'root'
+      ? [`           of root: name another user in its line User=, and make that user the owner of ${folder}`]
+      : []),
     '',
     'Next:',
     `  export GLOAMING_CONFIG=${settingsFile}`,
@@ -125,10 +130,11 @@ async function unitOf(
   { packageFolder, port }: ApplianceConfig,
   settingsFile: string,
   folder: string,
+  user: string,
 ): Promise<string> {
   const packaged = await readFile(join(packageFolder, 'config', 'packaging', 'gloaming.service'), 'utf8');
   const command = [process.execPath, join(packageFolder, 'dist', 'src', 'cli', 'main.js')];
-  return serviceUnit(packaged, { command, settingsFile, folder, port, user: userInfo().username });
+  return serviceUnit(packaged, { command, settingsFile, folder, port, user });
 }
 
 /** Asks on a terminal for missing options. Without a terminal it takes the safer value. */

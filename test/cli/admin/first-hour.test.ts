@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { PROGRAM } from '../../tools/paths.js';
@@ -46,7 +46,11 @@ const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 describe('gloaming init', () => {
   it('writes settings that only their owner reads, and that "config check" finds good', () => {
     const lab = join(folder, 'plain');
-    expect(gloaming(['init', lab, '--host', '127.0.0.1', '--port', '18124']).code).toBe(0);
+    const made = gloaming(['init', lab, '--host', '127.0.0.1', '--port', '18124']);
+    expect(made.code).toBe(0);
+    const { username } = userInfo();
+    const warning = `of root: name another user in its line User=, and make that user the owner of ${lab}\n`;
+    expect(made.out.includes(warning)).toBe(username === 'root');
     const file = join(lab, 'appliance.json');
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ host: '127.0.0.1', port: 18124 });
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -60,6 +64,7 @@ describe('gloaming init', () => {
       new RegExp(`^key_\\w+ +${readFileSync(keyFile, 'utf8').slice(0, 12)}.* admin +admin .* live$`, 'm'),
     );
     const unit = readFileSync(join(lab, 'gloaming.service'), 'utf8');
+    expect(unit).toContain(`\nUser=${username}\n`);
     expect(unit).toContain(`Environment="GLOAMING_CONFIG=${file}"`);
     expect(unit).toContain(`ReadWritePaths="${lab}"`);
   });
