@@ -6,6 +6,9 @@ import { Fault, Refusal } from '../errors.js';
 import { FASTA_LINE_MAX_BYTES } from '../limits.js';
 
 const LINE_FEED = 10;
+/** A name of at least so many capital letters may be a sequence in the place of a file. */
+const SEQUENCE = /^[A-Z]{8,}\*?$/;
+const SHOWN_LETTERS = 20;
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /**
@@ -45,6 +48,15 @@ export async function requireRegularFile(path: string): Promise<void> {
 /** Returns the refusal of a file that cannot be opened; any other error becomes a Fault. */
 export function refuseFile(path: string, cause: unknown): Refusal | Fault {
   const code = (cause as NodeJS.ErrnoException).code;
+  if ((code === 'ENOENT' || code === 'ENAMETOOLONG') && SEQUENCE.test(path)) {
+    const start = path.length > SHOWN_LETTERS ? `${path.slice(0, SHOWN_LETTERS)}…` : path;
+    return new Refusal(
+      'file_not_found',
+      `The file ${start} does not exist, and its name looks like a protein sequence: write that to a FASTA file, or ` +
+        'to standard input as FASTA and name - as the file.',
+      { file: path },
+    );
+  }
   const problem =
     code === 'ENOENT'
       ? 'does not exist'

@@ -358,6 +358,7 @@ describe('gloaming search', () => {
     ],
     ['a field that is not there', [one, '--filter', 'organsim=x'], /Did you mean "organism"/],
     ['a file that is not there', [join(folder, 'absent.fasta')], /does not exist/],
+    ['a sequence as a file', ['MKTAYIAKQR'], /name looks like a protein sequence/],
   ])('refuses %s', async (_, words, message) => {
     await expect(run(words)).rejects.toMatchObject({
       name: 'Refusal',
