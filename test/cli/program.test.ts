@@ -96,6 +96,7 @@ describe('the modules that a command line loads', () => {
     'fastest-levenshtein',
     'src/cli/main.js',
     'src/cli/program/errors.js',
+    'src/cli/program/foreign-commands.js',
     'src/cli/program/options.js',
     'src/cli/program/program.js',
     'src/cli/program/table.js',
@@ -200,6 +201,11 @@ describe('an unknown option', () => {
     [['batch', 'search', 'x', '-d', 'd', '-o', 'o', '--max-target-seqs', '5'], 'Here it is --limit (-l)'],
     [['serch', 'x'], 'Did you mean search?'],
     [['index', 'biuld'], 'Did you mean build?'],
+    [['blastp', '-query', 'x', '-db', 'y'], 'blastp is a command of BLAST. Here it is "gloaming search".'],
+    [['makeblastdb', '-in', 'x'], 'BLAST. Here it is "gloaming index build".'],
+    [['easy-search', 'x', 'y', 'z', 'tmp'], 'MMseqs2. Here it is "gloaming search".'],
+    [['hmmscan', 'x'], 'HMMER. Here it is "gloaming annotate".'],
+    [['index', 'delete', 'x', '-y'], 'Did you mean "gloaming index remove"?'],
   ])('of %j names the one that was meant', async (words, meant) => {
     const { code, stderr } = await gloaming(...words);
     expect(code).toBe(1);

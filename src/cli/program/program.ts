@@ -1,5 +1,6 @@
 import { Command, Help } from 'commander';
 import type { CommandContext } from '../terminal/command.js';
+import { refuseForeignCommand } from './foreign-commands.js';
 import { explainOptionErrors, refuseForeignOption } from './options.js';
 import { COMMANDS, FORMER_NAMES, ROOT_HELP, type CommandEntry } from './table.js';
 
@@ -14,6 +15,7 @@ const VERSION = '0.1.0';
 export async function runProgram(words: readonly string[], context: CommandContext): Promise<void> {
   const line = settled(words);
   const program = await openProgram(line[0] === 'completion' ? undefined : line, context);
+  refuseForeignCommand(program, line);
   refuseForeignOption(program, line);
   await program.parseAsync(line, { from: 'user' });
 }
