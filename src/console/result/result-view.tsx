@@ -76,12 +76,12 @@ export function ResultView({ result, tools, sort, children }: ResultViewProps) {
     setOpenId(id);
     document.querySelector('.hit-table')?.scrollIntoView({ block: 'start' });
   };
-  const isSureOnly = choice.maxLog10E !== undefined && choice.maxLog10E <= SURE_LOG10E;
+  const isProbableOnly = choice.maxLog10E !== undefined && choice.maxLog10E <= PROBABLE_LOG10E;
   return (
     <article class="result">
       <ResultHead
         result={result}
-        onSure={isSureOnly ? undefined : () => setChoice({ ...choice, maxLog10E: SURE_LOG10E })}
+        onProbable={isProbableOnly ? undefined : () => setChoice({ ...choice, maxLog10E: PROBABLE_LOG10E })}
       />
       {children}
       {hits.length > 0 && (
@@ -196,11 +196,11 @@ function firstColumns({ hits, settings }: ResultSet): readonly string[] {
   return FIRST_COLUMNS.filter((id) => has[id] !== false);
 }
 
-/** Decimal logarithm of the largest E-value of a hit that is called surely related. */
-const SURE_LOG10E = -3;
+/** Decimal logarithm of the largest E-value of a hit that is called probably related. */
+const PROBABLE_LOG10E = -3;
 
-function countSure(hits: ResultSet['hits']): number {
-  return hits.filter(({ logE }) => logE !== undefined && logE <= SURE_LOG10E * Math.LN10).length;
+function countProbable(hits: ResultSet['hits']): number {
+  return hits.filter(({ logE }) => logE !== undefined && logE <= PROBABLE_LOG10E * Math.LN10).length;
 }
 
 /** Describes the order of the rows. */
@@ -217,8 +217,9 @@ function findings(hits: ResultSet['hits'], isLimitReached: boolean): string {
   const logs = hits.flatMap(({ logE }) => logE ?? []);
   if (logs.length === 0)
     return `The ${nearest}. Without E-values, this database does not show which are related.`;
-  const sure = countSure(hits);
-  return `${counted(sure, 'protein')} ${sure === 1 ? 'is' : 'are'} surely related (E up to 0.001), of the ${nearest}.`;
+  const probable = countProbable(hits);
+  const are = probable === 1 ? 'is' : 'are';
+  return `${counted(probable, 'protein')} ${are} probably related (E up to 0.001), of the ${nearest}.`;
 }
 
 /** Names the residues that were searched. */
@@ -229,11 +230,11 @@ function searchedResidues({ sequence, range }: ResultSet['query']): string {
 
 interface ResultHeadProps {
   readonly result: ResultSet;
-  /** Shows only the surely related hits; undefined if only those are visible. */
-  readonly onSure: (() => void) | undefined;
+  /** Shows only the probably related hits; undefined if only those are visible. */
+  readonly onProbable: (() => void) | undefined;
 }
 
-function ResultHead({ result, onSure }: ResultHeadProps) {
+function ResultHead({ result, onProbable }: ResultHeadProps) {
   const { query, hits, database, settings, isLimitReached, searchMs, isCacheHit, warnings } = result;
   const time =
     isCacheHit === true
@@ -253,9 +254,9 @@ function ResultHead({ result, onSure }: ResultHeadProps) {
       </h1>
       <p class="lead">
         {findings(hits, isLimitReached)}{' '}
-        {onSure !== undefined && countSure(hits) > 0 && (
-          <button type="button" class="link" onClick={onSure}>
-            {countSure(hits) === 1 ? 'Show only this one' : 'Show only these'}
+        {onProbable !== undefined && countProbable(hits) > 0 && (
+          <button type="button" class="link" onClick={onProbable}>
+            {countProbable(hits) === 1 ? 'Show only this one' : 'Show only these'}
           </button>
         )}
       </p>
