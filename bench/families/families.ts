@@ -53,7 +53,7 @@ export const run: Bench = async ([
   const counts = { familyCount: Number(familyCount), queryCount: Number(queryCount) };
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const scope = join(shared, 'data', 'scope40');
-  const missing = await missingPrograms();
+  const missing = await missingPrograms(PROGRAMS);
   if (!existsSync(join(scope, 'labels.tsv')) || missing.length > 0) {
     console.log(
       `Skipped: it needs the labelled domains at ${scope}, and ${missing.join(', ') || 'nothing else'}.`,
@@ -102,16 +102,21 @@ function levelNamed(name: string): Level {
   return level;
 }
 
-async function missingPrograms(): Promise<readonly string[]> {
+export async function missingPrograms(
+  programs: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
   const missing: string[] = [];
-  for (const [program, option] of Object.entries(PROGRAMS)) {
+  for (const [program, option] of Object.entries(programs)) {
     await promisify(execFile)(program, [option]).catch(() => missing.push(program));
   }
   return missing;
 }
 
 /** Writes the families as one Stockholm file. Returns its path. */
-async function writeFamilies(alignments: ReadonlyMap<string, string>, folder: string): Promise<string> {
+export async function writeFamilies(
+  alignments: ReadonlyMap<string, string>,
+  folder: string,
+): Promise<string> {
   const path = join(folder, 'families.sto');
   const texts: string[] = [];
   for (const [id, alignment] of alignments) texts.push(await stockholmOf(id, alignment));
@@ -123,7 +128,7 @@ async function writeFamilies(alignments: ReadonlyMap<string, string>, folder: st
  * Builds a release of the families, as `gloaming index build` does, and calibrates it.
  * @param members  as of `--members`; absent for a release of the consensus of each family
  */
-async function openFamilies(appliance: Appliance, path: string, members?: number) {
+export async function openFamilies(appliance: Appliance, path: string, members?: number) {
   const slug = members === undefined ? 'families' : 'members';
   const { config } = appliance;
   const encoder = await appliance.loadEncoder(config.encoder);

@@ -51,18 +51,9 @@ export async function hmmscanHits(
   folder: string,
   flags: readonly string[] = [],
 ): Promise<TopHits> {
-  const models: string[] = [];
-  for (const [id, path] of alignments) {
-    const model = join(folder, `${id}.hmm`);
-    await run('hmmbuild', ['--amino', '--cpu', '0', '-n', id, '-o', '/dev/null', model, path]);
-    models.push(await readFile(model, 'utf8'));
-  }
-  const [database, fasta, table] = ['all.hmm', 'queries.fasta', 'hmmscan.tbl'].map((name) =>
-    join(folder, name),
-  );
-  await writeFile(database, models.join(''));
+  const database = await buildModels(alignments, folder);
+  const [fasta, table] = ['queries.fasta', 'hmmscan.tbl'].map((name) => join(folder, name));
   await writeFasta(fasta, queries);
-  await run('hmmpress', ['-f', database]);
   await run('hmmscan', [
     '--cpu',
     '0',
@@ -78,6 +69,38 @@ export async function hmmscanHits(
     fasta,
   ]);
   return hitsOf(await readFile(table, 'utf8'));
+}
+
+/** Makes a database of models by hmmbuild and hmmpress. Returns its path. */
+async function buildModels(alignments: ReadonlyMap<string, string>, folder: string): Promise<string> {
+  const models: string[] = [];
+  for (const [id, path] of alignments) {
+    const model = join(folder, `${id}.hmm`);
+    await run('hmmbuild', ['--amino', '--cpu', '0', '-n', id, '-o', '/dev/null', model, path]);
+    models.push(await readFile(model, 'utf8'));
+  }
+  const database = join(folder, 'all.hmm');
+  await writeFile(database, models.join(''));
+  await run('hmmpress', ['-f', database]);
+  return database;
+}
+
+/**
+ * Finds domains by models that hmmbuild makes of the alignments.
+ * Errors  those of HMMER and the file system
+ * @returns the text of hmmscan's `--domtblout`
+ */
+export async function hmmscanDomains(
+  alignments: ReadonlyMap<string, string>,
+  queries: readonly BenchProtein[],
+  folder: string,
+): Promise<string> {
+  const database = await buildModels(alignments, folder);
+  const [fasta, table] = ['queries.fasta', 'hmmscan.domtbl'].map((name) => join(folder, name));
+  await writeFasta(fasta, queries);
+  const output = ['--noali', '-o', '/dev/null', '--domtblout', table];
+  await run('hmmscan', ['--cpu', '0', ...output, database, fasta]);
+  return readFile(table, 'utf8');
 }
 
 /** Searches the members of the families as sequences. Errors  those of HMMER and the file system */
