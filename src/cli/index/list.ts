@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { readNeighboursCard } from '../../neighbours/sidecar.js';
 import { isQualifiedPolicy, lossesOf, policyKindOf } from '../../recall/policy-card.js';
 import { readPolicyCard } from '../../recall/policy-sidecar.js';
 import { releaseDirectory } from '../../release/catalog.js';
@@ -38,6 +39,8 @@ async function listText(catalog: IndexCatalog): Promise<string> {
       const remarks = [
         ...(row.id === defaultReleaseId && releases.length > 1 ? ['default release'] : []),
         ...((await isThere(catalog, row)) ? [] : ['files missing']),
+        ...(row.manifest.relatives === undefined ? [] : ['with homologs']),
+        ...(await describeSidecars(catalog, row)),
       ];
       rows.push([...describeRow(row), (await hasEValues(catalog, row)) ? 'yes' : 'no', remarks.join(', ')]);
       losses.push(...(await lossesOfCodebook(catalog, row)));
@@ -100,6 +103,20 @@ function describeRow({ slug, id, manifest, publishedAt }: ReleaseRow<ReleaseMani
     formatQuantity(sizeBytes, 'B'),
     manifest.encoder.id,
     publishedAt.slice(0, 16).replace('T', ' '),
+  ];
+}
+
+/** Names the approximate policy of a release, and its neighbours. "index verify" reports damaged cards. */
+async function describeSidecars(
+  { config }: IndexCatalog,
+  { slug, id }: ReleaseRow,
+): Promise<readonly string[]> {
+  const directory = releaseDirectory(config.indexesFolder, slug, id);
+  const policy = await readPolicyCard(directory).catch(() => undefined);
+  const neighbours = await readNeighboursCard(directory).catch(() => undefined);
+  return [
+    ...(policy !== undefined && isQualifiedPolicy(policy) ? [`policy ${policyKindOf(policy)}`] : []),
+    ...(neighbours === undefined ? [] : ['neighbours']),
   ];
 }
 

@@ -119,6 +119,8 @@ describe('gloaming index', () => {
     expect(stderr).toContain('No protein has homologs by the given alignments: alone is built without');
     expect(stdout).not.toContain('homologs');
     expect(readdirSync(join(indexes, 'alone'))).toHaveLength(1);
+    expect(await index('list')).toMatch(/^related .* with homologs$/m);
+    expect(await index('list')).not.toMatch(/^alone .* with homologs$/m);
     for (const name of ['related', 'alone']) await index('remove', name, '--yes');
   });
 
