@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { ROOT } from './tools/paths.js';
 import { filesBelow, readText } from './tools/repository-files.js';
 
-/* The house rules that a program can check. */
+/* The rules of the repository that a program can check. */
 
 const root = ROOT;
 

@@ -34,7 +34,7 @@ import { createJudge, withoutJudgement, type Judge } from './significance.js';
 import { alignFurther } from './further.js';
 
 /*
- * The straight line of the appliance. It takes proteins and one release. It returns, for each protein, the nearest
+ * The search pipeline. It takes proteins and one release. It returns, for each protein, the nearest
  * targets with their measurements, and the digest that names this result.
  *
  *   plan      requested guarantee → policy of the release, as a value (plan.ts)
