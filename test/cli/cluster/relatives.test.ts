@@ -79,14 +79,16 @@ describe('a database with relatives', () => {
     'is built by tasks, first without and then with them, to the byte of one machine',
     { timeout: 600_000 },
     () => {
+      const alone = [...PLAIN, '--relatives', 'none', '--no-calibration', '--shards', '2'];
+      const plain = gloaming('tasks', alone);
+      expect(plain.stdout).not.toContain('Built db.');
+      expect(runTasks(plain.stdout)).toHaveLength(3);
+      expect(gloaming('tasks', alone).stdout).toContain('Built db.');
       // The calibration of the release without relatives follows from it, and takes long.
       const database = path('whole', 'indexes', 'db');
       const [calibration] = readdirSync(database).filter((each) => each.endsWith('.calibration'));
       cpSync(join(database, calibration), path('tasks', 'indexes', 'db', calibration), { recursive: true });
       const build = [...BUILD, '--shards', '2'];
-      const plain = gloaming('tasks', build);
-      expect(plain.stdout).not.toContain('Built db.');
-      expect(runTasks(plain.stdout)).toHaveLength(3);
       const related = gloaming('tasks', build);
       expect(related.stdout).toContain('2 of 2 shards of db are to be encoded');
       const [first, again] = runTasks(related.stdout);
