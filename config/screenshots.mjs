@@ -42,7 +42,6 @@ try {
   await page.getByLabel('Protein', { exact: true }).fill(`>Thioredoxin 1 of E. coli\n${lines.join('\n')}`);
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   await page.locator('.hit').first().waitFor();
-  await page.getByRole('button', { name: 'E-value', exact: true }).click();
   await page.waitForLoadState('networkidle');
   await page.waitForTimeout(SETTLE_MS);
   await take(page, 'result.webp');
