@@ -8,7 +8,7 @@ import {
   type FoundRelease,
 } from '../release/catalog.js';
 import { MANIFEST_FILE } from '../release/format.js';
-import { replaceFile, syncFolder } from '../durable.js';
+import { exists, replaceFile, syncFolder } from '../files.js';
 import { Fault, ifAbsent } from '../errors.js';
 import { listedFiles, manifestText, releaseId } from '../release/manifest.js';
 import type { ReleaseManifest } from '../release/release.js';
@@ -147,15 +147,11 @@ export async function putInPlace(
   await (isDefault ? rm(mark, { force: true }) : replaceFile(mark, ''));
   const calibration = calibrationDirectory(directory);
   // This build did not make a calibration that lies there without its release. A fresh build may get another one.
-  if (!(await isThere(directory))) await rm(calibration, { recursive: true, force: true });
+  if (!(await exists(directory))) await rm(calibration, { recursive: true, force: true });
   // A complete release of this name would have been reused earlier, so a folder here is damaged.
   await rm(directory, { recursive: true, force: true });
   await rename(folder.release, directory);
   await syncFolder(join(indexesFolder, slug));
   await clearBuildFolder(folder);
   return { slug, id, directory, manifest };
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined)) !== undefined;
 }

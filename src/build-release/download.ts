@@ -5,7 +5,7 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Fault, Refusal } from '../errors.js';
 import { REFRESH_SILENCE_TIMEOUT_MS } from '../limits.js';
-import { replaceFile } from '../durable.js';
+import { replaceFile } from '../files.js';
 
 /** Validators of the file that the latest refresh was built from. */
 export interface RemoteVersion {

@@ -2,7 +2,7 @@ import { copyFile, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalSha256 } from '../canonical.js';
 import { Fault } from '../errors.js';
-import { putFolder } from '../durable.js';
+import { putFolder } from '../files.js';
 import { CARD_FILE, readEncoderCard, verifyEncoderFiles } from './card.js';
 import { encodersFolder, listEncoderFolders, type EncoderFolders } from './find.js';
 import type { EncoderCard } from './encoder.js';

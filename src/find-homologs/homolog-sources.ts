@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Fault, ifAbsent, Refusal } from '../errors.js';
 import { checkSlug } from '../release/catalog.js';
-import { putFolder, replaceFile } from '../durable.js';
+import { putFolder, replaceFile } from '../files.js';
 import { findKeptIndex, indexBytes } from './kept-index.js';
 import { mmseqsVersion, runMmseqs } from './mmseqs-process.js';
 

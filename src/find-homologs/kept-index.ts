@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rename, rm, stat, statfs, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { MEMORY_LIMIT, runMmseqs, SENSITIVITY } from './mmseqs-process.js';
+import { exists } from '../files.js';
 
 /*
  * The k-mer indexes of a homolog source: the folder `index/` beside its mmseqs database.
@@ -186,11 +187,4 @@ async function readCard(folder: string): Promise<IndexCard | undefined> {
   } catch {
     return undefined;
   }
-}
-
-function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

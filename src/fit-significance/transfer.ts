@@ -11,7 +11,7 @@ import { readPolicyCard, writePolicyCard } from '../recall/policy-sidecar.js';
 import { cardText, filesOf, readCalibrationCard } from '../significance/sidecar.js';
 import { verifyEvidence } from '../recall/evidence.js';
 import { canonicalJson } from '../canonical.js';
-import { putFolder } from '../durable.js';
+import { putFolder } from '../files.js';
 import { shareFile } from '../release/hashed-file.js';
 import type { ReleaseManifest } from '../release/release.js';
 

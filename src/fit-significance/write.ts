@@ -31,7 +31,7 @@ import { HUBNESS_COMPONENT_COUNT } from '../significance/pair-null.js';
 import type { HubnessTable } from '../significance/hubness.js';
 import { cardText } from '../significance/sidecar.js';
 import { sha256Hex } from '../canonical.js';
-import { putFolder } from '../durable.js';
+import { putFolder } from '../files.js';
 
 /** A calibration card without its files. */
 export type CardContent = Omit<CalibrationCard, 'files'>;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { canonicalJson } from '../canonical.js';
 import { Fault } from '../errors.js';
 import { readCardFile, unknownFormat } from '../json/card.js';
-import { replaceFile } from '../durable.js';
+import { replaceFile } from '../files.js';
 import { hashFile } from '../release/hashed-file.js';
 import type { Release } from '../release/release.js';
 import {

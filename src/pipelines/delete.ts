@@ -8,7 +8,7 @@ import {
   removedDirectory,
   type FoundRelease,
 } from '../release/catalog.js';
-import { syncFolder } from '../durable.js';
+import { syncFolder } from '../files.js';
 import type { IndexCatalog, LocatedRelease } from './catalog.js';
 import { lockMeasurements } from './measure.js';
 

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ApplianceConfig } from '../config.js';
 import type { Encoder } from '../encoder/encoder.js';
@@ -12,6 +11,7 @@ import { MANIFEST_FILE } from '../release/format.js';
 import { openRelease } from '../release/open.js';
 import type { SearchEngine } from '../search/search-types.js';
 import { shortId, type LocatedRelease } from './catalog.js';
+import { exists } from '../files.js';
 
 /** Open values that a measurement of a release shares with the rest of its pipeline. */
 export interface Workplace {
@@ -108,7 +108,7 @@ export async function lockMeasurements(located: LocatedRelease): Promise<() => P
     for (const unlock of unlocks) await unlock();
   };
   // The catalog may name a release whose folder is lost.
-  if (!(await isThere(dirname(located.directory)))) return unlockAll;
+  if (!(await exists(dirname(located.directory)))) return unlockAll;
   try {
     for (const measurement of Object.keys(MEASUREMENTS) as Measurement[])
       unlocks.push(await lockMeasurement(located, measurement));
@@ -132,13 +132,9 @@ function lockMeasurement(
 
 /** Errors  Refusal `release_not_found` */
 async function requireThere({ slug, id, directory }: LocatedRelease): Promise<void> {
-  if (await isThere(join(directory, MANIFEST_FILE))) return;
+  if (await exists(join(directory, MANIFEST_FILE))) return;
   throw new Refusal(
     'release_not_found',
     `${slug} ${shortId(id)} was deleted meanwhile; nothing was measured.`,
   );
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined)) !== undefined;
 }

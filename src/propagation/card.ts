@@ -5,7 +5,7 @@ import { Fault } from '../errors.js';
 import { valueId } from '../ids.js';
 import { readCardFile, unknownFormat } from '../json/card.js';
 import { neighboursDirectory } from '../neighbours/card.js';
-import { replaceFile } from '../durable.js';
+import { replaceFile } from '../files.js';
 import type { WalkParameters } from './weights.js';
 
 /* The null of walks over the graph of a release: one card beside the graph. Member names are those on disk. */

@@ -14,7 +14,7 @@ import {
   qualificationId,
   type PolicyCard,
 } from './policy-card.js';
-import { replaceFile } from '../durable.js';
+import { replaceFile } from '../files.js';
 
 /** The qualified approximate policy of a release. */
 export interface Qualification {

@@ -1,7 +1,7 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { syncFolder } from '../durable.js';
+import { syncFolder } from '../files.js';
 import { literal } from './views.js';
 
 const MEMORY_LIMIT = '1GiB';

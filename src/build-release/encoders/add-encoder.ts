@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault, Refusal } from '../../errors.js';
 import { CARD_FILE } from '../../encoder/card.js';
@@ -8,7 +8,7 @@ import type { Encoder, EncoderCard } from '../../encoder/encoder.js';
 import { backgroundProteins } from './background-proteins.js';
 import { stageEncoder, type AddEncoderRequest, type StagedCard } from './stage-encoder.js';
 import { suggestAffine } from './suggest-affine.js';
-import { putFolder } from '../../durable.js';
+import { exists, putFolder } from '../../files.js';
 
 export interface AddedEncoder {
   readonly card: EncoderCard;
@@ -78,11 +78,7 @@ async function tryLongest(encoder: Encoder): Promise<void> {
 }
 
 async function refuseExisting(directory: string, id: string): Promise<void> {
-  const isThere = await stat(directory).then(
-    () => true,
-    () => false,
-  );
-  if (!isThere) return;
+  if (!(await exists(directory))) return;
   throw new Refusal(
     'encoder_exists',
     `The encoder ${id} already exists in ${directory}, and databases may depend on it. Use another id.`,

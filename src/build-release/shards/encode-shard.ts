@@ -1,8 +1,8 @@
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { canonicalJson } from '../../canonical.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
-import { syncFolder } from '../../durable.js';
+import { exists, syncFolder } from '../../files.js';
 import { lockFolder } from '../../processes.js';
 import type { BuildHomologs } from '../build-options.js';
 import { encodeProteins, type EncodeOptions } from '../encode-proteins.js';
@@ -85,11 +85,4 @@ async function publish(own: string, done: string): Promise<void> {
     if (!(await exists(done))) throw cause;
     await rm(own, { recursive: true, force: true });
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

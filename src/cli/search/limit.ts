@@ -1,7 +1,14 @@
 import type { SearchSettings } from '../../pipelines/search.js';
 import { longestListing, policyKindOf, type PolicyCard } from '../../recall/policy-card.js';
 import { cutOffsOf } from '../terminal/selection.js';
-import { CUT_OFF_LIMIT, DEFAULT_LIMIT, formatIn, TABLE_LIMIT, type SearchFlags } from './options.js';
+import {
+  CUT_OFF_LIMIT,
+  DEFAULT_LIMIT,
+  formatIn,
+  selectionOf,
+  TABLE_LIMIT,
+  type SearchFlags,
+} from './options.js';
 import { warningLine } from '../terminal/warning.js';
 
 /* Length of the list of a search. Apart from options.ts, because the help of a search does not need policy cards. */
@@ -35,10 +42,10 @@ export function limitOf(flags: SearchFlags, card: PolicyCard | undefined): numbe
  * @param card  as of `limitOf`
  */
 export function tableLimitOf(flags: SearchFlags, card: PolicyCard | undefined): number | undefined {
-  const { limit = TABLE_LIMIT, guarantee, significance, sort = 'evalue' } = flags;
+  const { limit = TABLE_LIMIT, guarantee, significance } = flags;
   const isApproximate = guarantee !== 'exhaustive' && card !== undefined && limit <= longestListing(card);
   if (isApproximate || formatIn(flags) !== 'table' || isCut(flags)) return undefined;
-  return sort === 'evalue' && significance !== 'not_requested' ? limit : undefined;
+  return selectionOf(flags).sort === 'evalue' && significance !== 'not_requested' ? limit : undefined;
 }
 
 function isCut(flags: SearchFlags): boolean {

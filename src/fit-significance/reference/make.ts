@@ -16,7 +16,7 @@ import { openTokenReader } from '../../release/rows/token-reader.js';
 import type { CalibrateOptions } from '../options.js';
 import { COMPOSITION_CARD, MEMBRANE_CARD } from './composition.js';
 import { repeatCard, repeatModel } from './repeats.js';
-import { putFolder } from '../../durable.js';
+import { putFolder } from '../../files.js';
 
 /**
  * Options of the calibration that a reference null is made of. A calibration by the reference compares each member of

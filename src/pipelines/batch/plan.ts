@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { canonicalJson } from '../../canonical.js';
 import { Fault, ifAbsent, Refusal } from '../../errors.js';
 import { BATCH_PACK_MAX_QUERIES } from '../../limits.js';
-import { replaceFile } from '../../durable.js';
+import { exists, replaceFile } from '../../files.js';
 import { hashFile } from '../../release/hashed-file.js';
 import { batchesOf } from '../../search/batches.js';
 import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
-import { damagedFile, exists, readJson } from '../cluster/task-files.js';
+import { damagedFile, readJson } from '../cluster/task-files.js';
 
 /*
  * A batch has a folder, `<output>.work`, which the machines of all its tasks mount:

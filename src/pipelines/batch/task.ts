@@ -3,6 +3,7 @@ import { openTokens, type EngineWithoutTokens } from '../../engine/open-engine.j
 import { sha256Hex } from '../../canonical.js';
 import type { ApplianceConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
+import { exists } from '../../files.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import { batchSizeByCandidates } from '../../search/batches.js';
@@ -25,7 +26,7 @@ import {
   type Unit,
 } from './plan.js';
 import { openPlannedEngine } from '../cluster/planned-engine.js';
-import { exists, publishFile } from '../cluster/task-files.js';
+import { publishFile } from '../cluster/task-files.js';
 import { readPartialResults } from './partial-results.js';
 
 /** Units of one process, which opens the release once for all of them. */

@@ -7,7 +7,7 @@ import { probabilitiesOf } from '../../engine/probabilities.js';
 import { Refusal } from '../../errors.js';
 import { backendChoiceOf, chooseBackend } from '../../kernels/choose.js';
 import { openRelease } from '../../release/open.js';
-import { exists } from './task-files.js';
+import { exists } from '../../files.js';
 
 /** A release with the evidence that planned work rests on. */
 export interface PlannedRelease {

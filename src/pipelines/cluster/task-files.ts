@@ -1,4 +1,4 @@
-import { open, readFile, rename, stat } from 'node:fs/promises';
+import { open, readFile, rename } from 'node:fs/promises';
 import { Fault } from '../../errors.js';
 
 /** Reads a JSON file of divided work. Errors  Fault where it is damaged; those of the file system */
@@ -17,14 +17,6 @@ export async function readJson<Value extends object>(path: string): Promise<Valu
 /** Fault for a file of divided work that the same command writes again. */
 export function damagedFile(path: string, cause?: unknown): Fault {
   return new Fault(`${path} is damaged; remove it and run the same command again.`, { cause });
-}
-
-/** Whether a file exists and can be read. Errors  none */
-export async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /**

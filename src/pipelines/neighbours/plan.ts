@@ -4,10 +4,10 @@ import { canonicalJson } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
 import { BATCH_PACK_MAX_QUERIES } from '../../limits.js';
 import { neighboursDirectory } from '../../neighbours/card.js';
-import { replaceFile } from '../../durable.js';
+import { exists, replaceFile } from '../../files.js';
 import type { FileEntry, TargetTable } from '../../release/release.js';
 import { batchEnd } from '../../search/batches.js';
-import { exists, readJson } from '../cluster/task-files.js';
+import { readJson } from '../cluster/task-files.js';
 import type { PlannedRelease } from '../cluster/planned-engine.js';
 import type { NeighbourRules } from './rows.js';
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { createReadStream } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { syncFolder } from '../../durable.js';
+import { syncFolder } from '../../files.js';
 import { hashFile, openHashedFile } from '../../release/hashed-file.js';
 
 /*

@@ -1,6 +1,7 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../errors.js';
+import { exists } from '../../files.js';
 import { findHomologSource, homologSourcesFolder } from '../../find-homologs/homolog-sources.js';
 import { indexProblems, UNFINISHED_INDEX_PREFIX } from '../../find-homologs/kept-index.js';
 import { CARD_FILE, calibrationDirectory } from '../../significance/card.js';
@@ -194,8 +195,7 @@ async function checkCatalogFolders(
       continue;
     }
     for (const path of namedEvidence(directory, row)) {
-      const isThere = await stat(path).catch(() => undefined);
-      if (isThere === undefined)
+      if (!(await exists(path)))
         report('calibration_damaged', `${slug}/${id}.calibration`, `${path} does not exist.`);
     }
   }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalSha256 } from '../../canonical.js';
 import { Fault, Refusal } from '../../errors.js';
-import { replaceFile } from '../../durable.js';
+import { replaceFile } from '../../files.js';
 
 const BACKUP_FILE = 'backup.json';
 const FORMAT = 'gloaming-backup/1';

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Refusal } from '../../errors.js';
-import { syncFolder } from '../../durable.js';
+import { syncFolder } from '../../files.js';
 import { hashFile } from '../../release/hashed-file.js';
 import { CONTROL_FOLDER } from '../../store/prepare.js';
 import { SECRET_KEY_FILE } from '../../store/secret-key.js';

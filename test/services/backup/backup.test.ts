@@ -4,7 +4,6 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -27,6 +26,7 @@ import { ask } from '../storage/storage-served.js';
 import {
   addForgedReleases,
   environmentOf,
+  filesBelow,
   SECRET,
   useAppliance,
   type Folders,
@@ -43,25 +43,8 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => used.end());
 
-let places = 0;
-/** An unused path below the test's folder. */
-const place = (): string => join(used.folder, `place-${(places += 1)}`);
-
-function newFolders(): Folders {
-  const folder = place();
-  const { packageFolder } = used.folders;
-  return { dataFolder: join(folder, 'data'), indexesFolder: join(folder, 'indexes'), packageFolder };
-}
-
 const save = (target: string, folders = used.folders, isVerifying = false) =>
   backup({ folders, target, now, isVerifying });
-
-function filesBelow(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name !== 'lock.mdb')
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
-    .sort();
-}
 
 const largestFile = (folder: string): string =>
   filesBelow(folder)
@@ -70,9 +53,9 @@ const largestFile = (folder: string): string =>
 
 describe('a backup', () => {
   it('restores an appliance that serves the same data', { timeout: 60_000 }, async () => {
-    const target = place();
+    const target = used.place();
     await save(target);
-    const folders = newFolders();
+    const folders = used.newFolders();
     const report = await restore({ folders, source: target });
     expect(report).toMatchObject({ createdAt: now.toISOString(), knownCount: 0 });
     expect(filesBelow(folders.indexesFolder)).toEqual(filesBelow(used.folders.indexesFolder));
@@ -99,7 +82,7 @@ describe('a backup', () => {
   });
 
   it('copies only new files, and removes unneeded ones', async () => {
-    const target = place();
+    const target = used.place();
     const first = await save(target);
     expect(first).toMatchObject({ copiedCount: first.fileCount, removedCount: 0 });
     expect(await save(target)).toMatchObject({ copiedCount: 0, removedCount: 0 });
@@ -114,15 +97,15 @@ describe('a backup', () => {
   });
 
   it('can be restored if the path of the indexes folder ends with a slash', async () => {
-    const target = place();
+    const target = used.place();
     await save(target, { ...used.folders, indexesFolder: `${used.folders.indexesFolder}/` });
-    const folders = newFolders();
+    const folders = used.newFolders();
     await restore({ folders, source: target });
     expect(filesBelow(folders.indexesFolder)).toEqual(filesBelow(used.folders.indexesFolder));
   });
 
   it('keeps its manifest if a folder cannot be read, which is not an empty one', async () => {
-    const target = place();
+    const target = used.place();
     await save(target);
     const manifest = readFileSync(join(target, 'backup.json'));
     const folders = used.copy();
@@ -134,7 +117,7 @@ describe('a backup', () => {
   });
 
   it('resumes an interrupted one at its byte', async () => {
-    const target = place();
+    const target = used.place();
     const whole = await save(target);
     const bytes = largestFile(join(target, 'bytes'));
     const { size } = statSync(bytes);
@@ -154,7 +137,7 @@ describe('a backup', () => {
     'killed at any moment, leaves the earlier one intact and can be resumed',
     { timeout: 60_000 },
     async () => {
-      const target = place();
+      const target = used.place();
       for (let killAfterMs = 250; killAfterMs < 900; killAfterMs += 130) {
         const child = spawn(process.execPath, [main, 'backup', target], {
           env: { ...process.env, ...environmentOf(used.folders) },
@@ -165,20 +148,20 @@ describe('a backup', () => {
         child.kill('SIGKILL');
         await exited;
         if (!existsSync(join(target, 'backup.json'))) continue;
-        await restore({ folders: newFolders(), source: target });
+        await restore({ folders: used.newFolders(), source: target });
       }
       await save(target);
-      await restore({ folders: newFolders(), source: target });
+      await restore({ folders: used.newFolders(), source: target });
     },
   );
 
   it('is refused if bytes are missing or changed, and the earlier one stays', async () => {
-    const target = place();
+    const target = used.place();
     await save(target);
     const before = readFileSync(join(target, 'backup.json'));
     const folders = used.copy();
     truncateSync(largestFile(join(folders.dataFolder, 'objects')), 5);
-    const refused = save(place(), folders);
+    const refused = save(used.place(), folders);
     await expect(refused).rejects.toMatchObject({ code: 'backup_source_damaged' });
     // Files that are in the backup already are not copied again.
     await save(target, folders);
@@ -186,7 +169,7 @@ describe('a backup', () => {
   });
 
   it('is refused without a release that the catalog names, and the earlier one stays', async () => {
-    const target = place();
+    const target = used.place();
     await save(target);
     // Bytes are named by their digests, and the restore below checks them.
     const contents = () => [
@@ -209,11 +192,11 @@ describe('a backup', () => {
       });
       expect(contents()).toEqual(before);
     }
-    await restore({ folders: newFolders(), source: target });
+    await restore({ folders: used.newFolders(), source: target });
   });
 
   it('names a forged release and reads no file outside, and the earlier one stays', async () => {
-    const target = place();
+    const target = used.place();
     const folders = used.copy();
     await save(target, folders);
     const before = filesBelow(join(target, 'bytes'));
@@ -227,11 +210,11 @@ describe('a backup', () => {
     expect(filesBelow(join(target, 'bytes'))).toEqual(before);
     const texts = filesBelow(target).map((name) => readFileSync(join(target, name), 'utf8'));
     expect(texts).not.toContain(SECRET);
-    await restore({ folders: newFolders(), source: target });
+    await restore({ folders: used.newFolders(), source: target });
   });
 
   it('finds and repairs its own damage with the verify option', async () => {
-    const target = place();
+    const target = used.place();
     await save(target);
     const path = largestFile(join(target, 'bytes'));
     const bytes = readFileSync(path);
@@ -239,7 +222,7 @@ describe('a backup', () => {
     writeFileSync(path, bytes);
     expect(await save(target)).toMatchObject({ copiedCount: 0 });
     expect(await save(target, used.folders, true)).toMatchObject({ copiedCount: 1 });
-    await restore({ folders: newFolders(), source: target });
+    await restore({ folders: used.newFolders(), source: target });
   });
 
   it('is consistent while files are added and deleted', { timeout: 120_000 }, async () => {
@@ -264,14 +247,14 @@ describe('a backup', () => {
       }
     };
     const churning = churn();
-    const target = place();
+    const target = used.place();
     for (let round = 0; round < 3; round += 1) {
       const child = spawn(process.execPath, [main, 'backup', target], {
         env: { ...process.env, ...environmentOf(folders) },
         stdio: ['ignore', 'ignore', 'inherit'],
       });
       expect(await once(child, 'exit')).toEqual([0, null]);
-      const restored = newFolders();
+      const restored = used.newFolders();
       await restore({ folders: restored, source: target });
       expect((await fsck({ folders: restored, now: new Date() })).findings).toEqual([]);
     }
@@ -285,7 +268,7 @@ describe('a backup', () => {
 
 describe('a restore', () => {
   it('refuses a data folder that is not empty, a damaged backup and one that never ended', async () => {
-    const target = place();
+    const target = used.place();
     await save(target);
     const source = { folders: used.folders, source: target };
     await expect(restore(source)).rejects.toMatchObject({ code: 'data_folder_not_empty' });
@@ -293,7 +276,7 @@ describe('a restore', () => {
     const bytes = readFileSync(path);
     bytes[7]! ^= 1;
     writeFileSync(path, bytes);
-    const folders = newFolders();
+    const folders = used.newFolders();
     await expect(restore({ folders, source: target })).rejects.toMatchObject({ code: 'backup_damaged' });
     expect(existsSync(join(folders.dataFolder, 'control'))).toBe(false);
     const manifest = join(target, 'backup.json');
@@ -311,9 +294,9 @@ describe('a restore', () => {
   });
 
   it('resumes after an interruption, and keeps the bytes that are in place', async () => {
-    const target = place();
+    const target = used.place();
     const { fileCount } = await save(target);
-    const folders = newFolders();
+    const folders = used.newFolders();
     await restore({ folders, source: target });
     const release = join(largestFile(folders.indexesFolder), '..');
     rmSync(folders.dataFolder, { recursive: true });
@@ -327,9 +310,9 @@ describe('a restore', () => {
   });
 
   it('overwrites nothing in the indexes folder', async () => {
-    const target = place();
+    const target = used.place();
     await save(target);
-    const folders = { ...used.copy(), dataFolder: newFolders().dataFolder };
+    const folders = { ...used.copy(), dataFolder: used.newFolders().dataFolder };
     const path = largestFile(folders.indexesFolder);
     truncateSync(path, 10);
     await expect(restore({ folders, source: target })).rejects.toMatchObject({ code: 'restore_conflict' });
@@ -337,14 +320,14 @@ describe('a restore', () => {
   });
 
   it('works on the command line', () => {
-    const target = place();
+    const target = used.place();
     const run = (folders: Folders, ...args: string[]) =>
       spawnSync(process.execPath, [main, ...args], {
         env: { ...process.env, ...environmentOf(folders) },
         encoding: 'utf8',
       });
     expect(run(used.folders, 'backup', target).stdout).toMatch(/^Backed up \d+ files/);
-    const folders = newFolders();
+    const folders = used.newFolders();
     expect(run(folders, 'restore', target).stdout).toMatch(/^Restored \d+ files .* as of 20/);
     const refused = run(folders, 'restore', target);
     expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('is not empty')]);

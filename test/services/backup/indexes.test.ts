@@ -6,7 +6,7 @@ import { fsck } from '#src/services/backup/fsck.js';
 import { restore } from '#src/services/backup/restore.js';
 import { openControlStore } from '#src/store/control-store.js';
 import { ReleaseTable } from '#src/store/tables/releases.js';
-import { useAppliance, type Folders, type UsedAppliance } from './used-appliance.js';
+import { filesBelow, useAppliance, type Folders, type UsedAppliance } from './used-appliance.js';
 
 const now = new Date('2026-01-02T03:04:05.000Z');
 
@@ -16,38 +16,21 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => used.end());
 
-let places = 0;
-/** An unused path below the test's folder. */
-const place = (): string => join(used.folder, `place-${(places += 1)}`);
-
-function newFolders(): Folders {
-  const folder = place();
-  const { packageFolder } = used.folders;
-  return { dataFolder: join(folder, 'data'), indexesFolder: join(folder, 'indexes'), packageFolder };
-}
-
 const save = (target: string, folders = used.folders) => backup({ folders, target, now });
-
-function filesBelow(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name !== 'lock.mdb')
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
-    .sort();
-}
 
 describe('a backup of the indexes folder', () => {
   it('follows symbolic links to databases and encoders, but not in a circle', async () => {
     const folders = used.copy();
-    const otherDisk = place();
+    const otherDisk = used.place();
     mkdirSync(otherDisk);
     for (const name of readdirSync(folders.indexesFolder)) {
       renameSync(join(folders.indexesFolder, name), join(otherDisk, name));
       symlinkSync(join(otherDisk, name), join(folders.indexesFolder, name));
     }
     symlinkSync('.', join(otherDisk, 'encoders', 'circle'));
-    const target = place();
+    const target = used.place();
     await save(target, folders);
-    const restored = newFolders();
+    const restored = used.newFolders();
     await restore({ folders: restored, source: target });
     const names = filesBelow(restored.indexesFolder);
     expect(names.filter((name) => !name.includes('/circle/'))).toEqual(
@@ -58,7 +41,7 @@ describe('a backup of the indexes folder', () => {
   });
 
   it('is refused without a calibration or an encoder of a release, and the earlier one stays', async () => {
-    const target = place();
+    const target = used.place();
     await save(target);
     const contents = () => [
       readFileSync(join(target, 'backup.json'), 'utf8'),
@@ -96,6 +79,6 @@ describe('a backup of the indexes folder', () => {
       // No encoder is shipped there.
       Object.assign(folders, { packageFolder: folders.dataFolder });
     });
-    await restore({ folders: newFolders(), source: target });
+    await restore({ folders: used.newFolders(), source: target });
   });
 });

@@ -24,6 +24,10 @@ export interface UsedAppliance {
   readonly fileBytes: Buffer;
   /** Makes a copy in a folder of its own. */
   copy(): Folders;
+  /** Returns an unused path. */
+  place(): string;
+  /** Returns the folders of an appliance that does not exist yet. */
+  newFolders(): Folders;
   end(): void;
 }
 
@@ -35,6 +39,14 @@ export interface Folders {
 
 const PART = 5 * 1024 * 1024;
 export const SECRET = 'a file beside the folders';
+
+/** Relative paths of the plain files below a folder, without locks of LMDB. */
+export function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== 'lock.mdb')
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort();
+}
 
 export function environmentOf({ dataFolder, indexesFolder }: Omit<Folders, 'packageFolder'>) {
   return {
@@ -73,21 +85,27 @@ export async function useAppliance(): Promise<UsedAppliance> {
     { query: 0, target: 1, log: -3 },
     { query: 1, target: 0, log: -2.5 },
   ]);
-  let copies = 0;
+  let places = 0;
+  const { packageFolder } = appliance.config;
+  const place = (): string => join(folder, `place-${(places += 1)}`);
+  const newFolders = (): Folders => {
+    const path = place();
+    return { dataFolder: join(path, 'data'), indexesFolder: join(path, 'indexes'), packageFolder };
+  };
   return {
     folder,
-    folders: { dataFolder, indexesFolder, packageFolder: appliance.config.packageFolder },
+    folders: { dataFolder, indexesFolder, packageFolder },
     key,
     ids,
     fileBytes,
     copy() {
-      const place = join(folder, `copy-${(copies += 1)}`);
-      mkdirSync(place);
-      for (const name of ['data', 'indexes'])
-        cpSync(join(folder, name), join(place, name), { recursive: true });
-      const { packageFolder } = appliance.config;
-      return { dataFolder: join(place, 'data'), indexesFolder: join(place, 'indexes'), packageFolder };
+      const copied = newFolders();
+      cpSync(dataFolder, copied.dataFolder, { recursive: true });
+      cpSync(indexesFolder, copied.indexesFolder, { recursive: true });
+      return copied;
     },
+    place,
+    newFolders,
     end: remove,
   };
 }

@@ -1,9 +1,9 @@
-import { stat } from 'node:fs/promises';
 import { Refusal } from '../../../../errors.js';
 import { A3M } from './a3m.js';
 import { HH_SUITE } from './hh-suite.js';
 import { MMSEQS, requireAlignments } from './mmseqs.js';
 import type { ProteinFormat } from '../protein-format.js';
+import { exists } from '../../../../files.js';
 
 /** A file whose format its name tells. */
 export interface NamedFamilies {
@@ -28,17 +28,10 @@ export async function familiesNamed(path: string): Promise<NamedFamilies | undef
   }
   if (/\.ff(data|index)$/.test(path))
     return { path: path.replace(/\.ffindex$/, '.ffdata'), format: HH_SUITE };
-  if ((await isThere(`${path}.index`)) && (await isThere(`${path}.dbtype`))) {
+  if ((await exists(`${path}.index`)) && (await exists(`${path}.dbtype`))) {
     await requireAlignments(path);
     return { path, format: MMSEQS };
   }
   const data = `${path}_a3m.ffdata`;
-  return !(await isThere(path)) && (await isThere(data)) ? { path: data, format: HH_SUITE } : undefined;
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
+  return !(await exists(path)) && (await exists(data)) ? { path: data, format: HH_SUITE } : undefined;
 }

@@ -1,7 +1,15 @@
-import { open, readdir, rename } from 'node:fs/promises';
+import { open, readdir, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/* Names and files that survive a power cut. */
+/* Files and folders: whether they exist, and how they survive a power cut. */
+
+/** Whether a file or folder exists, and its folder can be read. Errors  none */
+export async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
 
 /** Makes the names in a folder as durable as the files that they name. */
 export async function syncFolder(path: string): Promise<void> {
