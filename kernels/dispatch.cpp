@@ -41,32 +41,32 @@ const Kernels referenceKernels{"reference",
                                copiedBytes, copy, 0, nullptr, referenceMaxsimRows,
                                copiedBytes, copyAffine, referenceAffineScore,
                                1, {1, 1}, oneByOne<referenceAffineScore>, nullptr, referenceAffineAlign,
-                               referenceProfileScores, referenceCodedRows, referenceKmerRows};
+                               referenceProfileScores, referenceCodedRows, referenceKmerRows, referenceEncode};
 
 #if defined(__x86_64__)
 const Kernels avx2Kernels{"avx2",
                           avx2MaxsimPackedBytes, avx2MaxsimPack, 2, avx2MaxsimPrepare, avx2MaxsimRows,
                           avx2AffinePackedBytes, avx2AffinePack, avx2AffineScore,
                           16, {1.1, 1.1}, avx2AffineScores, avx2AffineMeasures, avx2AffineAlign,
-                          avx2ProfileScores, avx2CodedRows, avx2KmerRows};
+                          avx2ProfileScores, avx2CodedRows, avx2KmerRows, nullptr};
 const Kernels avx512vnniKernels{"avx512vnni",
                                 avx512MaxsimPackedBytes, avx512MaxsimPack, 1, avx512MaxsimPrepare, avx512MaxsimRows,
                                 avx512AffinePackedBytes, avx512AffinePack, avx512AffineScore,
                                 32, {1.25, 2}, avx512AffineScores, avx512AffineMeasures, avx512AffineAlign,
-                                avx512ProfileScores, avx512CodedRows, avx512KmerRows};
+                                avx512ProfileScores, avx512CodedRows, avx512KmerRows, avx512Encode};
 #if defined(GLOAMING_HAS_AMX)
 const Kernels amxKernels{"amx",
                          amxMaxsimPackedBytes, amxMaxsimPack, 0, nullptr, amxMaxsimRows,
                          avx512AffinePackedBytes, avx512AffinePack, avx512AffineScore,
                          32, {2.8, 2.9}, amxAffineScores, amxAffineMeasures, avx512AffineAlign,
-                         avx512ProfileScores, avx512CodedRows, avx512KmerRows};
+                         avx512ProfileScores, avx512CodedRows, avx512KmerRows, amxEncode};
 #endif
 #elif defined(__aarch64__)
 const Kernels neonKernels{"neon",
                           neonMaxsimPackedBytes, neonMaxsimPack, 0, nullptr, neonMaxsimRows,
                           neonAffinePackedBytes, neonAffinePack, neonAffineScore,
                           1, {1, 1}, oneByOne<neonAffineScore>, nullptr, neonAffineAlign,
-                          referenceProfileScores, referenceCodedRows, neonKmerRows};
+                          referenceProfileScores, referenceCodedRows, neonKmerRows, nullptr};
 #endif
 // clang-format on
 

@@ -30,6 +30,7 @@
  *     kmers      best ungapped score of a target with up to kCodedQueries queries around a pair of similar k-mers
  *                Shape  letters [rows]; one uint32 a query     Range  0, or kKmerLeast..65,535 × 11
  *                Unit   BLOSUM62 scores     referenceKmerRows; engine/kmer_search.h
+ *     encode     unit vectors of residues from letters, by an encoder of int8 weights: encoder.h
  *     moments    sum of the outer products of a protein's tokens, upper triangle
  *                Shape  rows [count × dimension]; int32 [dimension × (dimension + 1) ÷ 2]
  *                Range  ±65,535 × 2^14     Unit  int8 products     referenceSecondMoments
@@ -98,6 +99,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "encoder.h"
 
 namespace gloaming {
 
@@ -317,6 +320,11 @@ struct Kernels {
    * targets share in ascending order of `first` */
   void (*kmerRows)(const KmerTable& table, const uint8_t* letters, uint32_t count, uint32_t first, Stretch* stretches,
                    uint32_t* best);
+
+  /* Writes unit vectors of a protein's residues, [length × dimension]; null where ONNX Runtime encodes.
+   * letters: 1..kMaxLength, each below kEncoderLetters */
+  void (*encode)(const EncoderWeights& model, const uint8_t* letters, uint32_t length, Workspace& workspace,
+                 float* vectors);
 };
 
 extern const Kernels referenceKernels;

@@ -55,6 +55,11 @@ class Tiles {
   void multiplyAdd() {
     asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(sums), "i"(rows), "i"(quads));
   }
+  /* sums [m × n int32] += rows [m × k int8] × quads [k ÷ 4 × n × 4 uint8] */
+  template <int sums, int rows, int quads>
+  void multiplyAddUnsigned() {
+    asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(sums), "i"(rows), "i"(quads));
+  }
 };
 
 }  // namespace

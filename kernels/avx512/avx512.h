@@ -34,6 +34,9 @@ size_t avx512WavefrontPackedBytes(uint32_t length, uint32_t dimension);
 size_t avx512BatchPackedBytes(uint32_t length, uint32_t dimension);
 void avx512BatchPack(const AffineQuery& query, void* packed);
 
+void avx512Encode(const EncoderWeights& model, const uint8_t* letters, uint32_t length, Workspace& workspace,
+                  float* vectors);
+
 void avx512KmerRows(const KmerTable& table, const uint8_t* letters, uint32_t count, uint32_t first, Stretch* stretches,
                     uint32_t* best);
 

@@ -22,6 +22,7 @@ class Workspace {
     kPart,
     kHalves,
     kStretches,
+    kEncoder,
     kSlotCount
   };
 

@@ -27,6 +27,8 @@
  *   hits(codes, sums, kmers, eligible, count, threads, isLowPriority, callback)            a search: the best targets
  *                                                      by what the two handles hold; it empties them
  *   assign(dimension, parents, children, rows, threads, isLowPriority, callback)           a search: nearest centroids
+ *   openEncoder(variant, model)                        an encoder of int8 weights; undefined if the kernels have none
+ *   encode(encoder, letters)                           vectors of a protein's residues, at once
  *   cancel(search)
  *   limitMemory(bytes)                                 limits the resident bytes of later mappings
  *   selfScore(query, dimension, parameters)            the affine score of a protein with itself, at once
@@ -39,6 +41,7 @@
 #include "node/addon_affine.h"
 #include "node/addon_callback.h"
 #include "node/addon_coded.h"
+#include "node/addon_encoder.h"
 #include "node/addon_values.h"
 #include "cuda/host/image.h"
 #include "engine/evidence.h"
@@ -279,6 +282,10 @@ Napi::Value openLetters(const Napi::CallbackInfo& info) {
   return hold(info.Env(), OpenLetters{std::move(letters), &kernels});
 }
 
+Napi::Value openModel(const Napi::CallbackInfo& info) {
+  return openEncoder(info.Env(), kernelsNamed(info[0]), info[1]);
+}
+
 /* Submits the search that `make` makes of all arguments. `at` is the place of the number of threads, before the
  * priority. */
 template <std::shared_ptr<Search> (*make)(const Napi::CallbackInfo&), size_t at>
@@ -337,6 +344,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["coarseScores"] = Napi::Function::New(env, guarded<coarseScores>);
   exports["hits"] = Napi::Function::New(env, guarded<submitted<makeHits, 5>>);
   exports["assign"] = Napi::Function::New(env, guarded<submitted<makeAssignment, 4>>);
+  exports["openEncoder"] = Napi::Function::New(env, guarded<openModel>);
+  exports["encode"] = Napi::Function::New(env, guarded<encode>);
   exports["limitMemory"] = Napi::Function::New(env, guarded<limitMemory>);
   exports["cancel"] = Napi::Function::New(env, guarded<cancel>);
   exports["selfScore"] = Napi::Function::New(env, guarded<self>);

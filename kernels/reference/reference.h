@@ -27,6 +27,9 @@ void referenceCodedRows(const TableRow* table, const uint16_t* codes, uint32_t c
 void referenceKmerRows(const KmerTable& table, const uint8_t* letters, uint32_t count, uint32_t first,
                        Stretch* stretches, uint32_t* best);
 
+void referenceEncode(const EncoderWeights& model, const uint8_t* letters, uint32_t length, Workspace& workspace,
+                     float* vectors);
+
 void referenceSecondMoments(const int8_t* rows, uint32_t count, uint32_t dimension, int32_t* products);
 
 /** log2((dot + 1) ÷ 2) in 1,024ths, linear between powers of two; dot ≤ 32,767. */

@@ -8,6 +8,7 @@
 #include <initializer_list>
 
 #include "amx/columns.h"
+#include "amx/encoder.h"
 #include "amx/strips.h"
 #include "avx512/avx512.h"
 
@@ -16,11 +17,12 @@ namespace {
 
 /* Columns beyond the shape are zeros, so all loops over them have sixteen steps, which compilers make vectors of.
  * Sanitizers would prevent that, and the test would take several times as long. */
+template <class Quad>
 __attribute__((noinline, no_sanitize("address", "undefined", "thread"))) void multiplyWhole(
     int8_t (&sums)[16][64], const int8_t (&rows)[16][64], const int8_t (&quads)[16][64], int rowCount, int depth) {
   int32_t columns[64][16];
   for (int k = 0; k < depth; ++k) {
-    for (int n = 0; n < 16; ++n) columns[k][n] = quads[k / 4][n * 4 + k % 4];
+    for (int n = 0; n < 16; ++n) columns[k][n] = static_cast<Quad>(quads[k / 4][n * 4 + k % 4]);
   }
   for (int m = 0; m < rowCount; ++m) {
     int32_t own[16];
@@ -63,14 +65,22 @@ class EmulatedTiles {
   }
   template <int sums, int rows, int quads>
   void multiplyAdd() {
+    multiply<int8_t, sums, rows, quads>();
+  }
+  template <int sums, int rows, int quads>
+  void multiplyAddUnsigned() {
+    multiply<uint8_t, sums, rows, quads>();
+  }
+
+ private:
+  template <class Quad, int sums, int rows, int quads>
+  void multiply() {
     static_assert(sums != rows && rows != quads && sums != quads, "the processor refuses a tile named twice");
     for (const int tile : {sums, rows, quads}) requireShape(tile);
     require(shapes_.rows[sums] == shapes_.rows[rows] && shapes_.rowBytes[sums] == shapes_.rowBytes[quads]);
     require(shapes_.rows[quads] * 4 == shapes_.rowBytes[rows]);
-    multiplyWhole(tiles_[sums], tiles_[rows], tiles_[quads], shapes_.rows[sums], shapes_.rowBytes[rows]);
+    multiplyWhole<Quad>(tiles_[sums], tiles_[rows], tiles_[quads], shapes_.rows[sums], shapes_.rowBytes[rows]);
   }
-
- private:
   static void require(bool holds) {
     if (holds) return;
     std::fprintf(stderr, "emulated tiles: a processor would refuse this\n");
@@ -94,6 +104,11 @@ void emulatedAffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* sc
   measureBatch<TileLanes<EmulatedTiles>>(tasks, count, avx512WavefrontPackedBytes, avx512AffineScore, scores, sums);
 }
 
+void emulatedEncode(const EncoderWeights& model, const uint8_t* letters, uint32_t length, Workspace& workspace,
+                    float* vectors) {
+  StripEncoder<TileProducts<EmulatedTiles>>(model, length, workspace).run(letters, vectors);
+}
+
 }  // namespace
 
 // A line for each operation.
@@ -104,7 +119,8 @@ const Kernels emulatedAmxKernels{"emulated amx",
                                  amxKernels.affinePackedBytes, amxKernels.affinePack, amxKernels.affineScore,
                                  amxKernels.affineBatch, amxKernels.affineAlone,
                                  emulatedAffineScores, emulatedAffineMeasures, amxKernels.affineAlign,
-                                 amxKernels.profileScores, amxKernels.codedRows, amxKernels.kmerRows};
+                                 amxKernels.profileScores, amxKernels.codedRows, amxKernels.kmerRows,
+                                 emulatedEncode};
 // clang-format on
 
 }  // namespace gloaming

@@ -8,6 +8,7 @@
 #include "engine/moments.h"
 #include "test/case.h"
 #include "test/coded_case.h"
+#include "test/encoder_case.h"
 #include "test/kmer_case.h"
 
 namespace gloaming {
@@ -202,6 +203,8 @@ uint32_t checkAll(uint64_t seed) {
     for (int repeat = 0; repeat < 3; ++repeat, ++done) checkCoded(random(), count);
   }
   for (int repeat = 0; repeat < 60; ++repeat) done += checkKmers(random());
+  for (const uint32_t length : kLengths) done += checkEncoder(random, length);
+  for (const uint32_t length : {127u, 128u, 129u, 300u}) done += checkEncoder(random, length);
   for (const uint32_t dimension : {1u, 6u, 32u, 33u, 64u, 128u, 256u}) {
     for (const uint32_t count : {0u, 1u, 7u, 8u, 9u, 255u, 256u}) checkMoments(random, count, dimension), ++done;
   }

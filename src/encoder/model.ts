@@ -1,7 +1,12 @@
-import { join } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { env, InferenceSession, Tensor } from 'onnxruntime-node';
 import { Fault } from '../errors.js';
+import { openByteEncoder } from '../kernels/encode.js';
+import { MEBIBYTE_BYTES } from '../limits.js';
+import { byteModelOf } from './byte-model.js';
 import { readMatrix } from './features.js';
+import { readOnnxGraph } from './onnx-graph.js';
 import { unitVectors } from './vectors.js';
 import type { EncoderCard } from './encoder.js';
 
@@ -10,8 +15,10 @@ env.logLevel = 'fatal';
 
 export type EncoderDevice = 'cpu' | 'cuda';
 
-/** One ONNX session. Its runs block their thread: the server holds models in workers only. */
+/** One loaded model. Its runs block their thread: the server holds models in workers only. */
 export interface EncoderModel {
+  /** What computes it. */
+  readonly engine: 'native' | 'onnxruntime';
   /**
    * Unit vectors of the residues of one stretch, special tokens cut off, float32 [length × card.dimension].
    * Errors  Fault where the model fails or its output has another shape than the card says
@@ -20,8 +27,53 @@ export interface EncoderModel {
   close(): Promise<void>;
 }
 
+/** Features of a stretch's tokens, special ones included: [tokens × featureCount]. */
+interface TokenFeatures {
+  readonly rows: Float32Array;
+  readonly featureCount: number;
+}
+
+/** Runs a model on the tokens of one stretch. */
+type Run = (tokens: readonly number[]) => TokenFeatures | Promise<TokenFeatures>;
+
+/** Models with more bytes are no encoders of int8 weights, and reading them twice takes time. */
+const NATIVE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
+
 /**
- * Loads the model of a checked card.
+ * Loads the model of a checked card. The native kernels run models that they know, where the machine has kernels for
+ * them; ONNX Runtime runs all others. Both give the same bits.
+ * Errors  Fault where the model or the device cannot be used; there is no fall-back to another device
+ */
+export async function openEncoderModel(
+  directory: string,
+  card: EncoderCard,
+  device: EncoderDevice,
+): Promise<EncoderModel> {
+  const path = join(directory, card.model.file);
+  const native = device === 'cpu' ? await openNative(path, card) : undefined;
+  return native ?? openOnnx(path, card, device);
+}
+
+/** The model in the native kernels; undefined where they do not know it. */
+async function openNative(path: string, card: EncoderCard): Promise<EncoderModel | undefined> {
+  if (card.model.data !== undefined || (await stat(path)).size > NATIVE_MAX_BYTES) return undefined;
+  const model = byteModelOf(readOnnxGraph(await readFile(path)), card);
+  const encoder = model === undefined ? undefined : openByteEncoder(model);
+  if (model === undefined || encoder === undefined) return undefined;
+  const run: Run = (tokens) => ({
+    rows: encoder.encode(Uint8Array.from(tokens)),
+    featureCount: model.dimension,
+  });
+  const matrix = await projectionOf(dirname(path), card);
+  return {
+    engine: 'native',
+    vectors: (residues) => residueVectors(run, card, matrix, residues),
+    close: async () => undefined,
+  };
+}
+
+/**
+ * The model in ONNX Runtime.
  *
  * A session has one thread, and a run has one stretch, so that vectors depend only on the protein and the model. All
  * parallelism is between sessions. Measured with gloaming-1 on Zen 5: two threads in a session changed the last bits at
@@ -30,16 +82,14 @@ export interface EncoderModel {
  *
  * Memory patterns are disabled, because each length would add one. The arena keeps the memory of the longest stretch;
  * without it a transformer spends 70 % of its time at 1,022 residues on allocation.
- * Errors  Fault where the model or the device cannot be used; there is no fall-back to another device
  */
-export async function openEncoderModel(
-  directory: string,
+export async function openOnnx(
+  path: string,
   card: EncoderCard,
   device: EncoderDevice,
 ): Promise<EncoderModel> {
-  const session = await createSession(join(directory, card.model.file), device);
-  const matrix =
-    card.projection === null ? undefined : await readMatrix(join(directory, card.projection.file));
+  const session = await createSession(path, device);
+  const matrix = await projectionOf(dirname(path), card);
   try {
     checkNames(session, card);
   } catch (error) {
@@ -47,9 +97,17 @@ export async function openEncoderModel(
     throw error;
   }
   return {
-    vectors: (residues) => residueVectors(session, card, matrix, residues),
+    engine: 'onnxruntime',
+    vectors: (residues) => residueVectors(onnxRun(session, card), card, matrix, residues),
     close: () => session.release(),
   };
+}
+
+async function projectionOf(
+  directory: string,
+  { projection }: EncoderCard,
+): Promise<Float32Array | undefined> {
+  return projection === null ? undefined : readMatrix(join(directory, projection.file));
 }
 
 async function createSession(path: string, device: EncoderDevice): Promise<InferenceSession> {
@@ -85,12 +143,12 @@ function checkNames(session: InferenceSession, { inputs, output }: ModelInterfac
 }
 
 async function residueVectors(
-  session: InferenceSession,
+  run: Run,
   card: EncoderCard,
   matrix: Float32Array | undefined,
   residues: string,
 ): Promise<Float32Array> {
-  const { rows, featureCount } = await residueFeatures(session, card, residues);
+  const { rows, featureCount } = await residueFeatures(run, card.tokenizer, residues);
   const expected = card.projection?.input_dimension ?? card.dimension;
   if (featureCount !== expected) {
     throw new Fault(`The model gives ${featureCount} features where the card expects ${expected}.`);
@@ -109,7 +167,7 @@ export async function countFeatures(path: string, model: ModelInterface, residue
   const session = await createSession(path, 'cpu');
   try {
     checkNames(session, model);
-    return (await residueFeatures(session, model, residues)).featureCount;
+    return (await residueFeatures(onnxRun(session, model), model.tokenizer, residues)).featureCount;
   } finally {
     await session.release();
   }
@@ -117,31 +175,40 @@ export async function countFeatures(path: string, model: ModelInterface, residue
 
 /** Runs the model on one stretch: its features [length × featureCount], special tokens cut off. */
 async function residueFeatures(
-  session: InferenceSession,
-  { inputs, output: outputName, tokenizer }: ModelInterface,
+  run: Run,
+  tokenizer: EncoderCard['tokenizer'],
   residues: string,
-): Promise<{ readonly rows: Float32Array; readonly featureCount: number }> {
-  const ids = tokenise(residues, tokenizer);
-  const dims = [1, ids.length];
-  const feeds: Record<string, Tensor> = { [inputs.ids]: new Tensor('int64', ids, dims) };
-  if (inputs.mask !== null)
-    feeds[inputs.mask] = new Tensor('int64', new BigInt64Array(ids.length).fill(1n), dims);
-  const { [outputName]: output } = await session.run(feeds, [outputName]);
-  const [batch, length, featureCount] = output.dims;
-  if (output.type !== 'float32' || output.dims.length !== 3 || batch !== 1 || length !== ids.length) {
-    const actual = `${output.type} [${output.dims.join(', ')}]`;
-    throw new Fault(`The model gave ${actual} where float32 [1, ${ids.length}, features] was expected.`);
-  }
+): Promise<TokenFeatures> {
+  const { rows, featureCount } = await run(tokenise(residues, tokenizer));
   const first = tokenizer.prefix.length * featureCount;
-  const rows = (output.data as Float32Array).subarray(first, first + residues.length * featureCount);
-  return { rows, featureCount };
+  return { rows: rows.subarray(first, first + residues.length * featureCount), featureCount };
+}
+
+/** Runs a session on one stretch of tokens. */
+function onnxRun(session: InferenceSession, { inputs, output: outputName }: ModelInterface): Run {
+  return async (tokens) => {
+    const { length: count } = tokens;
+    const dims = [1, count];
+    const feeds: Record<string, Tensor> = {
+      [inputs.ids]: new Tensor('int64', BigInt64Array.from(tokens, BigInt), dims),
+    };
+    if (inputs.mask !== null)
+      feeds[inputs.mask] = new Tensor('int64', new BigInt64Array(count).fill(1n), dims);
+    const { [outputName]: output } = await session.run(feeds, [outputName]);
+    const [batch, length, featureCount] = output.dims;
+    if (output.type !== 'float32' || output.dims.length !== 3 || batch !== 1 || length !== count) {
+      const actual = `${output.type} [${output.dims.join(', ')}]`;
+      throw new Fault(`The model gave ${actual} where float32 [1, ${count}, features] was expected.`);
+    }
+    return { rows: output.data as Float32Array, featureCount };
+  };
 }
 
 /** Token ids of a stretch with the model's special tokens around it. */
-function tokenise(residues: string, tokenizer: EncoderCard['tokenizer']): BigInt64Array {
+function tokenise(residues: string, tokenizer: EncoderCard['tokenizer']): number[] {
   const { vocabulary, unknown, prefix, suffix } = tokenizer;
   const letters = Array.from(residues, (letter) => vocabulary[letter] ?? unknown);
-  return BigInt64Array.from([...prefix, ...letters, ...suffix], BigInt);
+  return [...prefix, ...letters, ...suffix];
 }
 
 function messageOf(cause: unknown): string {

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { Fault, assert } from '../errors.js';
+import type { ByteModel } from './byte-model.js';
 import type {
   AffineAlignment,
   AffineAlignmentList,
@@ -26,6 +27,7 @@ export type CodesHandle = { readonly [handle]: 'codes' };
 export type LettersHandle = { readonly [handle]: 'letters' };
 export type CodeSumsHandle = { readonly [handle]: 'code sums' };
 export type KmerScoresHandle = { readonly [handle]: 'k-mer scores' };
+export type EncoderHandle = { readonly [handle]: 'encoder' };
 export type SearchHandle = { readonly [handle]: 'search' };
 export type Callback<Result> = (error: Error | undefined, result: Result) => void;
 
@@ -142,6 +144,9 @@ export interface Addon {
     isLowPriority: boolean,
     callback: Callback<Uint16Array>,
   ): SearchHandle;
+  /** Undefined where the kernels have no encoder. */
+  openEncoder(variant: string, model: ByteModel): EncoderHandle | undefined;
+  encode(encoder: EncoderHandle, letters: Uint8Array): Float32Array;
   cancel(search: SearchHandle): void;
   selfScore(query: QueryTokens, dimension: number, parameters: AffineParameters): number;
   secondMoments(rows: Int8Array, dimension: number): Int32Array;
