@@ -67,7 +67,7 @@ struct EncoderBlock {
   const float* upBias;
 };
 
-/** Range  width and inner multiples of 64; dimension a multiple of 4; all taps odd, up to kMaxEncoderTaps */
+/** Range  width and inner multiples of 64; dimension a multiple of 8; all taps odd, up to kMaxEncoderTaps */
 struct EncoderWeights {
   uint32_t width, inner, dimension, stemTaps, mixTaps;
   /** Letter of places before the first and after the last residue. */

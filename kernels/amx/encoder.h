@@ -23,34 +23,40 @@ class TileProducts {
  public:
   TileProducts() : tiles_(encoderShapes()) {}
 
-  /* panel [kEncoderRows × kStrip] = weights × inputs of `vectors` × 16 residues */
+  /* panel [kPanelRows × kStrip] = weights × inputs of `vectors` × 16 residues. Two tiles of weights times two of quads
+   * at a time: loads of tiles take longer than their products. */
   template <uint32_t vectors>
   void multiply(const int8_t* weights, const ByteInputs& inputs, int32_t* panel) {
-    tiles_.template zero<0>();
-    if constexpr (vectors > 1) tiles_.template zero<1>();
-    if constexpr (vectors > 2) tiles_.template zero<2>();
-    if constexpr (vectors > 3) tiles_.template zero<3>();
-    for (uint32_t step = 0; step < inputs.stepCount; ++step) {
-      tiles_.template load<kWeights>(weights + size_t{step} * kEncoderRows * kEncoderStep, kEncoderStep);
-      add<0, 5>(inputs, step);
-      if constexpr (vectors > 1) add<1, 6>(inputs, step);
-      if constexpr (vectors > 2) add<2, 7>(inputs, step);
-      if constexpr (vectors > 3) add<3, 5>(inputs, step);
-    }
-    constexpr size_t kRowBytes = kStrip * sizeof(int32_t);
-    tiles_.template store<0>(panel, kRowBytes);
-    if constexpr (vectors > 1) tiles_.template store<1>(panel + kEncoderLanes, kRowBytes);
-    if constexpr (vectors > 2) tiles_.template store<2>(panel + 2 * kEncoderLanes, kRowBytes);
-    if constexpr (vectors > 3) tiles_.template store<3>(panel + 3 * kEncoderLanes, kRowBytes);
+    multiplyPair<0, (vectors > 1)>(weights, inputs, panel);
+    if constexpr (vectors > 2) multiplyPair<2, (vectors > 3)>(weights, inputs, panel);
   }
 
  private:
-  static constexpr int kWeights = 4;
-
-  template <int vector, int quads>
-  void add(const ByteInputs& inputs, uint32_t step) {
-    tiles_.template load<quads>(inputs.steps[step] + vector * 64, inputs.stride);
-    tiles_.template multiplyAddUnsigned<vector, kWeights, quads>();
+  template <uint32_t first, bool hasSecond>
+  void multiplyPair(const int8_t* weights, const ByteInputs& inputs, int32_t* panel) {
+    tiles_.template zero<0>();
+    tiles_.template zero<1>();
+    if constexpr (hasSecond) tiles_.template zero<2>();
+    if constexpr (hasSecond) tiles_.template zero<3>();
+    const size_t blockBytes = size_t{inputs.stepCount} * kEncoderRows * kEncoderStep;
+    for (uint32_t step = 0; step < inputs.stepCount; ++step, weights += kEncoderRows * kEncoderStep) {
+      const uint8_t* quads = inputs.steps[step] + first * 64;
+      tiles_.template load<4>(weights, kEncoderStep);
+      tiles_.template load<6>(quads, inputs.stride);
+      tiles_.template multiplyAddUnsigned<0, 4, 6>();
+      tiles_.template load<5>(weights + blockBytes, kEncoderStep);
+      tiles_.template multiplyAddUnsigned<1, 5, 6>();
+      if constexpr (!hasSecond) continue;
+      tiles_.template load<7>(quads + 64, inputs.stride);
+      tiles_.template multiplyAddUnsigned<2, 4, 7>();
+      tiles_.template multiplyAddUnsigned<3, 5, 7>();
+    }
+    constexpr size_t kRowBytes = kStrip * sizeof(int32_t);
+    int32_t* second = panel + kEncoderRows * kStrip;
+    tiles_.template store<0>(panel + first * kEncoderLanes, kRowBytes);
+    tiles_.template store<1>(second + first * kEncoderLanes, kRowBytes);
+    if constexpr (hasSecond) tiles_.template store<2>(panel + (first + 1) * kEncoderLanes, kRowBytes);
+    if constexpr (hasSecond) tiles_.template store<3>(second + (first + 1) * kEncoderLanes, kRowBytes);
   }
 
   TileSet tiles_;

@@ -47,11 +47,13 @@ void multiplyFour(const int8_t* weights, const ByteInputs& inputs, int32_t* pane
 }
 
 struct VnniProducts {
-  /* panel [kEncoderRows × kStrip] = weights × inputs of `vectors` × 16 residues */
+  /* panel [kPanelRows × kStrip] = weights × inputs of `vectors` × 16 residues */
   template <uint32_t vectors>
   void multiply(const int8_t* weights, const ByteInputs& inputs, int32_t* panel) const {
-    for (uint32_t row = 0; row < kEncoderRows; row += 4) {
-      multiplyFour(weights + row * kEncoderStep, inputs, panel + row * kStrip, std::make_index_sequence<vectors>());
+    const size_t blockBytes = size_t{inputs.stepCount} * kEncoderRows * kEncoderStep;
+    for (uint32_t row = 0; row < kPanelRows; row += 4) {
+      const int8_t* own = weights + row / kEncoderRows * blockBytes + row % kEncoderRows * kEncoderStep;
+      multiplyFour(own, inputs, panel + row * kStrip, std::make_index_sequence<vectors>());
     }
   }
 };

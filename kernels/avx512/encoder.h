@@ -24,6 +24,10 @@ namespace {
 constexpr uint32_t kEncoderLanes = 16;
 constexpr uint32_t kStripVectors = 4;
 constexpr uint32_t kStrip = kStripVectors * kEncoderLanes;
+/** Outputs that are multiplied together: two blocks of weights. */
+constexpr uint32_t kPanelRows = 2 * kEncoderRows;
+/** Components that are projected together: their sums hide each other's latency. */
+constexpr uint32_t kProjected = 8;
 /** Most steps of a product: as many inputs have sums of at most 2^30. */
 constexpr uint32_t kMaxSteps = 512;
 
@@ -173,9 +177,9 @@ class StripEncoder {
   /* Writes the bytes of a layer as quads, `stride` bytes apart; 0 for residues beyond the last. */
   void layer(const ByteLayer& layer, const ByteInputs& inputs, uint8_t* to, size_t stride) {
     const __m512i zero = _mm512_setzero_si512();
-    for (uint32_t c = 0; c < layer.weights.outputs; c += kEncoderRows) {
+    for (uint32_t c = 0; c < layer.weights.outputs; c += kPanelRows) {
       multiply(layer.weights, inputs, c);
-      for (uint32_t k = 0; k < kEncoderRows; k += 4) {
+      for (uint32_t k = 0; k < kPanelRows; k += 4) {
         for (uint32_t v = 0; v < vectorCount_; ++v) {
           __m512i values[4];
           for (uint32_t i = 0; i < 4; ++i) {
@@ -201,7 +205,7 @@ class StripEncoder {
     for (uint32_t v = 0; v < vectorCount_; ++v) {
       for (__m512& sum : squares_[v]) sum = _mm512_setzero_ps();
     }
-    for (uint32_t c = 0; c < model_.width; c += kEncoderRows) {
+    for (uint32_t c = 0; c < model_.width; c += kPanelRows) {
       multiply(block.up, inputs, c);
       for (uint32_t v = 0; v < vectorCount_; ++v) addUp(block, c, v);
     }
@@ -210,8 +214,8 @@ class StripEncoder {
   void addUp(const EncoderBlock& block, uint32_t c, uint32_t v) {
     __m512 squares[kNormLanes];
     std::memcpy(squares, squares_[v], sizeof squares);
-#pragma GCC unroll 16
-    for (uint32_t k = 0; k < kEncoderRows; ++k) {
+#pragma GCC unroll 32
+    for (uint32_t k = 0; k < kPanelRows; ++k) {
       float* place = own_ + size_t{c + k} * kStrip + v * kEncoderLanes;
       const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(panelOf(k, v)), _mm512_set1_ps(block.upScales[c + k]));
       const __m512 added = _mm512_add_ps(scaled, _mm512_set1_ps(block.upBias[c + k]));
@@ -245,10 +249,10 @@ class StripEncoder {
     }
     for (uint32_t v = 0; v < vectorCount_; ++v) {
       __m512 squares = _mm512_setzero_ps();
-      for (uint32_t d = 0; d < model_.dimension; d += 4) {
-        __m512 sums[4];
-        projectFour(v, d, sums);
-        for (uint32_t k = 0; k < 4; ++k) {
+      for (uint32_t d = 0; d < model_.dimension; d += kProjected) {
+        __m512 sums[kProjected];
+        projectSome(v, d, sums);
+        for (uint32_t k = 0; k < kProjected; ++k) {
           _mm512_store_ps(rows_ + size_t{d + k} * kStrip + v * kEncoderLanes, sums[k]);
           squares = _mm512_add_ps(squares, _mm512_mul_ps(sums[k], sums[k]));
         }
@@ -264,12 +268,13 @@ class StripEncoder {
     }
   }
 
-  void projectFour(uint32_t v, uint32_t d, __m512 (&sums)[4]) const {
+  void projectSome(uint32_t v, uint32_t d, __m512 (&sums)[kProjected]) const {
     for (__m512& sum : sums) sum = _mm512_setzero_ps();
     for (uint32_t c = 0; c < model_.width; ++c) {
       const __m512 value = _mm512_load_ps(own_ + size_t{c} * kStrip + v * kEncoderLanes);
       const float* weights = model_.projection + size_t{c} * model_.dimension + d;
-      for (uint32_t k = 0; k < 4; ++k) sums[k] = _mm512_fmadd_ps(value, _mm512_set1_ps(weights[k]), sums[k]);
+#pragma GCC unroll 8
+      for (uint32_t k = 0; k < kProjected; ++k) sums[k] = _mm512_fmadd_ps(value, _mm512_set1_ps(weights[k]), sums[k]);
     }
   }
 
@@ -289,7 +294,7 @@ class StripEncoder {
   uint32_t first_ = 0, count_ = 0, vectorCount_ = 0;
   float* own_ = nullptr;
   __m512 squares_[kStripVectors][kNormLanes];
-  alignas(64) int32_t panel_[kEncoderRows * kStrip];
+  alignas(64) int32_t panel_[kPanelRows * kStrip];
   Products products_;
 };
 

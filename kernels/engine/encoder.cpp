@@ -43,7 +43,7 @@ Encoder::Encoder(LooseEncoder loose) : loose_(std::move(loose)) {
   };
   const auto isTaps = [](uint32_t count) { return count % 2 == 1 && count <= kMaxEncoderTaps; };
   require(isChannels(given.width) && isChannels(given.inner), "channels");
-  require(given.dimension > 0 && given.dimension <= kMaxDimension && given.dimension % 4 == 0, "dimension");
+  require(given.dimension > 0 && given.dimension <= kMaxDimension && given.dimension % 8 == 0, "dimension");
   require(isTaps(given.stemTaps) && isTaps(given.mixTaps), "taps");
   require(given.letterCount <= kEncoderLetters && given.padding < given.letterCount, "letters");
   require(given.blocks.size() <= kMaxBlocks, "blocks");

@@ -28,7 +28,7 @@ inline LooseEncoder randomEncoder(Random& random) {
   LooseEncoder model;
   model.width = 64 * (1 + below(random, 3));
   model.inner = 64 * (1 + below(random, 2));
-  model.dimension = 4 * (1 + below(random, 12));
+  model.dimension = 8 * (1 + below(random, 8));
   model.stemTaps = 1 + 2 * below(random, 4);
   model.mixTaps = 1 + 2 * below(random, 3);
   model.letterCount = 20 + below(random, 13);

@@ -19,14 +19,14 @@ export function unitVectors(
   const sums = new Float64Array(outputDimension);
   for (let row = 0; row < length; row++) {
     const features = rows.subarray(row * inputDimension, (row + 1) * inputDimension);
-    if (matrix === undefined) sums.set(features);
-    else project(features, matrix, sums);
+    if (matrix !== undefined) project(features, matrix, sums);
+    const own = matrix === undefined ? features : sums;
     let squaredNorm = 0;
-    for (const sum of sums) squaredNorm += sum * sum;
+    for (let d = 0; d < outputDimension; d++) squaredNorm += own[d] * own[d];
     if (!Number.isFinite(squaredNorm))
       throw new Fault(`The model's vector of residue ${row + 1} is not finite.`);
     const scale = squaredNorm === 0 ? 0 : 1 / Math.sqrt(squaredNorm);
-    for (let d = 0; d < outputDimension; d++) vectors[row * outputDimension + d] = sums[d] * scale;
+    for (let d = 0; d < outputDimension; d++) vectors[row * outputDimension + d] = own[d] * scale;
   }
   return vectors;
 }
