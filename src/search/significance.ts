@@ -250,7 +250,7 @@ function judgementsOf(
 /**
  * Judges further alignments by the null of their stretches. Moments, hubness and the reversed-query control stay those
  * of the whole pair. Stretches whose lengths the calibration does not cover get the bin of the pair. A stretch that is
- * too short for it counts as one of the least length.
+ * too short for it counts as one of the least length. E-values count as many stretches as the pair holds.
  */
 function alignmentJudge(
   places: readonly (Place | UnsupportedReason)[],
@@ -279,10 +279,22 @@ function alignmentJudge(
         ? plain
         : controlledCoordinate(plain, controlCoordinate(pairNull, pair, { ...control, meanClosestCosine }));
     const { logProbability } = judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor);
-    const logEValue = Math.min(0, logProbability + logLevel) + population.logCount;
+    const log = logProbability + logChoices(place.pair, lengths);
+    const logEValue = Math.min(0, log + logLevel) + population.logCount;
     const eValue = eValueAmong(population, logEValue);
-    return { eValue, logEValue, bitScore: 0 - logProbability / Math.LN2 };
+    return { eValue, logEValue, bitScore: 0 - log / Math.LN2 };
   };
+}
+
+/**
+ * ln of the number of such stretches in both proteins. Earlier alignments leave several free, and the best alignment of
+ * all of them is judged in its own.
+ */
+function logChoices(
+  whole: Pick<NullPair, 'queryLength' | 'targetLength'>,
+  free: Pick<NullPair, 'queryLength' | 'targetLength'>,
+): number {
+  return Math.log((whole.queryLength / free.queryLength) * (whole.targetLength / free.targetLength));
 }
 
 /** Bin of pairs with these lengths. */

@@ -8,9 +8,11 @@ import { seededRandom } from '#src/random.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { openRelease } from '#src/release/open.js';
 import { openTokenReader } from '#src/release/rows/token-reader.js';
+import { compareReferenceSet } from '#src/search/exhaustive.js';
 import { findAllPaths } from '#src/search/rescore.js';
 import { searchMany } from '#src/search/search.js';
 import type { Candidate, SearchEngine, SearchResult } from '#src/search/search-types.js';
+import { createJudge } from '#src/search/significance.js';
 import { openStretches } from '#src/search/stretches.js';
 import { areOfOnePiece, overlap, ownStretches, type Stretches } from '#src/search/pairs/places.js';
 import { createPathFinder, createRefinement } from '#src/search/further.js';
@@ -100,6 +102,36 @@ async function alignSwap() {
   const [found] = await findAllPaths(query, [{ targetIndex, leastScore: 300 }], 2, engine, {});
   return { query, targetIndex, paths: found!.alignments };
 }
+
+describe('the E-value of an alignment in a free stretch', () => {
+  it('counts as many stretches as the pair holds', async () => {
+    const [{ candidates }] = await ask([SWAPPED]);
+    const { query, targetIndex } = await alignSwap();
+    const judge = createJudge(
+      { significance: 'required', targetSpace: unfilteredSpace(engine.release) },
+      [SWAPPED],
+      engine,
+    );
+    const [reference] = (await compareReferenceSet(
+      [query.tokens],
+      engine.calibration.referenceSet,
+      engine,
+      {},
+    ))!;
+    const { judgeAlignment } = await judge(query, candidates, reference, {});
+    // Stretches of up to the least covered length have the tail of that length.
+    const least = engine.calibration.card.supported.query_minimum_residues;
+    const inStretch = (residues: number) =>
+      judgeAlignment(targetIndex, 600, {
+        queryLength: residues,
+        targetLength: least,
+        meanClosestCosine: 0.1,
+      })!;
+    const [one, half] = [inStretch(least), inStretch(least / 2)];
+    expect(half.logEValue - one.logEValue).toBeCloseTo(Math.log(2), 9);
+    expect(half.bitScore).toBeCloseTo(one.bitScore - 1, 9);
+  });
+});
 
 describe('createRefinement', () => {
   it('gives each alignment the smallest of its E-values, with the factors of the choices', async () => {
