@@ -19,11 +19,11 @@ export function selectHomologs(hits: HomologSet, rules: HomologRules): SelectedH
     )
     .toSorted((a, b) => a.eValue - b.eValue || (a.id < b.id ? -1 : 1))
     .filter(({ id }) => !seen.has(id) && seen.add(id));
-  const { rows } = alignHomologSet({ sequence, homologs: near });
+  const rows = alignHomologSet({ sequence, homologs: near }).rows.slice(1).map(alignedSpan);
   const distinct: number[] = [];
   for (let index = 0; index < near.length; index += 1) {
-    const row = rows[index + 1];
-    if (!distinct.some((other) => areCopies(row, rows[other + 1], rules.maxIdentity))) distinct.push(index);
+    const row = rows[index];
+    if (!distinct.some((other) => areCopies(row, rows[other], rules.maxIdentity))) distinct.push(index);
   }
   const homologs = spread(distinct, rules.profileCount).map((index) => near[index]);
   return { sequence, homologs, averaged: averagedOf(homologs, rules) };
@@ -86,12 +86,30 @@ function spread<Item>(list: readonly Item[], count: number): readonly Item[] {
   );
 }
 
+/** A row with the columns from its first to behind its last amino acid; none where it has none. */
+interface AlignedSpan {
+  readonly row: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+}
+
+function alignedSpan(row: Uint8Array): AlignedSpan {
+  const isAligned = (letter: number): boolean => letter !== NO_AMINO_ACID;
+  return { row, start: Math.max(0, row.findIndex(isAligned)), end: row.findLastIndex(isAligned) + 1 };
+}
+
 /** Whether two rows agree in more than this share of the columns in which both have an amino acid. */
-function areCopies(first: Uint8Array, second: Uint8Array, maxIdentity: number): boolean {
+function areCopies(
+  { row: first, start: firstStart, end: firstEnd }: AlignedSpan,
+  { row: second, start: secondStart, end: secondEnd }: AlignedSpan,
+  maxIdentity: number,
+): boolean {
+  const start = Math.max(firstStart, secondStart);
+  const end = Math.min(firstEnd, secondEnd);
   // Rows with more differences than this cannot be copies, so the loop stops early.
-  const most = (1 - maxIdentity) * first.length;
+  const most = (1 - maxIdentity) * (end - start);
   let [both, different] = [0, 0];
-  for (let column = 0; column < first.length && different <= most; column += 1) {
+  for (let column = start; column < end && different <= most; column += 1) {
     if (first[column] === NO_AMINO_ACID || second[column] === NO_AMINO_ACID) continue;
     both += 1;
     if (first[column] !== second[column]) different += 1;

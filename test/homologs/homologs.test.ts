@@ -104,6 +104,16 @@ describe('selected homologs', () => {
     expect(selected).toEqual([copies.toSorted((a, b) => (a.id < b.id ? -1 : 1))[0], other]);
   });
 
+  it('of unknown letters alone, and of other columns, are no copies', () => {
+    const unknown = ['X', 'X'].map((letter) => homolog(letter.repeat(120)));
+    const ends = [homolog(protein.slice(0, 50)), homolog(protein.slice(50), { start: 50 })];
+    const { homologs: selected } = selectHomologs(
+      { sequence: protein, homologs: [...unknown, ...ends] },
+      HOMOLOG_RULES,
+    );
+    expect(selected).toHaveLength(4);
+  });
+
   it('are limited to the profile count, at even ranks from the smallest to the largest E-value', () => {
     const all = Array.from({ length: 200 }, (_, index) =>
       homolog(mutated(protein, 0.6), { eValue: 1e-50 * 1.5 ** index }),
