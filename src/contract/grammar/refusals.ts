@@ -137,6 +137,11 @@ export const REFUSALS = {
     'The structure predictor failed; `details` has the reason, its exit code and the file of its log.',
   ),
   run_interrupted: refusal(500, 'api_error', 'The server stopped too often while it executed the run.'),
+  calibration_changed: refusal(
+    409,
+    'conflict_error',
+    'The database was calibrated or qualified again before the run resumed; submit the run again.',
+  ),
   invalid_queries: invalid(
     422,
     'Some queries of the batch cannot be searched, or the batch has too many; the error lists the invalid queries.',

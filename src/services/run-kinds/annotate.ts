@@ -12,7 +12,13 @@ import { presentDatabase, presentExecution, searchWarnings } from '../search/pre
 import { resolveSearch } from '../search/resolve-search.js';
 import { searchTraces, toolsOf } from '../search/traces.js';
 import type { BatchSearchRunDependencies } from './batch.js';
-import { acceptSearch, reopenSearch, type AcceptedSearch } from './plan.js';
+import {
+  acceptSearch,
+  continueFrom,
+  reopenSearch,
+  type AcceptedSearch,
+  type SearchCheckpoint,
+} from './plan.js';
 import {
   packedLength,
   packQueries,
@@ -29,7 +35,7 @@ interface Plan extends AcceptedSearch {
   readonly rounds: number;
 }
 
-interface Checkpoint {
+interface Checkpoint extends SearchCheckpoint {
   readonly doneCount: number;
   readonly annotatedCount: number;
   readonly domainCount: number;
@@ -78,7 +84,8 @@ export function annotateRuns(dependencies: BatchSearchRunDependencies): RunKind 
       return { plan, totalCount: queries.length, traces: searchTraces(wire, resolved, fileIds) };
     },
     async *execute({ queries, maxEValue, rounds, ...plan }, { context, checkpoint }) {
-      const { engine, settings, release } = await reopenSearch(plan, context, dependencies);
+      const resolved = await reopenSearch(plan, context, dependencies);
+      const { engine, settings, release } = resolved;
       refuseWithoutEValues(engine, release.slug);
       const lines = await unpackQueries(queries);
       const { targetSpace, limit, guarantee } = settings;
@@ -89,7 +96,7 @@ export function annotateRuns(dependencies: BatchSearchRunDependencies): RunKind 
         signal: context.signal,
       };
       const size = Math.min(PACK_PROTEINS, largestBatchSize(settings));
-      let done = (checkpoint as Checkpoint | undefined) ?? FRESH;
+      let done = continueFrom(checkpoint as Checkpoint | undefined, FRESH, resolved);
       while (done.doneCount < lines.length) {
         const start = done.doneCount;
         const pack = lines.slice(start, batchEnd(lines, start, size, packedLength));
@@ -172,6 +179,7 @@ function presentDomain({
 
 function advance(done: Checkpoint, rows: readonly ProteinAnnotation[], uncoveredCount: number): Checkpoint {
   return {
+    ...done,
     doneCount: done.doneCount + rows.length,
     annotatedCount: done.annotatedCount + rows.filter(({ domains }) => domains.length > 0).length,
     domainCount: rows.reduce((sum, { domains }) => sum + domains.length, done.domainCount),

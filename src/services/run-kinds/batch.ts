@@ -21,7 +21,14 @@ import { requestedPropagation, type Propagation } from '../search/propagation.js
 import { resolveSearch, type ResolvedSearch } from '../search/resolve-search.js';
 import { searchTraces, toolsOf } from '../search/traces.js';
 import { defineRunKind, type RunKind, type RunStep } from '../runs/run-kind.js';
-import { acceptSearch, reopenSearch, withinCutOffs, type AcceptedSearch } from './plan.js';
+import {
+  acceptSearch,
+  continueFrom,
+  reopenSearch,
+  withinCutOffs,
+  type AcceptedSearch,
+  type SearchCheckpoint,
+} from './plan.js';
 import {
   packedLength,
   packQueries,
@@ -42,7 +49,7 @@ interface Plan extends AcceptedSearch {
   readonly queries: PackedQueries;
 }
 
-interface Checkpoint {
+interface Checkpoint extends SearchCheckpoint {
   readonly doneCount: number;
   readonly candidateCount: number;
   /** Number of candidates that cut-offs excluded from the rows. */
@@ -96,7 +103,7 @@ export function batchSearchRuns(dependencies: BatchSearchRunDependencies): RunKi
           context,
         );
       };
-      let done = (checkpoint as Checkpoint | undefined) ?? FRESH;
+      let done = continueFrom(checkpoint as Checkpoint | undefined, FRESH, resolved, propagation);
       let ahead = packOf(done.doneCount, FIRST_PACK_QUERIES);
       while (done.doneCount < lines.length) {
         const pack = await ahead;

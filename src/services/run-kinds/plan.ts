@@ -1,11 +1,12 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { PresentedPropagation } from '../../contract/search/propagation.js';
 import type { CutOffs } from '../../contract/search/selection.js';
+import { canonicalSha256 } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
 import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
 import { refuseWithoutSignificance } from '../../search/refusals.js';
 import type { CatalogRelease } from '../search/catalog.js';
-import { requestedPropagation } from '../search/propagation.js';
+import { requestedPropagation, type Propagation } from '../search/propagation.js';
 import type { RequestContext } from '../context.js';
 import { evidenceOfPresented } from '../evidence.js';
 import { needAlignments, pickCutOffs, propagationWithinCutOffs, selectByEvidence } from '../select.js';
@@ -92,6 +93,45 @@ export function withinCutOffs<Row extends CandidateRow>(
     left_out_count: selected.leftOutCount,
     ...(propagation && { propagation }),
   };
+}
+
+/** Ids of the evidence that the stored rows of a run have; null where there is none. */
+interface Evidence {
+  readonly calibrationId: string | null;
+  readonly qualificationId: string | null;
+  readonly walksId: string | null;
+}
+
+/** A checkpoint of a run of many queries. */
+export interface SearchCheckpoint {
+  /** Absent in checkpoints of earlier versions. */
+  readonly evidence?: Evidence;
+}
+
+/**
+ * Returns the checkpoint from which a run continues, with the evidence of the engine.
+ * @param fresh  checkpoint of a run without rows
+ * Errors  Refusal `calibration_changed` if the stored rows have other evidence, because one result must not mix two
+ */
+export function continueFrom<Checkpoint extends SearchCheckpoint>(
+  stored: Checkpoint | undefined,
+  fresh: Checkpoint,
+  { release: { slug }, engine: { calibration, qualification } }: Pick<ResolvedSearch, 'release' | 'engine'>,
+  propagation?: Propagation,
+): Checkpoint {
+  const evidence: Evidence = {
+    calibrationId: calibration?.id ?? null,
+    qualificationId: qualification?.id ?? null,
+    walksId: propagation?.walksId ?? null,
+  };
+  if (stored?.evidence !== undefined && canonicalSha256(stored.evidence) !== canonicalSha256(evidence)) {
+    throw new Refusal(
+      'calibration_changed',
+      `${slug} was calibrated or qualified again since this run began, so that its rows cannot be completed: submit ` +
+        'the run again.',
+    );
+  }
+  return { ...(stored ?? fresh), evidence };
 }
 
 /**

@@ -45,7 +45,11 @@ const FOR_THE_COMMAND_LINE = [
 ];
 
 /** Codes of failures that appear in a body, such as that of a failed run, and never as a status. */
-const TOLD_IN_BODIES: ReadonlySet<string> = new Set(['run_interrupted', 'prediction_failed']);
+const TOLD_IN_BODIES: ReadonlySet<string> = new Set([
+  'run_interrupted',
+  'calibration_changed',
+  'prediction_failed',
+]);
 
 function thrownBy(folder: string): readonly (readonly [string, string])[] {
   return readdirSync(join(SOURCES, folder), { recursive: true, encoding: 'utf8' })
