@@ -6,6 +6,7 @@ import { clusterDatabase, FAMILY_FILES, FAMILY_PARAMETERS } from '../../pipeline
 import { positiveNumber } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatCount } from '../terminal/numbers.js';
+import { warningLine } from '../terminal/warning.js';
 import { writeOutput } from './output.js';
 
 interface Flags {
@@ -57,7 +58,7 @@ export function register(program: Command, context: CommandContext): void {
 async function cluster(
   database: string,
   flags: Flags,
-  { environment, stdout }: CommandContext,
+  { environment, stdout, stderr }: CommandContext,
 ): Promise<void> {
   const located = await openCatalog(loadConfig(environment), (catalog) =>
     Promise.resolve(selectOneRelease(catalog, database)),
@@ -65,6 +66,13 @@ async function cluster(
   const { inflation = FAMILY_PARAMETERS.inflationQuarters, maxEvalue, coverage } = flags;
   const parameters = { largestEValue: maxEvalue, leastCoverage: coverage, inflationQuarters: inflation };
   const found = await clusterDatabase(located, parameters);
+  if (found.hasOtherCalibration) {
+    const { slug } = located;
+    const message =
+      `The neighbours of ${slug} have E-values of an earlier calibration: "gloaming index neighbours ${slug}" finds ` +
+      'them anew.';
+    stderr.write(warningLine({ code: 'neighbours_outdated', message }));
+  }
   const prefix = resolve(flags.output);
   for (const end of FAMILY_FILES) await writeOutput(found.files[end](), `${prefix}${end}`, stdout);
   const facts: readonly (readonly [string, string])[] = [

@@ -3,6 +3,8 @@ import { familiesOf, type Family, type FamilyParameters } from '../../neighbours
 import { readNeighbours } from '../../neighbours/sidecar.js';
 import { openRelease } from '../../release/open.js';
 import type { Release } from '../../release/release.js';
+import { calibrationId } from '../../significance/card.js';
+import { readCalibrationCard } from '../../significance/sidecar.js';
 import { cellText, idText } from '../../services/export/fields.js';
 import type { LocatedRelease } from '../catalog.js';
 import { inPieces } from './export.js';
@@ -14,6 +16,8 @@ export interface DatabaseFamilies {
   readonly releaseId: string;
   /** Graph of neighbours that they were made of. */
   readonly graphId: string;
+  /** Whether the E-values of the graph are those of another calibration than the release has now. */
+  readonly hasOtherCalibration: boolean;
   readonly targetCount: number;
   readonly familyCount: number;
   /** Families of one protein. */
@@ -53,10 +57,12 @@ export async function clusterDatabase(
     );
   }
   const { targets } = release;
+  const calibration = await readCalibrationCard(directory);
   const families = familiesOf(graph, (target) => targets.length(target), parameters);
   return {
     releaseId: release.id,
     graphId,
+    hasOtherCalibration: calibration === undefined || calibrationId(calibration) !== card.calibration_id,
     targetCount: targets.count,
     familyCount: families.length,
     loneCount: families.filter(({ members }) => members.length === 1).length,

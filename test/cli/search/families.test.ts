@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { trueHomologs } from '#src/demo/check.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { neighboursDirectory } from '#src/neighbours/card.js';
+import { readNeighboursCard, writeNeighboursCard } from '#src/neighbours/sidecar.js';
 import { openDemoAppliance, type DemoAppliance } from '../../tools/demo-appliance.js';
 import { runProgram, type Printed } from '../../tools/served-process.js';
 
@@ -91,6 +92,20 @@ describe('gloaming cluster', () => {
     expect(bytes('again').equals(bytes('found'))).toBe(true);
     const count = (name: string): number => linesOf(prefix(`${name}_families.tsv`)).length;
     expect(count('strict')).toBeGreaterThan(count('found'));
+  }, 60_000);
+
+  it('warns of neighbours that were found with an earlier calibration, and names the remedy', async () => {
+    const { directory } = demo.release;
+    const card = (await readNeighboursCard(directory))!;
+    expect((await cluster('present')).stderr).not.toContain('warning');
+    await writeNeighboursCard(directory, { ...card, calibration_id: `calib_${'0'.repeat(64)}` });
+    const { code, stderr } = await cluster('outdated');
+    await writeNeighboursCard(directory, card);
+    expect(code).toBe(0);
+    expect(stderr).toBe(
+      `gloaming: warning: neighbours_outdated: The neighbours of ${DEMO_SLUG} have E-values of an earlier ` +
+        `calibration: "gloaming index neighbours ${DEMO_SLUG}" finds them anew.\n`,
+    );
   }, 60_000);
 
   it.each([
