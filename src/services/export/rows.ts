@@ -89,6 +89,8 @@ export function splitAlignments(
   const { normalized_score: normalized, raw_score: best } = measurements.affine;
   // A share of a score of 0 has no value.
   if (best === 0) return [{ candidate }];
+  // The quotient would change the last bit of the pair's own score.
+  const scoreOf = (raw: number): number => (raw === best ? normalized : (normalized * raw) / best);
   return alignments.map((each) => {
     const { alignment, raw_score, conditional_expected_false_hits: conditionalEValue, ...judged } = each;
     return {
@@ -97,7 +99,7 @@ export function splitAlignments(
         alignment,
         measurements: {
           ...measurements,
-          affine: { raw_score, normalized_score: (normalized * raw_score) / best },
+          affine: { raw_score, normalized_score: scoreOf(raw_score) },
         },
         significance: { ...significance, measurements: { ...significance.measurements, ...judged } },
       },
