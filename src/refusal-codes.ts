@@ -166,6 +166,7 @@ export type CommandRefusalCode =
   | 'release_too_large'
   | 'release_damaged'
   | 'release_ambiguous'
+  | 'release_in_use'
   | 'build_running'
   | 'refresh_refused'
   | 'download_too_large'

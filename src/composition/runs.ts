@@ -56,6 +56,7 @@ export function composeRuns(foundation: Foundation, capabilities: RunCapabilitie
     ],
     pages,
     receipts: search.receipts,
+    hasRelease: (releaseId) => tables.releases.holders(releaseId).length > 0,
     now,
     world,
     concurrency: RUNS_AT_WORK_MAX_COUNT,

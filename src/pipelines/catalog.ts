@@ -16,11 +16,14 @@ import { openControlStore } from '../store/control-store.js';
 import { requireSoundControlState } from '../store/probe.js';
 import { releaseEvents } from '../store/tables/release-events.js';
 import { ReleaseTable, type ReleaseRow } from '../store/tables/releases.js';
+import { RunTable } from '../store/tables/runs.js';
 
 /** The releases of an appliance: its table in the control store, and the folders that the table is built from. */
 export interface IndexCatalog {
   readonly config: ApplianceConfig;
   readonly table: ReleaseTable<ReleaseManifest>;
+  /** Runs of the server, which may be running beside this command. */
+  readonly runs: Pick<RunTable, 'unfinished'>;
   /** Scan of the folders. Every release that it lists is in the table. */
   readonly scanned: ScannedReleases;
 }
@@ -38,7 +41,7 @@ export async function openCatalog<Result>(
   try {
     const table = new ReleaseTable<ReleaseManifest>(store, releaseEvents(store));
     const scanned = await adoptReleases(config.indexesFolder, table);
-    return await work({ config, table, scanned });
+    return await work({ config, table, runs: new RunTable(store), scanned });
   } finally {
     await store.close();
   }

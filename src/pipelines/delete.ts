@@ -8,23 +8,26 @@ import {
   removedDirectory,
   type FoundRelease,
 } from '../release/catalog.js';
+import { Refusal } from '../errors.js';
 import { syncFolder } from '../files.js';
-import type { IndexCatalog, LocatedRelease } from './catalog.js';
+import type { Traces } from '../services/reply.js';
+import { shortId, type IndexCatalog, type LocatedRelease } from './catalog.js';
 import { lockMeasurements } from './measure.js';
 
 /**
  * Deletes releases with their evidence.
- * Errors  Refusal `build_running` before anything is deleted, while one of them is measured; those of the control store
- *         and of `writing`
+ * Errors  Refusal before anything is deleted: `release_in_use` of refuseUnfinishedRuns, `build_running` while one of
+ *         them is measured; those of the control store and of `writing`
  */
 export async function deleteReleases(
-  { table }: Pick<IndexCatalog, 'table'>,
+  { table, runs }: Pick<IndexCatalog, 'table' | 'runs'>,
   releases: readonly LocatedRelease[],
 ): Promise<void> {
   const unlocks: (() => Promise<void>)[] = [];
   try {
     for (const release of releases)
       unlocks.push(await writing(dirname(release.directory), () => lockMeasurements(release)));
+    refuseUnfinishedRuns({ runs }, releases);
     for (const release of releases)
       await writing(dirname(release.directory), () => deleteRelease(table, release));
   } finally {
@@ -75,6 +78,34 @@ export async function sourcesOfBuilds({
     for (const id of await readBuildSources(directory)) users.set(id, slug);
   }
   return users;
+}
+
+/** Ids of the queued and running runs of the server by the release that they search. */
+export function runsOfReleases({ runs }: Pick<IndexCatalog, 'runs'>): ReadonlyMap<string, readonly string[]> {
+  const users = new Map<string, readonly string[]>();
+  for (const { id, traces } of runs.unfinished()) {
+    for (const { version } of (traces as Traces | undefined)?.databaseSnapshots ?? [])
+      users.set(version, [...(users.get(version) ?? []), id]);
+  }
+  return users;
+}
+
+/** Errors  Refusal `release_in_use` that names a queued or running run of one of the releases */
+export function refuseUnfinishedRuns(
+  catalog: Pick<IndexCatalog, 'runs'>,
+  releases: readonly LocatedRelease[],
+): void {
+  const users = runsOfReleases(catalog);
+  for (const { slug, id } of releases) {
+    const [first, ...others] = users.get(id) ?? [];
+    if (first === undefined) continue;
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    throw new Refusal(
+      'release_in_use',
+      `${slug} ${shortId(id)} is searched by the unfinished run ${first}${more}: wait until the end, or cancel with ` +
+        `"gloaming runs cancel ${first}".`,
+    );
+  }
 }
 
 /** Returns false where the files are already gone. */

@@ -13,7 +13,12 @@ import {
 } from '../../pipelines/catalog.js';
 import { scanReleases } from '../../release/catalog.js';
 import { withCatalog } from './catalog.js';
-import { deleteReleases, homologSourceUser, sourcesOfBuilds } from '../../pipelines/delete.js';
+import {
+  deleteReleases,
+  homologSourceUser,
+  refuseUnfinishedRuns,
+  sourcesOfBuilds,
+} from '../../pipelines/delete.js';
 
 interface Options {
   /** Id of a release of the database, or the start of one. */
@@ -47,6 +52,7 @@ async function removeReleases(
 ): Promise<void> {
   const releases = goingReleases(catalog, selector, options.release);
   await refuseSources(catalog, releases);
+  refuseUnfinishedRuns(catalog, releases);
   const list = releases.map(({ slug, id }) => `${slug} ${shortId(id)}`).join(', ');
   if (options.yes !== true) {
     await confirm(`Delete ${list}?`, context);

@@ -19,6 +19,8 @@ interface RunExecutorDependencies {
   readonly watch: RunWatch;
   readonly now: () => Date;
   readonly world: World;
+  /** Whether the catalog has a release. */
+  readonly hasRelease: (releaseId: string) => boolean;
   /** Called for internal failures, with the run that the failure ended. */
   readonly onFault: (error: unknown, runId: string) => void;
   /** Called once with the reason why a run waits. The run is not at fault and continues automatically. */
@@ -52,6 +54,7 @@ export class RunExecutor {
   readonly #watch: RunWatch;
   readonly #now: () => Date;
   readonly #world: World;
+  readonly #hasRelease: (releaseId: string) => boolean;
   readonly #onFault: (error: unknown, runId: string) => void;
   readonly #onWait: (cause: unknown, runId: string) => void;
   readonly #attempts = new Map<string, Attempt>();
@@ -59,12 +62,13 @@ export class RunExecutor {
   readonly #refusals = new Map<string, number>();
   #isInterrupted = false;
 
-  constructor({ table, kinds, watch, now, world, onFault, onWait }: RunExecutorDependencies) {
+  constructor({ table, kinds, watch, now, world, hasRelease, onFault, onWait }: RunExecutorDependencies) {
     this.#table = table;
     this.#kinds = kinds;
     this.#watch = watch;
     this.#now = now;
     this.#world = world;
+    this.#hasRelease = hasRelease;
     this.#onFault = onFault;
     this.#onWait = onWait;
   }
@@ -197,14 +201,29 @@ export class RunExecutor {
     return this.#settle(run.id);
   }
 
-  async #fail(runId: string, error: unknown, claim?: string): Promise<undefined> {
-    if (error instanceof Interrupted) return this.#settle(runId);
+  async #fail(runId: string, cause: unknown, claim?: string): Promise<undefined> {
+    if (cause instanceof Interrupted) return this.#settle(runId);
+    const error = cause instanceof Refusal ? cause : (this.#lostRelease(runId, cause) ?? cause);
     if (!(error instanceof Refusal)) this.#onFault(error, runId);
     const finish = (): Promise<undefined> =>
       this.#finish(runId, { to: 'failed', claim, fail: () => failureOf(error) });
     const attempt = this.#attempts.get(runId);
     if (attempt !== undefined) attempt.persist = finish;
     return finish();
+  }
+
+  /** Returns what a failure on a file of a release means, if the catalog no longer has the release of the run. */
+  #lostRelease(runId: string, cause: unknown): Refusal | undefined {
+    const { databaseSnapshots = [] } = (this.#table.get(runId)?.traces ?? {}) as Traces;
+    const lost = databaseSnapshots.find(
+      ({ version }) => namesPath(cause, version) && !this.#hasRelease(version),
+    );
+    if (lost === undefined) return undefined;
+    return new Refusal(
+      'release_not_found',
+      `Release ${lost.version} of ${lost.name} was deleted before the run ended: submit the run again, with another ` +
+        'release.',
+    );
   }
 
   async #finish(runId: string, end: Omit<RunEnd, 'at'>): Promise<undefined> {
@@ -230,6 +249,13 @@ async function unpackPlan(packed: Uint8Array): Promise<unknown> {
 /** Runs the `finally` blocks of the generator. Errors  those of the generator */
 async function cleanUp({ steps }: Attempt): Promise<void> {
   await steps?.return(undefined as never);
+}
+
+/** Whether an error or one of its causes names a path. The folder of a release has the name of its id. */
+function namesPath(error: unknown, part: string): boolean {
+  for (let link = error; link instanceof Error; link = link.cause)
+    if (link.message.includes(part)) return true;
+  return false;
 }
 
 function endOf(outcome: RunOutcome | RunFailureOutcome, accepted: unknown): Omit<RunEnd, 'at'> {

@@ -38,6 +38,8 @@ interface RunsDependencies extends AcceptDependencies {
   readonly kinds: readonly RunKind[];
   readonly pages: Pages;
   readonly receipts: Pick<Receipts, 'get'>;
+  /** Whether the catalog has a release. Default: it has every release. */
+  readonly hasRelease?: (releaseId: string) => boolean;
   /** Concurrent turns. */
   readonly concurrency: number;
   /** Called after a change of a run is on disk. */
@@ -71,6 +73,7 @@ export class Runs {
 
   constructor(dependencies: RunsDependencies) {
     const { table, kinds, now, world = realWorld, concurrency, onChange } = dependencies;
+    const { hasRelease = () => true } = dependencies;
     this.#dependencies = dependencies;
     this.#table = table;
     this.#world = world;
@@ -80,7 +83,7 @@ export class Runs {
       onFault: (error, runId) => this.#listeners?.onFault(error, runId),
       onWait: (cause, runId) => this.#listeners?.onWait(cause, runId),
     };
-    const parts = { table, kinds: this.#kinds, watch: this.#watch, now, world, ...listeners };
+    const parts = { table, kinds: this.#kinds, watch: this.#watch, now, world, hasRelease, ...listeners };
     this.#executor = new RunExecutor(parts);
     this.#queue = new RunQueue(({ id }) => this.#executor.step(id), concurrency);
   }

@@ -12,7 +12,12 @@ import {
   type LocatedRelease,
 } from '../../../pipelines/catalog.js';
 import { withCatalog } from '../catalog.js';
-import { deleteReleases, homologSourceUser, sourcesOfBuilds } from '../../../pipelines/delete.js';
+import {
+  deleteReleases,
+  homologSourceUser,
+  runsOfReleases,
+  sourcesOfBuilds,
+} from '../../../pipelines/delete.js';
 
 interface Options {
   readonly keep: string;
@@ -42,11 +47,19 @@ async function prune(
   { keep, yes }: Options,
   { stdout }: CommandContext,
 ): Promise<void> {
-  const needed = await sourcesOfBuilds(catalog);
-  const going = oldReleases(catalog, slug, keep === '0' ? 0 : readCount('--keep', keep), needed);
+  const [builds, runs] = [await sourcesOfBuilds(catalog), runsOfReleases(catalog)];
+  const keptCount = keep === '0' ? 0 : readCount('--keep', keep);
+  const old = oldReleases(catalog, slug, keptCount, new Set(builds.keys()));
+  const going = oldReleases(catalog, slug, keptCount, new Set([...builds.keys(), ...runs.keys()]));
+  for (const { slug: name, id } of old) {
+    const [run] = runs.get(id) ?? [];
+    if (run !== undefined)
+      stdout.write(`${name} ${shortId(id)} stays: the unfinished run ${run} searches it.\n`);
+  }
   if (going.length === 0) {
     stdout.write(
-      'Nothing to prune: every release is a default, is among the newest, or is needed by one that stays.\n',
+      'Nothing to prune: every release is a default, is among the newest, or is needed by one that stays ' +
+        'or by a run.\n',
     );
     return;
   }
@@ -73,15 +86,15 @@ interface OldRelease extends LocatedRelease {
 
 /**
  * Lists releases that can go: neither a default, nor among the newest before or after it, nor the homolog source of one
- * that stays, nor needed by an unfinished build. Releases after the default are those that `refresh` refused, or that
+ * that stays, nor needed by unfinished work. Releases after the default are those that `refresh` refused, or that
  * were taken out of service. They must not take the place of the release before the default, to which a lab goes back.
- * @param needed  ids of the releases that unfinished builds need, as keys
+ * @param needed  ids of the releases that unfinished builds and runs need
  */
 function oldReleases(
   catalog: IndexCatalog,
   slug: string | undefined,
   keptCount: number,
-  needed: ReadonlyMap<string, string>,
+  needed: ReadonlySet<string>,
 ): readonly OldRelease[] {
   const { table, scanned } = catalog;
   const all = table.databases();
