@@ -37,6 +37,16 @@ export async function putFolder(folder: string, destination: string): Promise<vo
   await syncFolder(dirname(destination));
 }
 
+/**
+ * Gives a finished file its final name, in place of a file of that name.
+ * Errors  those of the file system
+ */
+export async function putFile(file: string, destination: string): Promise<void> {
+  await syncPath(file);
+  await rename(file, destination);
+  await syncFolder(dirname(destination));
+}
+
 /** Writes a small file so that, whatever happens, either the old content is there or the new. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const handle = await open(`${path}.new`, 'w');

@@ -41,22 +41,57 @@ export function parseEncoderCard(value: unknown, path: string): EncoderCard {
   return value;
 }
 
+interface NamedFile {
+  /** Member of the card that names the file. */
+  readonly place: string;
+  readonly file: string;
+  readonly sha256: string;
+}
+
+function namedFiles({ model, projection }: EncoderCard): readonly NamedFile[] {
+  return [
+    { place: 'card.model', ...model },
+    ...(model.data === undefined ? [] : [{ place: 'card.model.data', ...model.data }]),
+    ...(projection === null ? [] : [{ place: 'card.projection', ...projection }]),
+  ];
+}
+
+/** Names of the files of an encoder: the card, the model, its weights and the projection. */
+export function encoderFiles(card: EncoderCard): readonly string[] {
+  return [CARD_FILE, ...namedFiles(card).map(({ file }) => file)];
+}
+
 /**
- * Recomputes the digests of the files that a card names.
- * Errors  Refusal `invalid_encoder_card` where a file is missing, is no plain file of this folder or has
- *         changed
+ * Checks that the files that a card names exist and have a possible size, without reading them.
+ * Errors  Refusal `invalid_encoder_card` where a file is missing, is empty, is no plain file of this folder or has
+ *         another size than the projection
  */
-export async function verifyEncoderFiles(directory: string, card: EncoderCard): Promise<void> {
+export async function checkEncoderFiles(directory: string, card: EncoderCard): Promise<void> {
+  for (const named of namedFiles(card)) {
+    const size = await plainFileSize(directory, named);
+    if (size === 0) throw invalidFile(directory, named, 'file', 'must not be empty');
+  }
   const { projection } = card;
-  await verifyFile(directory, 'card.model', card.model);
-  if (card.model.data !== undefined) await verifyFile(directory, 'card.model.data', card.model.data);
   if (projection === null) return;
-  await verifyFile(directory, 'card.projection', projection);
   const { size } = await lstat(join(directory, projection.file));
   const expected = projection.input_dimension * projection.output_dimension * 4;
   if (size !== expected) {
     const message = `must hold ${expected} bytes of float32, holds ${size}`;
     throw invalidCard(directory, [{ location: 'card.projection.file', message }]);
+  }
+}
+
+/**
+ * Recomputes the digests of the files that a card names.
+ * Errors  those of checkEncoderFiles; Refusal `invalid_encoder_card` where a file has changed
+ */
+export async function verifyEncoderFiles(directory: string, card: EncoderCard): Promise<void> {
+  await checkEncoderFiles(directory, card);
+  for (const named of namedFiles(card)) {
+    const { file, sha256 } = named;
+    const actual = await fileSha256(join(directory, file));
+    if (actual !== sha256)
+      throw invalidFile(directory, named, 'sha256', `is ${sha256}, but ${file} has ${actual}`);
   }
 }
 
@@ -67,22 +102,26 @@ export async function fileSha256(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-async function verifyFile(
+/** Bytes of a file that a card names. A link could lead out of the folder, so only plain files are taken. */
+async function plainFileSize(directory: string, named: NamedFile): Promise<number> {
+  const status = await lstat(join(directory, named.file)).catch(() => undefined);
+  if (status?.isFile() !== true)
+    throw invalidFile(
+      directory,
+      named,
+      'file',
+      `must name a plain file beside the card; ${named.file} is none`,
+    );
+  return status.size;
+}
+
+function invalidFile(
   directory: string,
-  place: string,
-  { file, sha256 }: { readonly file: string; readonly sha256: string },
-): Promise<void> {
-  const path = join(directory, file);
-  const refuse = (member: string, message: string): Refusal =>
-    invalidCard(directory, [{ location: `${place}.${member}`, message, value: file }]);
-  // A link could lead out of the folder, so only plain files are read.
-  const isPlainFile = await lstat(path).then(
-    (status) => status.isFile(),
-    () => false,
-  );
-  if (!isPlainFile) throw refuse('file', `must name a plain file beside the card; ${file} is none`);
-  const actual = await fileSha256(path);
-  if (actual !== sha256) throw refuse('sha256', `is ${sha256}, but ${file} has ${actual}`);
+  { place, file }: NamedFile,
+  member: 'file' | 'sha256',
+  message: string,
+): Refusal {
+  return invalidCard(directory, [{ location: `${place}.${member}`, message, value: file }]);
 }
 
 /**

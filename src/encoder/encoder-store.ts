@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { canonicalSha256 } from '../canonical.js';
 import { Fault } from '../errors.js';
 import { putFolder } from '../files.js';
-import { CARD_FILE, readEncoderCard, verifyEncoderFiles } from './card.js';
+import { encoderFiles, readEncoderCard, verifyEncoderFiles } from './card.js';
 import { encodersFolder, listEncoderFolders, type EncoderFolders } from './find.js';
-import type { EncoderCard } from './encoder.js';
 
 /** No encoder id begins with a dot, so this folder is never taken for an encoder. */
 const KEPT_FOLDER = '.kept';
@@ -24,7 +23,7 @@ export async function storeEncoder(directory: string, { indexesFolder }: Encoder
   await mkdir(join(own, KEPT_FOLDER), { recursive: true });
   const scratch = await mkdtemp(join(own, KEPT_FOLDER, '.copy-'));
   try {
-    for (const file of filesOf(card)) await copyFile(join(directory, file), join(scratch, file));
+    for (const file of encoderFiles(card)) await copyFile(join(directory, file), join(scratch, file));
     await putFolder(scratch, storedFolder);
   } catch (cause) {
     await rm(scratch, { recursive: true, force: true });
@@ -87,13 +86,4 @@ export async function findEncoderVersion(
     `The release was built with a version of encoder ${id} (digest ${digest}) that is not installed. ` +
       'Install that version again, or build the database anew.',
   );
-}
-
-function filesOf({ model, projection }: EncoderCard): readonly string[] {
-  return [
-    CARD_FILE,
-    model.file,
-    ...(model.data === undefined ? [] : [model.data.file]),
-    ...(projection === null ? [] : [projection.file]),
-  ];
 }

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
-import { CARD_FILE, readEncoderCard } from './card.js';
+import { CARD_FILE, checkEncoderFiles, readEncoderCard, verifyEncoderFiles } from './card.js';
 import { ENCODER_ID_PATTERN } from './card-schema.js';
 import type { EncoderCard } from './encoder.js';
 
@@ -16,8 +16,9 @@ export interface ListedEncoder {
   readonly directory: string;
   /** True where it ships with the package. */
   readonly isShipped: boolean;
-  /** Absent where the card is not valid; `problem` says why. */
+  /** Absent where the card is not valid. */
   readonly card?: EncoderCard;
+  /** Why the encoder cannot be used. Absent where nothing was found. */
   readonly problem?: string;
 }
 
@@ -41,7 +42,10 @@ export function listEncoderFolders(id: string, folders: EncoderFolders): readonl
   return isEncoderId(id) ? searchPath(folders).map(({ folder }) => join(folder, id)) : [];
 }
 
-/** Every encoder that findEncoder would find, by id; one of the user's hides a shipped one of the same id. */
+/**
+ * Every encoder that findEncoder would find, by id; one of the user's hides a shipped one of the same id.
+ * `problem` names a missing file, but no changed byte.
+ */
 export async function listEncoders(folders: EncoderFolders): Promise<readonly ListedEncoder[]> {
   const encoders = new Map<string, ListedEncoder>();
   for (const { folder, isShipped } of searchPath(folders)) {
@@ -53,6 +57,22 @@ export async function listEncoders(folders: EncoderFolders): Promise<readonly Li
     }
   }
   return [...encoders.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/**
+ * The encoders of listEncoders. `problem` names changed files, too.
+ * Errors  none for damage
+ * Cost    one read of each encoder
+ */
+export async function listVerifiedEncoders(folders: EncoderFolders): Promise<readonly ListedEncoder[]> {
+  const encoders: ListedEncoder[] = [];
+  for (const encoder of await listEncoders(folders)) {
+    const { card, directory, problem } = encoder;
+    const isChecked = card === undefined || problem !== undefined;
+    const damage = isChecked ? {} : await problemOf(verifyEncoderFiles(directory, card));
+    encoders.push({ ...encoder, ...damage });
+  }
+  return encoders;
 }
 
 function searchPath({
@@ -72,13 +92,23 @@ export function encodersFolder(indexesFolder: string): string {
   return join(indexesFolder, 'encoders');
 }
 
-async function describe(id: string, directory: string): Promise<{ card: EncoderCard } | { problem: string }> {
+async function describe(id: string, directory: string): Promise<Pick<ListedEncoder, 'card' | 'problem'>> {
   try {
     const card = await readEncoderCard(directory);
-    return card.id === id ? { card } : { problem: `The card of ${directory} is that of ${card.id}.` };
+    if (card.id !== id) return { problem: `The card of ${directory} is that of ${card.id}.` };
+    return { card, ...(await problemOf(checkEncoderFiles(directory, card))) };
   } catch (error) {
     if (error instanceof Refusal) return { problem: error.message };
     throw error;
+  }
+}
+
+async function problemOf(check: Promise<void>): Promise<Pick<ListedEncoder, 'problem'>> {
+  try {
+    await check;
+    return {};
+  } catch (error) {
+    return { problem: (error as Error).message };
   }
 }
 

@@ -7,7 +7,7 @@ import { loadEncoder } from '../encoder/load.js';
 import type { EncoderDevice } from '../encoder/model.js';
 import type { NamedQuery } from '../search/search-types.js';
 
-export { listEncoders, type ListedEncoder } from '../encoder/find.js';
+export { listEncoders, listVerifiedEncoders, type ListedEncoder } from '../encoder/find.js';
 export type { EncoderDevice } from '../encoder/model.js';
 export type { TokenComparison } from '../encoder/encoder.js';
 

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import type { ApplianceConfig } from '../../config.js';
 import { readCalibrationCard } from '../../significance/sidecar.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../../limits.js';
+import { listEncoders, type ListedEncoder } from '../../pipelines/encoders.js';
 import { listUnindexedSources } from '../../pipelines/homologs.js';
 import { scanReleases } from '../../release/catalog.js';
 import { lastMaintenance, type MaintenanceKind } from '../../services/backup/maintenance.js';
@@ -24,10 +25,14 @@ export function isBad({ state }: Finding): boolean {
   return state === 'bad';
 }
 
-/** Examines everything that an administrator would check, in the order of a start. Changes nothing. */
+/**
+ * Examines everything that an administrator would check, in the order of a start. Changes nothing.
+ * @param encoders default: those that are there, without a check of their digests
+ */
 export async function examineAppliance(
   config: ApplianceConfig,
   now: Date = new Date(),
+  encoders?: readonly ListedEncoder[],
 ): Promise<readonly Finding[]> {
   return [
     ...(await examineFolders(config)),
@@ -37,7 +42,7 @@ export async function examineAppliance(
     await examineClock(config, now),
     ...(await examineWorkers(config)),
     await examineDisk(config),
-    ...(await examineDatabases(config)),
+    ...(await examineDatabases(config, encoders ?? (await listEncoders(config)))),
     ...(await examineHomologSources(config)),
     examineMaintenance(config, 'backup', BACKUP_WARNING_DAYS, now),
     examineMaintenance(config, 'fsck', FSCK_WARNING_DAYS, now),
@@ -145,7 +150,10 @@ async function examineDisk({ dataFolder, storageReserveBytes }: ApplianceConfig)
   return { topic: 'disk', state: free < storageReserveBytes ? 'warning' : 'good', message };
 }
 
-async function examineDatabases(config: ApplianceConfig): Promise<readonly Finding[]> {
+async function examineDatabases(
+  config: ApplianceConfig,
+  encoders: readonly ListedEncoder[],
+): Promise<readonly Finding[]> {
   const { releases, damaged } = await scanReleases(config.indexesFolder);
   const tokenBytes = releases.reduce((sum, { manifest }) => sum + manifest.files.tokens.size_bytes, 0);
   const [needed, room] = [tokenBytes, config.memoryBytes].map(gibibytes);
@@ -154,7 +162,7 @@ async function examineDatabases(config: ApplianceConfig): Promise<readonly Findi
   const remedy = isRoomy ? '' : '; searches will wait for the disk: remove releases or add memory';
   const findings: Finding[] = [
     { topic: 'memory', state: isRoomy ? 'good' : 'warning', message: message + remedy },
-    ...(await examineEncoders(config, releases)),
+    ...examineEncoders(config, releases, encoders),
   ];
   for (const { directory, problem } of damaged) {
     findings.push({ topic: 'databases', state: 'bad', message: `${directory}: ${problem}` });

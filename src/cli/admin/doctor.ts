@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import { GIBIBYTE_BYTES } from '../../limits.js';
-import { listEncoders } from '../../pipelines/encoders.js';
+import { listVerifiedEncoders } from '../../pipelines/encoders.js';
 import {
   inspectGpus,
   inspectKernels,
@@ -46,7 +46,8 @@ async function lookForServer({ environment, stdout }: CommandContext): Promise<v
 }
 
 async function examineAsJson({ environment, stdout }: CommandContext): Promise<void> {
-  const findings = await examineAppliance(loadConfig(environment));
+  const config = loadConfig(environment);
+  const findings = await examineAppliance(config, new Date(), await listVerifiedEncoders(config));
   stdout.write(`${JSON.stringify({ is_good: !findings.some(isBad), findings }, undefined, 2)}\n`);
   refuseBad(findings);
 }
@@ -78,7 +79,8 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   stdout.write(
     `${label('Machine')}${cpus()[0].model}, ${cpus().length} cores, ${memory} GiB, Node ${process.version}\n`,
   );
-  const findings = await examineAppliance(config);
+  const encoders = await listVerifiedEncoders(config);
+  const findings = await examineAppliance(config, new Date(), encoders);
   for (const { topic, state, message } of findings) {
     // GPUs are reported below, one by one.
     if (topic === 'gpu') continue;
@@ -101,13 +103,13 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   );
   stdout.write(`\nKernels    ${kernels.version}: ${variants.join(', ')}\n\n`);
 
-  const encoders = (await listEncoders(config)).map(({ id, isShipped, card, problem }) => [
+  const states = encoders.map(({ id, isShipped, card, problem }) => [
     id === config.encoder ? `${id} (default)` : id,
     isShipped ? 'package' : 'indexes folder',
     card === undefined ? '' : `${card.dimension}${card.is_baseline ? ', untrained baseline' : ''}`,
     problem ?? 'good',
   ]);
-  stdout.write(formatTable(['encoder', 'from', 'dimensions', 'state'], encoders));
+  stdout.write(formatTable(['encoder', 'from', 'dimensions', 'state'], states));
   const mmseqs = await mmseqsVersion();
   const summary =
     mmseqs === undefined

@@ -132,7 +132,8 @@ function describeComparison(comparison: TokenComparison): string {
 
 function describe({ id, card, isShipped, problem }: ListedEncoder): readonly string[] {
   const from = isShipped ? 'package' : 'indexes';
-  if (card === undefined) return [id, '-', from, `not usable: ${problem}`];
+  if (card === undefined || problem !== undefined)
+    return [id, card === undefined ? '-' : String(card.dimension), from, `not usable: ${problem}`];
   return [
     id,
     String(card.dimension),

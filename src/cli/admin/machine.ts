@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { canonicalSha256 } from '../../canonical.js';
 import type { ApplianceConfig } from '../../config.js';
-import { listEncoders } from '../../pipelines/encoders.js';
+import type { ListedEncoder } from '../../pipelines/encoders.js';
 import { inspectGpus } from '../../pipelines/machine.js';
 import type { FoundRelease } from '../../release/catalog.js';
 import { lastMaintenance } from '../../services/backup/maintenance.js';
@@ -12,24 +13,39 @@ const run = promisify(execFile);
 const CLOCK_TOLERANCE_MS = 60_000;
 
 /** Checks the encoder of new builds, and the encoders that the databases need for queries. */
-export async function examineEncoders(
-  config: ApplianceConfig,
+export function examineEncoders(
+  { encoder }: Pick<ApplianceConfig, 'encoder'>,
   releases: readonly FoundRelease[],
-): Promise<readonly Finding[]> {
-  const encoders = await listEncoders(config);
-  const usable = new Set(encoders.flatMap(({ id, card }) => (card === undefined ? [] : [id])));
-  const there = `there are ${[...usable].join(', ')}, and gloaming encoder add brings others`;
+  encoders: readonly ListedEncoder[],
+): readonly Finding[] {
+  const problems = new Map(encoders.map(({ id, problem }) => [id, problem]));
+  // A release of another version than the installed one takes the copy that its build kept.
+  const servesQueries = ({ id, sha256 }: FoundRelease['manifest']['encoder']): boolean =>
+    encoders.some(
+      ({ id: other, card, problem }) =>
+        other === id && (problem === undefined || (card !== undefined && canonicalSha256(card) !== sha256)),
+    );
+  const usable = encoders.filter(({ problem }) => problem === undefined).map(({ id }) => id);
+  const there =
+    usable.length === 0
+      ? 'none is usable, and gloaming encoder add brings one'
+      : `there are ${usable.join(', ')}, and gloaming encoder add brings others`;
   const findings = releases
-    .filter(({ manifest }) => !usable.has(manifest.encoder.id))
+    .filter(({ manifest }) => !servesQueries(manifest.encoder))
     .map(({ slug, id, manifest }): Finding => {
-      const reason = `as its encoder ${manifest.encoder.id} is not installed; ${there}`;
-      const message = `${slug} (${id.slice(0, 12)}…) cannot be searched, ${reason}`;
+      const { id: needed } = manifest.encoder;
+      const problem = problems.get(needed);
+      const state =
+        problem === undefined
+          ? `not installed; ${there}`
+          : `not usable: ${problem.replace(/\.$/, '')}; install this version again`;
+      const message = `${slug} (${id.slice(0, 12)}…) cannot be searched, as its encoder ${needed} is ${state}`;
       return { topic: 'encoder', state: 'bad', message };
     });
-  if (usable.has(config.encoder))
-    return [{ topic: 'encoder', state: 'good', message: `${config.encoder} is installed` }, ...findings];
-  const reason = encoders.find(({ id }) => id === config.encoder)?.problem ?? `it is not installed; ${there}`;
-  const message = `builds cannot take the encoder ${config.encoder}: ${reason}`;
+  if (usable.includes(encoder))
+    return [{ topic: 'encoder', state: 'good', message: `${encoder} is installed` }, ...findings];
+  const reason = problems.get(encoder) ?? `it is not installed; ${there}`;
+  const message = `builds cannot take the encoder ${encoder}: ${reason}`;
   return [{ topic: 'encoder', state: 'warning', message }, ...findings];
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -184,5 +184,45 @@ describe('adding an encoder', () => {
     const before = readFileSync(join(directory, 'card.json'));
     await expect(add(64)).rejects.toMatchObject({ code: 'encoder_exists' });
     expect(readFileSync(join(directory, 'card.json')).equals(before)).toBe(true);
+  });
+
+  const damages: readonly [string, (directory: string) => void][] = [
+    ['its model is missing', (directory) => rmSync(join(directory, 'esm.onnx'))],
+    [
+      'a byte of its model has changed',
+      (directory) => {
+        const bytes = Buffer.from(model);
+        bytes[bytes.length - 1] ^= 1;
+        writeFileSync(join(directory, 'esm.onnx'), bytes);
+      },
+    ],
+    ['its projection is cut', (directory) => writeFileSync(join(directory, 'projection.bin'), 'cut')],
+  ];
+  it.each(damages)('repairs an encoder of the same card if %s, and keeps its null', async (_, damage) => {
+    const { directory, card: first } = await add(64);
+    mkdirSync(join(directory, 'null'));
+    writeFileSync(join(directory, 'null', 'reference.json'), '{}');
+    damage(directory);
+    await expect(loadEncoder(directory)).rejects.toThrow(/card\.(model|projection)/);
+    expect((await add(64)).card).toEqual(first);
+    expect(encoders()).toEqual(['esm-shaped']);
+    expect(readdirSync(directory).sort()).toEqual(['card.json', 'esm.onnx', 'null', 'projection.bin']);
+    expect(readFileSync(join(directory, 'null', 'reference.json'), 'utf8')).toBe('{}');
+    await (await loadEncoder(directory)).close();
+  });
+
+  it('is refused if the damaged encoder has another card, which stays as it is', async () => {
+    const { directory } = await add(64);
+    rmSync(join(directory, 'esm.onnx'));
+    writeCard({ name: 'Another' });
+    await expect(add(64)).rejects.toMatchObject({
+      code: 'encoder_exists',
+      message: expect.stringContaining('is damaged, but this model and card are not those') as string,
+    });
+    expect(encoders()).toEqual(['esm-shaped']);
+    expect(readdirSync(directory).sort()).toEqual(['card.json', 'projection.bin']);
+    writeFileSync(join(directory, 'card.json'), '{}');
+    await expect(add(64)).rejects.toMatchObject({ code: 'encoder_exists' });
+    expect(readFileSync(join(directory, 'card.json'), 'utf8')).toBe('{}');
   });
 });

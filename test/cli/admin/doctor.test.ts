@@ -1,6 +1,6 @@
 // @module-tag fast
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -9,6 +9,7 @@ import { Command } from 'commander';
 import { afterAll, expect, test } from 'vitest';
 import { gpuLines, register } from '#src/cli/admin/doctor.js';
 import { CUDA_IS_VERIFIED, gpuReport } from '#src/kernels/cuda.js';
+import { ROOT } from '../../tools/paths.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
 
 /* The report of `gloaming doctor` about GPUs on a machine without one. */
@@ -48,6 +49,17 @@ test.skipIf(hasGpu)('where the configured device cannot run, doctor says why bef
   expect(failure).toMatchObject({
     message: expect.stringMatching(/^The device is cuda, but .+\.$/) as string,
   });
+});
+
+test('doctor says that the model of an encoder has changed, and the file that differs', async () => {
+  const own = join(folder, 'indexes', 'encoders', 'baseline-1');
+  cpSync(join(ROOT, 'indexes', 'encoders', 'baseline-1'), own, { recursive: true });
+  const model = readFileSync(join(own, 'model.onnx'));
+  model[100] ^= 1;
+  writeFileSync(join(own, 'model.onnx'), model);
+  const { report } = await doctor('cpu');
+  expect(report).toMatch(/^baseline-1 .*card\.model\.sha256 is [0-9a-f]+, but model\.onnx has /m);
+  rmSync(own, { recursive: true });
 });
 
 test('doctor names each usable GPU, and the reason why another GPU is unusable', () => {

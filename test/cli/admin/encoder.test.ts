@@ -49,6 +49,10 @@ describe('gloaming encoder', () => {
     );
     expect(output).toContain('--encoder mine');
     expect(await run('list')).toMatch(/^mine +32 +indexes +Mine$/m);
+    rmSync(join(folder, 'indexes', 'encoders', 'mine', 'm.onnx'));
+    expect(await run('list')).toMatch(/^mine +32 +indexes +not usable: .*m\.onnx is none\.$/m);
+    await run('add', model, '--card', card, '--projection-dimension', '32');
+    expect(await run('list')).toMatch(/^mine +32 +indexes +Mine$/m);
   });
 
   it('compare counts differences between two devices; a device equals itself', async () => {

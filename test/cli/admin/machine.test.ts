@@ -11,8 +11,10 @@ import { examineAppliance } from '#src/cli/admin/checks.js';
 import { examineClock, examineEncoders, examineGpu } from '#src/cli/admin/machine.js';
 import { serviceUnit } from '#src/cli/admin/service-unit.js';
 import { answersThere } from '#src/cli/serve/address.js';
+import { canonicalSha256 } from '#src/canonical.js';
 import { loadConfig, type ApplianceConfig } from '#src/config.js';
 import { gpuReport } from '#src/kernels/cuda.js';
+import { listEncoders } from '#src/pipelines/encoders.js';
 import type { FoundRelease } from '#src/release/catalog.js';
 import { recordMaintenance } from '#src/services/backup/maintenance.js';
 import { ROOT } from '../../tools/paths.js';
@@ -51,12 +53,13 @@ describe('the encoders', () => {
     ({ slug: 'lab', id: `dbr_${'1'.repeat(64)}`, manifest: { encoder: { id } } }) as FoundRelease;
 
   it('are good if the encoders of builds and databases are installed', async () => {
-    const findings = await examineEncoders(configOf(), [release('baseline-1')]);
+    const findings = examineEncoders(configOf(), [release('baseline-1')], await listEncoders(configOf()));
     expect(findings).toEqual([{ topic: 'encoder', state: 'good', message: 'gloaming-5 is installed' }]);
   });
 
   it('that are missing are listed with their users and with the installed ones', async () => {
-    const [chosen, needed] = await examineEncoders(configOf({ encoder: 'esm2' }), [release('prot-t5')]);
+    const config = configOf({ encoder: 'esm2' });
+    const [chosen, needed] = examineEncoders(config, [release('prot-t5')], await listEncoders(config));
     const there =
       'there are baseline-1, gloaming-1, gloaming-3, gloaming-4, gloaming-5, and gloaming encoder add brings others';
     expect(chosen).toMatchObject({
@@ -67,6 +70,41 @@ describe('the encoders', () => {
       state: 'bad',
       message: `lab (dbr_11111111…) cannot be searched, as its encoder prot-t5 is not installed; ${there}`,
     });
+  });
+
+  it('that are damaged are bad if a database needs them', () => {
+    const damaged = { id: 'mine', directory: '/e/mine', isShipped: false, problem: 'No model.' };
+    const [chosen, needed] = examineEncoders(configOf({ encoder: 'mine' }), [release('mine')], [damaged]);
+    expect(chosen).toMatchObject({
+      state: 'warning',
+      message: 'builds cannot take the encoder mine: No model.',
+    });
+    expect(needed).toMatchObject({
+      state: 'bad',
+      message:
+        'lab (dbr_11111111…) cannot be searched, as its encoder mine is not usable: No model; ' +
+        'install this version again',
+    });
+  });
+
+  it('that are damaged do not matter to a database that another version of them built', async () => {
+    const listed = (await listEncoders(configOf())).find(({ id }) => id === 'baseline-1')!;
+    const damaged = { ...listed, problem: 'No model.' };
+    const encoder = { id: 'baseline-1', sha256: canonicalSha256(listed.card!) };
+    const built = (sha256: string): FoundRelease =>
+      ({ ...release('baseline-1'), manifest: { encoder: { ...encoder, sha256 } } }) as FoundRelease;
+    const statesOf = (of: FoundRelease): readonly string[] =>
+      examineEncoders(configOf({ encoder: 'baseline-1' }), [of], [damaged]).map(({ state }) => state);
+    expect(statesOf(built(encoder.sha256))).toEqual(['warning', 'bad']);
+    expect(statesOf(built('0'.repeat(64)))).toEqual(['warning']);
+  });
+
+  it('are none in an empty list, and the message names the command that brings one', () => {
+    const [chosen] = examineEncoders(configOf({ encoder: 'mine' }), [], []);
+    expect(chosen.message).toBe(
+      'builds cannot take the encoder mine: it is not installed; ' +
+        'none is usable, and gloaming encoder add brings one',
+    );
   });
 });
 
