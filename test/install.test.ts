@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -122,6 +123,38 @@ describe('the build', () => {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, ['-e', script]);
     expect(stderr).toBe('gloaming: compiling, 5 s: [ 12%] one\n');
     expect(stdout).toBe('3 [ 12%] one\nhalf\n');
+  });
+});
+
+describe('the packages', () => {
+  const packaged = 'config/packaging/appliance.json';
+  const folders = { indexes_folder: '/var/lib/gloaming/indexes', data_folder: '/var/lib/gloaming/data' };
+
+  it('name the folders in the settings file alone, so that server, timers and commands use the same', () => {
+    expect(JSON.parse(readText(packaged))).toMatchObject(folders);
+    const files = [...filesBelow('config/packaging', /\.service$/), 'config/packaging/Containerfile'];
+    expect(files.length).toBeGreaterThan(4);
+    for (const path of files) {
+      expect(readText(path), path).toContain('GLOAMING_CONFIG=/etc/gloaming/appliance.json');
+      expect(readText(path), path).not.toMatch(/GLOAMING_(INDEXES|DATA)=/);
+    }
+  });
+
+  it('keep these folders where the settings of an older package name none', () => {
+    const program = mkdtempSync(join(tmpdir(), 'gloaming-packaged-'));
+    try {
+      mkdirSync(join(program, 'config'));
+      const path = join(program, 'config', 'appliance.json');
+      copyFileSync(join(ROOT, 'config/appliance.json'), path);
+      const script = `import(${JSON.stringify(join(ROOT, 'config/packaging/stage.mjs'))})
+        .then(({ nameFolders }) => nameFolders(...process.argv.slice(1)))`;
+      execFileSync(process.execPath, ['-e', script, program, join(ROOT, packaged)]);
+      const shipped = JSON.parse(readText('config/appliance.json')) as object;
+      expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ ...shipped, ...folders });
+    } finally {
+      rmSync(program, { recursive: true });
+    }
+    expect(readText('config/packaging/build.mjs')).toContain('nameFolders(');
   });
 });
 

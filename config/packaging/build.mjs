@@ -21,7 +21,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { stageProgram } from './stage.mjs';
+import { nameFolders, stageProgram } from './stage.mjs';
 
 const NODE = {
   version: '24.21.0',
@@ -84,6 +84,7 @@ function makeDebianPackage() {
   mkdirSync(join(root, 'usr', 'bin'), { recursive: true });
   mkdirSync(join(root, 'usr', 'lib', 'systemd', 'system'), { recursive: true });
   cpSync(join(stage, 'opt'), join(root, 'opt'), { recursive: true });
+  nameFolders(join(root, 'opt', 'gloaming'), join(here, 'appliance.json'));
   for (const unit of readdirSync(here).filter((file) => /^gloaming.*\.(service|timer)$/.test(file))) {
     cpSync(join(here, unit), join(root, 'usr', 'lib', 'systemd', 'system', unit));
   }

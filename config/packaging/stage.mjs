@@ -48,6 +48,17 @@ export function stageProgram(folder) {
   installPackages(folder);
 }
 
+/**
+ * Makes the folders of the packaged settings the defaults of a program: an older /etc/gloaming/appliance.json, or one that
+ * is mounted into the container, may name none.
+ */
+export function nameFolders(program, packaged) {
+  const path = join(program, 'config', 'appliance.json');
+  const defaults = JSON.parse(readFileSync(path, 'utf8'));
+  const { indexes_folder, data_folder } = JSON.parse(readFileSync(packaged, 'utf8'));
+  writeFileSync(path, `${JSON.stringify({ ...defaults, indexes_folder, data_folder }, undefined, 2)}\n`);
+}
+
 /** Copies what an npm package would hold, with the compiled kernels instead of their sources. */
 function copyProgram(folder) {
   const kernels = join('dist', 'kernels', 'kernels.node');

@@ -29,8 +29,7 @@ if [ "$(id -u)" != 0 ]; then skip 'only root may make a clean Debian'; fi
 inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"; }
 as_gloaming() { # everything that the unit gives it, too
   chroot "$root" /usr/bin/env -i PATH=/usr/bin:/bin setpriv --reuid gloaming --regid gloaming --clear-groups env HOME=/var/lib/gloaming \
-    GLOAMING_CONFIG=/etc/gloaming/appliance.json GLOAMING_DATA=/var/lib/gloaming/data \
-    GLOAMING_INDEXES=/var/lib/gloaming/indexes GLOAMING_PORT="$port" "$@"
+    GLOAMING_CONFIG=/etc/gloaming/appliance.json GLOAMING_PORT="$port" "$@"
 }
 export root port=18090
 
@@ -83,7 +82,7 @@ serve serve 'serves on'
 databases() { curl -fsS "http://127.0.0.1:$port/v1/homology/databases" -H "Authorization: Bearer $key" | jq -r '.data[].slug'; }
 [ "$(databases)" = demo ] || fail 'the demo is not served'
 
-echo '== upgrade: settings and data stay'
+echo '== upgrade: settings and data stay, also where the settings name no folders'
 echo '{ "host": "127.0.0.1", "port": 8080, "log_level": "warn" }' >"$root/etc/gloaming/appliance.json"
 stop
 dpkg-deb --raw-extract "$deb" "$work/newer"
