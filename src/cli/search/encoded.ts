@@ -84,11 +84,12 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
+/** The cut-offs of the options have left out others before: without any more, only the rows are counted. */
 function describeRows(recordCount: number, leftOutCount: number): string {
-  return (
-    `${recordCount} rows besides the query; ${leftOutCount} candidates are not likely enough or ` +
-    'cover too little of it (--max-evalue, --min-query-coverage).\n'
-  );
+  const leftOut =
+    `; ${leftOutCount} candidates are not likely enough or cover too little of it ` +
+    '(--max-evalue, --min-query-coverage)';
+  return `${recordCount} rows besides the query${leftOutCount === 0 ? '' : leftOut}.\n`;
 }
 
 /** Columns of a table of our own, by what the options ask for. */

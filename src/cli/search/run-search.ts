@@ -338,9 +338,10 @@ async function* warnOfLoneQuery(
 ): AsyncGenerator<SearchReport> {
   for await (const report of reports) {
     if (!report.result.candidates.some(alignmentOf) && (report.homologs ?? []).length === 0) {
-      stderr.write(
-        warningLine({ code: 'msa_query_only', message: `nothing aligns with ${report.query.id}.` }),
-      );
+      const { id } = report.query;
+      const message =
+        report.leftOutCount > 0 ? `no row of ${id} is within the cut-offs.` : `nothing aligns with ${id}.`;
+      stderr.write(warningLine({ code: 'msa_query_only', message }));
     }
     yield report;
   }

@@ -339,12 +339,6 @@ describe('gloaming search', () => {
     );
   });
 
-  it('warns if an alignment has only the query', async () => {
-    const { stdout, stderr } = await run([one, '-f', 'a3m', '--filter', 'length>100000']);
-    expect(stdout).toBe(`>${query.id}\n${query.sequence}\n`);
-    expect(stderr).toContain('msa_query_only');
-  });
-
   it.each([
     ['a database that is not there', [one, '-d', 'nope'], /There are: demo/],
     ['an output that is the file of queries', [one, '-o', one], /is the input\. Name another file/],
