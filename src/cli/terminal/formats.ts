@@ -17,6 +17,7 @@ interface MsaFlags {
   readonly maxSequences?: number;
   readonly maxIdentity?: number;
   readonly diff?: number;
+  readonly selection?: MsaChoice['selection'];
 }
 
 export function addFieldOptions(command: Command): Command {
@@ -39,8 +40,15 @@ export function addMsaOptions(command: Command): Command {
   return command
     .option(
       '--max-sequences <count>',
-      'a3m: rows at most, the query included (default: 5000)',
+      'a3m: rows at most, the query included; if more pass, --selection says which stay (default: 5000)',
       positiveInteger,
+    )
+    .addOption(
+      new Option(
+        '--selection <rule>',
+        'a3m: rows that stay beyond --max-sequences: spread over classes of identity with the query, also rows of ' +
+          'larger E-values; or rank, the first in the order of --sort (default: identity_strata)',
+      ).choices(['identity_strata', 'rank']),
     )
     .option(
       '--max-identity <ratio>',
@@ -73,7 +81,8 @@ export function exportOptionsOf(flags: ExportFlags & SelectionFlags, format: Exp
   if (format !== 'a3m' && Object.keys(msa).length > 0) {
     throw new Refusal(
       'invalid_option',
-      '--max-sequences, --max-identity and --diff choose the rows of an alignment: they go with --format a3m.',
+      '--max-sequences, --selection, --max-identity and --diff choose the rows of an alignment: they go with ' +
+        '--format a3m.',
     );
   }
   if (missing !== undefined && !isTableOfAnother(format)) {
@@ -94,9 +103,10 @@ export function exportOptionsOf(flags: ExportFlags & SelectionFlags, format: Exp
   };
 }
 
-function msaChoiceOf({ maxSequences, maxIdentity, diff }: MsaFlags): Partial<MsaChoice> {
+function msaChoiceOf({ maxSequences, selection, maxIdentity, diff }: MsaFlags): Partial<MsaChoice> {
   return {
     ...(maxSequences !== undefined && { maximum_depth: maxSequences }),
+    ...(selection !== undefined && { selection }),
     ...(maxIdentity !== undefined && { maximum_pairwise_identity_ratio: maxIdentity }),
     ...(diff !== undefined && { diverse_row_count: diff }),
   };

@@ -55,4 +55,19 @@ describe('an alignment of search', () => {
     expect(stderr).not.toContain('nothing aligns');
     expect(stderr).not.toContain('are not likely enough');
   });
+
+  it('keeps its best rows by --selection rank, and rows of varied identity otherwise', async () => {
+    const idsOf = async (...words: readonly string[]): Promise<readonly string[]> => {
+      const { stdout } = await align(one, '--min-query-coverage', '0', ...words);
+      return [...stdout.matchAll(/^>(\S+)/gm)].map(([, row]) => row);
+    };
+    const all = await idsOf();
+    expect(all.length).toBeGreaterThan(4);
+    expect(await idsOf('--max-sequences', '4', '--selection', 'rank')).toEqual(all.slice(0, 4));
+    const spread = await idsOf('--max-sequences', '4');
+    expect(spread).toHaveLength(4);
+    expect(await idsOf('--max-sequences', '4', '--selection', 'identity_strata')).toEqual(spread);
+    const table = await runProgram(environment, ['search', one, '-d', 'demo', '--selection', 'rank']);
+    expect(table).toMatchObject({ code: 2, stderr: expect.stringContaining('--format a3m') as string });
+  });
 });
