@@ -93,6 +93,8 @@ describe.skipIf(!hasPsql)('psql', () => {
   it('sends several statements, transactions and describe-only statements', async () => {
     const several = await psql(scene.one, ['-c', 'BEGIN; SELECT 1; SELECT 2; COMMIT']);
     expect(several).toEqual({ code: 0, stdout: 'BEGIN\n1\n2\nCOMMIT\n', stderr: '' });
+    const escaped = await psql(scene.one, ['-c', String.raw`SELECT E'a\'b;c'; SELECT 2 /* /* ; */ ; */`]);
+    expect(escaped).toEqual({ code: 0, stdout: "a'b;c\n2\n", stderr: '' });
     const file = join(folder, 'describe.sql');
     writeFileSync(file, "SELECT 1 AS a, 'x' AS b \\gdesc\n");
     const described = await psql(scene.one, ['-f', file]);
