@@ -1,5 +1,5 @@
 import { Fault } from '../errors.js';
-import { alignedRuns, CigarWriter } from '../sequence/cigar.js';
+import { alignedRuns, CigarWriter, readRuns } from '../sequence/cigar.js';
 
 /*
  * A protein and its homologs as every finder returns them: pairwise alignments to the protein. Sequence weights,
@@ -83,8 +83,6 @@ export function cropOf(
   return { residues: target.slice(from, to), residueStart: targetStart - from };
 }
 
-const STEP = /(\d*)([MXID=])/y;
-
 /**
  * Returns the protein's residue that is aligned to each residue of the homolog.
  * Shape   int32 [residues of the homolog]
@@ -97,18 +95,18 @@ export function columnsOf(homolog: Homolog, length: number): Int32Array {
   const { cigar, residues } = homolog;
   const columns = new Int32Array(residues.length).fill(-1);
   let [at, row] = [homolog.start, homolog.residueStart];
-  STEP.lastIndex = 0;
-  while (STEP.lastIndex < cigar.length) {
-    const step = STEP.exec(cigar);
-    if (step === null) throw new Fault(`The alignment with ${homolog.id} is not a CIGAR.`);
-    const count = step[1] === '' ? 1 : Number(step[1]);
-    const [queryEnd, rowEnd] = [at + (step[2] === 'D' ? 0 : count), row + (step[2] === 'I' ? 0 : count)];
+  readRuns(cigar, (letter, count = 1) => {
+    const isGap = letter === 'I' || letter === 'D';
+    if (!isGap && letter !== 'M' && letter !== '=' && letter !== 'X') {
+      throw new Fault(`The alignment with ${homolog.id} is not a CIGAR.`);
+    }
+    const [queryEnd, rowEnd] = [at + (letter === 'D' ? 0 : count), row + (letter === 'I' ? 0 : count)];
     if (queryEnd > length || rowEnd > residues.length) {
       throw new Fault(`The alignment with ${homolog.id} runs past the end of its sequences.`);
     }
-    if (step[2] === 'I' || step[2] === 'D') [at, row] = [queryEnd, rowEnd];
+    if (isGap) [at, row] = [queryEnd, rowEnd];
     while (row < rowEnd) columns[row++] = at++;
-  }
+  });
   return columns;
 }
 

@@ -112,7 +112,9 @@ function areCopies(
   for (let column = start; column < end && different <= most; column += 1) {
     if (first[column] === NO_AMINO_ACID || second[column] === NO_AMINO_ACID) continue;
     both += 1;
-    if (first[column] !== second[column]) different += 1;
+    // 1 where they differ. A branch that is taken half of the time would take as long as the rest of the loop.
+    const bits = first[column] ^ second[column];
+    different += (bits | -bits) >>> 31;
   }
   return both - different > maxIdentity * both;
 }

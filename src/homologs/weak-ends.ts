@@ -43,11 +43,12 @@ export function blosumScores(sequence: string): EndScores {
  * Errors  Fault where an alignment runs past the end of its sequences
  */
 export function profileScores(homologs: HomologSet): EndScores {
-  const profile = homologProfile(alignHomologSet(homologs));
+  const scores = homologProfile(alignHomologSet(homologs)).map(
+    (frequency, at) => 2 * Math.log2(frequency / BACKGROUND[at % NO_AMINO_ACID]),
+  );
   const scoreOf = (column: number, letter: string): number => {
     const other = codeOf(letter);
-    if (other === NO_AMINO_ACID) return UNKNOWN_SCORE;
-    return 2 * Math.log2(profile[column * NO_AMINO_ACID + other] / BACKGROUND[other]);
+    return other === NO_AMINO_ACID ? UNKNOWN_SCORE : scores[column * NO_AMINO_ACID + other];
   };
   return { scoreOf, ...OF_PROFILES };
 }
@@ -56,10 +57,11 @@ function codeOf(letter: string): number {
   return CODES[letter.charCodeAt(0)] ?? NO_AMINO_ACID;
 }
 
-/** A step of an alignment. */
-interface Step {
-  readonly operation: 'M' | 'I' | 'D';
-  readonly score: number;
+/** The steps of an alignment: residue pairs, and residues beside gaps. */
+interface Steps {
+  /** `M`, `I` or `D` of each step. */
+  readonly operations: string;
+  readonly scores: Float64Array;
 }
 
 /**
@@ -75,16 +77,15 @@ export function withoutWeakEnds(
   sequence: string,
   scores: EndScores,
 ): FoundHomolog | undefined {
-  const steps = stepsOf(homolog, scores);
+  const { operations, scores: steps } = stepsOf(homolog, scores);
   let end = steps.length - weakCount(steps.toReversed(), scores);
-  let start = weakCount(steps.slice(0, end), scores);
+  let start = weakCount(steps.subarray(0, end), scores);
   // The rest of a gap that an end was cut in goes with it.
-  while (start < end && steps[start].operation !== 'M') start += 1;
-  while (end > start && steps[end - 1].operation !== 'M') end -= 1;
+  while (start < end && operations[start] !== 'M') start += 1;
+  while (end > start && operations[end - 1] !== 'M') end -= 1;
   if (start === 0 && end === steps.length) return homolog;
-  const lost = steps.slice(0, start);
-  const kept = steps.slice(start, end);
-  if (kept.reduce((sum, { score }) => sum + score, 0) < scores.leastGain) return undefined;
+  if (steps.subarray(start, end).reduce((sum, score) => sum + score, 0) < scores.leastGain) return undefined;
+  const lost = operations.slice(0, start);
   const [columns, residues] = [residuesOf(lost, 'D'), residuesOf(lost, 'I')];
   const cut = {
     ...homolog,
@@ -92,37 +93,39 @@ export function withoutWeakEnds(
     residueStart: homolog.residueStart + residues,
     targetStart: homolog.targetStart + residues,
   };
-  return measured(cut, kept, sequence);
+  return measured(cut, operations.slice(start, end), sequence);
 }
 
 /** Number of steps of one kind or of pairs. @param gap  the kind that is not counted */
-function residuesOf(steps: readonly Step[], gap: 'I' | 'D'): number {
-  return steps.filter(({ operation }) => operation !== gap).length;
+function residuesOf(operations: string, gap: 'I' | 'D'): number {
+  return operations.replaceAll(gap, '').length;
 }
 
 /** Returns the steps of an alignment. The first residue of a gap has all of its cost. */
-function stepsOf(
-  { cigar, residues, residueStart, start }: FoundHomolog,
-  { scoreOf, gap }: EndScores,
-): Step[] {
-  const steps: Step[] = [];
-  let [column, at] = [start, residueStart];
-  for (const { operation, length } of alignedRuns(cigar)) {
-    for (let step = 0; step < length; step += 1) {
-      const ofGap = step === 0 ? -gap : 0;
-      steps.push({ operation, score: operation === 'M' ? scoreOf(column, residues[at]) : ofGap });
-      if (operation !== 'D') column += 1;
-      if (operation !== 'I') at += 1;
+function stepsOf({ cigar, residues, residueStart, start }: FoundHomolog, { scoreOf, gap }: EndScores): Steps {
+  const runs = alignedRuns(cigar);
+  const operations = runs.map(({ operation, length }) => operation.repeat(length)).join('');
+  const scores = new Float64Array(operations.length);
+  let [column, at, step] = [start, residueStart, 0];
+  for (const { operation, length } of runs) {
+    if (operation === 'M') {
+      for (const end = step + length; step < end; step += 1) scores[step] = scoreOf(column++, residues[at++]);
+      continue;
     }
+    if (length > 0) scores[step] = -gap;
+    step += length;
+    if (operation === 'I') column += length;
+    else at += length;
   }
-  return steps;
+  return { operations, scores };
 }
 
 /** Returns how many of the first steps are a weak end. */
-function weakCount(steps: readonly Step[], { leastGain, leastFall }: EndScores): number {
+function weakCount(steps: Float64Array, { leastGain, leastFall }: EndScores): number {
   // Seen from the point up to which the end reaches: how far the score rises above it, and falls below it.
   let [rise, fall, count] = [0, 0, 0];
-  for (const [at, { score }] of steps.entries()) {
+  for (let at = 0; at < steps.length; at += 1) {
+    const score = steps[at];
     rise = Math.max(0, rise + score);
     fall = Math.min(0, fall + score);
     if (score < 0 && rise < leastGain && fall <= -leastFall) count = at + 1;
@@ -131,13 +134,10 @@ function weakCount(steps: readonly Step[], { leastGain, leastFall }: EndScores):
 }
 
 /** Returns the homolog with these steps, and their coverage and identity. */
-function measured(homolog: FoundHomolog, steps: readonly Step[], sequence: string): FoundHomolog {
-  const cigar = extendedCigar(
-    { ...homolog, cigar: steps.map(({ operation }) => operation).join('') },
-    sequence,
-  );
+function measured(homolog: FoundHomolog, operations: string, sequence: string): FoundHomolog {
+  const cigar = extendedCigar({ ...homolog, cigar: operations }, sequence);
   const runs = cigarRuns(cigar);
   const identical = runs.reduce((sum, { operation, length }) => sum + (operation === '=' ? length : 0), 0);
-  const pairs = steps.filter(({ operation }) => operation === 'M').length;
+  const pairs = operations.replaceAll(/[ID]/g, '').length;
   return { ...homolog, cigar, coverage: spanOf(runs).query / sequence.length, identity: identical / pairs };
 }
