@@ -33,6 +33,8 @@ constexpr uint32_t kNormLanes = 8;
 /** Entries of a table of letters for one tap and channel. */
 constexpr uint32_t kEncoderLetters = 32;
 constexpr uint32_t kMaxEncoderTaps = 15;
+/** Most inputs of a product: their sums are at most 2^30. */
+constexpr uint32_t kMaxEncoderInputs = 32'768;
 
 /** Weights of a product of bytes, packed by blocks of kEncoderRows outputs, then by steps of kEncoderStep inputs:
  * [blocks][steps][kEncoderRows][kEncoderStep]. Inputs are ordered by tap, then by channel. */

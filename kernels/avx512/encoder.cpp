@@ -7,20 +7,18 @@
 namespace gloaming {
 namespace {
 
-#define GLOAMING_INLINE inline __attribute__((always_inline))
-
 /* Sums of one output for `vectors` × 16 residues. Its loops are unrolled by templates: GCC 12 keeps arrays that loops
  * index in memory. */
 template <size_t... vectors>
 struct RowSums {
   __m512i sums[sizeof...(vectors)];
 
-  GLOAMING_INLINE RowSums() { ((sums[vectors] = _mm512_setzero_si512()), ...); }
-  GLOAMING_INLINE void add(const __m512i (&bytes)[sizeof...(vectors)], const int8_t* weights) {
+  inline __attribute__((always_inline)) RowSums() { ((sums[vectors] = _mm512_setzero_si512()), ...); }
+  inline __attribute__((always_inline)) void add(const __m512i (&bytes)[sizeof...(vectors)], const int8_t* weights) {
     const __m512i weight = _mm512_set1_epi32(loadQuad(weights));
     (multiplyAdd(sums[vectors], bytes[vectors], weight), ...);
   }
-  GLOAMING_INLINE void store(int32_t* to) const {
+  inline __attribute__((always_inline)) void store(int32_t* to) const {
     (_mm512_store_si512(to + vectors * kEncoderLanes, sums[vectors]), ...);
   }
 };

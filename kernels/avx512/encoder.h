@@ -28,12 +28,9 @@ constexpr uint32_t kStrip = kStripVectors * kEncoderLanes;
 constexpr uint32_t kPanelRows = 2 * kEncoderRows;
 /** Components that are projected together: their sums hide each other's latency. */
 constexpr uint32_t kProjected = 8;
-/** Most steps of a product: as many inputs have sums of at most 2^30. */
-constexpr uint32_t kMaxSteps = 512;
-
 /* Inputs of a product: for each step of its weights, the quads of the strip's first residue. */
 struct ByteInputs {
-  const uint8_t* steps[kMaxSteps];
+  const uint8_t* steps[kMaxEncoderInputs / kEncoderStep];
   uint32_t stepCount;
   /** Bytes from one quad to the next. */
   size_t stride;

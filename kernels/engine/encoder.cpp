@@ -9,8 +9,7 @@ namespace gloaming {
 namespace {
 
 constexpr uint32_t kMaxChannels = 4'096, kMaxBlocks = 256, kMaxDilation = 64;
-/** As many inputs of a product have sums of at most 2^30, and so has a bias. */
-constexpr uint32_t kMaxInputs = 32'768;
+/** As large as a sum of products. */
 constexpr int32_t kMaxBias = 1 << 30;
 /** Ranges in which no step leaves float32 and every rounded value fits in 32 bits. Models are far inside. */
 constexpr float kMaxFactor = 1e6F, kMaxByteScale = .5F, kMaxUpScale = 100;
@@ -26,12 +25,32 @@ void requireFloats(const std::vector<float>& values, size_t count, float largest
 }
 
 void requireLayer(const LooseWeights& layer, uint32_t outputs, uint32_t inputs) {
-  require(inputs <= kMaxInputs && layer.weights.size() == size_t{outputs} * inputs, "weights");
+  require(inputs <= kMaxEncoderInputs && layer.weights.size() == size_t{outputs} * inputs, "weights");
   requireFloats(layer.scales, outputs, kMaxByteScale, "scales");
   bool holds = layer.bias.size() == outputs;
   // The bias of `down` takes the zero point in, which adds up to 2^30.
   for (const int32_t bias : layer.bias) holds = holds && std::abs(int64_t{bias}) <= kMaxBias / 2;
   require(holds, "bias");
+}
+
+/* Packs the weights of a product in their place. */
+ByteWeights pack(std::vector<int8_t>& weights, uint32_t outputs, uint32_t inputs) {
+  std::vector<int8_t> packed;
+  packed.reserve(weights.size());
+  for (uint32_t block = 0; block < outputs; block += kEncoderRows) {
+    for (uint32_t step = 0; step < inputs; step += kEncoderStep) {
+      for (uint32_t output = block; output < block + kEncoderRows; ++output) {
+        const int8_t* from = weights.data() + size_t{output} * inputs + step;
+        packed.insert(packed.end(), from, from + kEncoderStep);
+      }
+    }
+  }
+  weights = std::move(packed);
+  return {weights.data(), inputs, outputs};
+}
+
+ByteLayer packLayer(LooseWeights& layer, uint32_t outputs, uint32_t inputs) {
+  return {pack(layer.weights, outputs, inputs), layer.bias.data(), layer.scales.data()};
 }
 
 }  // namespace
@@ -93,33 +112,14 @@ EncoderBlock Encoder::packBlock(LooseBlock& loose) {
     for (uint32_t input = 0; input < width; ++input) sum += loose.down.weights[size_t{output} * width + input];
     loose.down.bias[output] -= loose.zero * sum;
   }
-  const auto layer = [this](const LooseWeights& own, uint32_t outputs, uint32_t inputs) {
-    const ByteWeights weights{pack(own.weights, outputs, inputs), inputs, outputs};
-    return ByteLayer{weights, own.bias.data(), own.scales.data()};
-  };
   return {loose.gamma.data(),
           loose.zero,
-          layer(loose.down, inner, width),
-          layer(loose.mix, inner, loose_.mixTaps * inner),
+          packLayer(loose.down, inner, width),
+          packLayer(loose.mix, inner, loose_.mixTaps * inner),
           loose.dilation,
-          {pack(loose.up.weights, width, inner), inner, width},
+          pack(loose.up.weights, width, inner),
           loose.up.scales.data(),
           loose.upBias.data()};
-}
-
-const int8_t* Encoder::pack(const std::vector<int8_t>& weights, uint32_t outputs, uint32_t inputs) {
-  std::vector<int8_t> packed;
-  packed.reserve(weights.size());
-  for (uint32_t block = 0; block < outputs; block += kEncoderRows) {
-    for (uint32_t step = 0; step < inputs; step += kEncoderStep) {
-      for (uint32_t output = block; output < block + kEncoderRows; ++output) {
-        const int8_t* from = weights.data() + size_t{output} * inputs + step;
-        packed.insert(packed.end(), from, from + kEncoderStep);
-      }
-    }
-  }
-  packed_.push_back(std::move(packed));
-  return packed_.back().data();
 }
 
 std::vector<float> Encoder::encode(const Kernels& kernels, const std::vector<uint8_t>& letters,
@@ -129,7 +129,7 @@ std::vector<float> Encoder::encode(const Kernels& kernels, const std::vector<uin
   bool isKnown = true;
   for (const uint8_t letter : letters) isKnown = isKnown && letter < loose_.letterCount;
   require(isKnown, "letters");
-  std::vector<float> vectors(letters.size() * dimension());
+  std::vector<float> vectors(letters.size() * weights_.dimension);
   kernels.encode(weights_, letters.data(), static_cast<uint32_t>(letters.size()), workspace, vectors.data());
   return vectors;
 }

@@ -2,7 +2,6 @@
 #ifndef GLOAMING_ENGINE_ENCODER_H
 #define GLOAMING_ENGINE_ENCODER_H
 
-#include <memory>
 #include <vector>
 
 #include "engine/workspace.h"
@@ -50,21 +49,16 @@ class Encoder {
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 
-  const EncoderWeights& weights() const { return weights_; }
-  uint32_t dimension() const { return weights_.dimension; }
-
   /* Vectors [letters × dimension] by a table of kernels with `encode`.
    * Errors  ShapeError where there are no letters, too many, or an unknown one */
   std::vector<float> encode(const Kernels& kernels, const std::vector<uint8_t>& letters, Workspace& workspace) const;
 
  private:
-  const int8_t* pack(const std::vector<int8_t>& weights, uint32_t outputs, uint32_t inputs);
   EncoderBlock packBlock(LooseBlock& loose);
 
-  /** Holds what is not packed; `weights_` points into it. */
+  /** Its weights are packed; `weights_` points into it. */
   LooseEncoder loose_;
   std::vector<float> letters_;
-  std::vector<std::vector<int8_t>> packed_;
   std::vector<EncoderBlock> blocks_;
   EncoderWeights weights_;
 };

@@ -30,6 +30,7 @@ function require(holds: boolean): asserts holds {
 }
 
 type Kind<Values extends OnnxValues> = abstract new (...given: never[]) => Values;
+
 interface Norm {
   readonly gamma: Float32Array;
   readonly epsilon: number;
